@@ -1,0 +1,1 @@
+//! Small charts as self-contained SVG: no fonts, scripts or styles from anywhere.

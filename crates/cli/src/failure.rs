@@ -1,0 +1,67 @@
+//! How a command fails: one sentence on stderr and an exit status.
+
+use clap::error::ErrorKind;
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Wrong input: exit status 2.
+    Input(String),
+    /// Anything else: exit status 1.
+    Other(String),
+    /// Whoever read our output has left: not a failure to speak of.
+    ClosedOutput,
+}
+
+impl Failure {
+    /// Prints the sentence and gives the exit status.
+    pub fn report(self) -> ExitCode {
+        let (sentence, status) = match self {
+            Self::Input(sentence) => (sentence, 2),
+            Self::Other(sentence) => (sentence, 1),
+            Self::ClosedOutput => return ExitCode::SUCCESS,
+        };
+        eprintln!("scumble: {sentence}");
+        ExitCode::from(status)
+    }
+}
+
+impl From<scumble::Error> for Failure {
+    fn from(error: scumble::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// Help and version go to stdout; a wrong call becomes one sentence that names the flag, with exit status 2.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(2)
+        }
+        _ => Failure::Input(one_sentence(&error.to_string())).report(),
+    }
+}
+
+/// Clap's message without its usage block: the first paragraph, and a suggestion if there is one, on one line.
+fn one_sentence(message: &str) -> String {
+    let told = message.strip_prefix("error: ").unwrap_or(message);
+    let useful =
+        told.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    useful.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}

@@ -1,0 +1,26 @@
+//! The program `scumble`.
+
+mod command;
+mod failure;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Differential privacy that says what was given away, about whom and to whom.
+#[derive(Parser)]
+#[command(name = "scumble", version, arg_required_else_help = true, allow_negative_numbers = true)]
+struct Program {
+    #[command(subcommand)]
+    command: command::Command,
+}
+
+fn main() -> ExitCode {
+    let program = match Program::try_parse() {
+        Ok(program) => program,
+        Err(error) => return failure::usage(&error),
+    };
+    match program.command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

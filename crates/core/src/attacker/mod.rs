@@ -1,0 +1,1 @@
+//! From whom: attackers who know everything but one record, and attackers who know less.

@@ -1,0 +1,1 @@
+//! Exact output distributions against all neighbours: the shared test harness for mechanisms.

@@ -1,0 +1,1 @@
+//! What nobody can beat: lower bounds with explicit constants, printed beside the error that a plan expects.

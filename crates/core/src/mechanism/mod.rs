@@ -1,0 +1,1 @@
+//! How answers are made private: one file per mechanism.

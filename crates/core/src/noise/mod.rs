@@ -1,0 +1,7 @@
+//! Exact integer noise: one file per distribution, and the source of random bits.
+//!
+//! Two promises: the distribution is *exactly* the one that the accountant was told, and drawing it is fast enough never to
+//! matter. Randomness is always an argument ([`BitSource`]).
+
+mod source;
+pub use source::{BitSource, InsecureSeededSource, SecureSource};

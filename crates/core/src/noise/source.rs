@@ -1,0 +1,79 @@
+//! Where random bits come from: a CSPRNG seeded by the operating system, or, under a name that says so, an insecure seed.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// A source of independent, uniformly random bits.
+///
+/// ```
+/// use scumble::noise::{BitSource, InsecureSeededSource};
+/// let mut bits = InsecureSeededSource::new(7);
+/// let mut block = [0u64; 4];
+/// bits.fill(&mut block);
+/// assert_ne!(block, [0; 4]);
+/// ```
+pub trait BitSource {
+    /// 64 fresh random bits.
+    fn next_u64(&mut self) -> u64;
+
+    /// Fills `words` with fresh random bits.
+    fn fill(&mut self, words: &mut [u64]) {
+        for word in words {
+            *word = self.next_u64();
+        }
+    }
+
+    /// Whether what is drawn from here may be called private. False for seeded sources: a release made with one is marked.
+    fn is_secure(&self) -> bool;
+}
+
+/// The operating system's entropy, stretched by ChaCha20.
+///
+/// ```
+/// use scumble::noise::{BitSource, SecureSource};
+/// let mut bits = SecureSource::new()?;
+/// assert!(bits.is_secure());
+/// bits.next_u64();
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub struct SecureSource(ChaCha20Rng);
+
+impl SecureSource {
+    /// Seeds from the operating system.
+    pub fn new() -> crate::Result<Self> {
+        let mut seed = [0u8; 32];
+        getrandom::fill(&mut seed)
+            .map_err(|error| crate::Error::refused(format!("the operating system gave no random bits ({error})")))?;
+        Ok(Self(ChaCha20Rng::from_seed(seed)))
+    }
+}
+
+impl BitSource for SecureSource {
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn is_secure(&self) -> bool {
+        true
+    }
+}
+
+/// Reproducible bits for tests. Anybody who knows the seed can subtract the noise: nothing made with this is private.
+pub struct InsecureSeededSource(ChaCha20Rng);
+
+impl InsecureSeededSource {
+    /// The stream of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
+    }
+}
+
+impl BitSource for InsecureSeededSource {
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn is_secure(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,1 @@
+//! Many queries at once over a finite domain.
