@@ -1,0 +1,146 @@
+//! The drawing surface: a string of SVG elements, with text escaped.
+
+use crate::axis::Laid;
+use std::fmt::Write;
+
+pub(crate) const WIDTH: f64 = 720.0;
+pub(crate) const HEIGHT: f64 = 420.0;
+pub(crate) const LEFT: f64 = 76.0;
+pub(crate) const RIGHT: f64 = 20.0;
+pub(crate) const TOP: f64 = 44.0;
+const BELOW_AXIS: f64 = 52.0;
+const LEGEND_LINE: f64 = 20.0;
+
+/// Colours that stay apart for the colour-blind and in grey (Okabe–Ito, darkened where white paper needs it).
+pub(crate) const COLOURS: [&str; 8] =
+    ["#0b5fa5", "#d55e00", "#00795c", "#b1397b", "#8a6d00", "#3a9ad9", "#555555", "#7a3fb0"];
+
+/// Dashes repeat out of step with the colours, so that more than eight lines stay apart.
+pub(crate) const DASHES: [&str; 3] = ["", "7 4", "2 3"];
+
+/// The part of the picture that shows data, and the elements so far.
+pub(crate) struct Canvas {
+    body: String,
+    height: f64,
+}
+
+impl Canvas {
+    /// A canvas with room for a legend of so many lines.
+    pub(crate) fn new(title: &str, legend_lines: usize) -> Self {
+        let height = HEIGHT + LEGEND_LINE * legend_lines as f64;
+        let mut canvas = Self { body: String::new(), height };
+        canvas.text(LEFT, 24.0, "start", "15", "600", title);
+        canvas
+    }
+
+    /// The horizontal position of a place in [0, 1].
+    pub(crate) fn x(&self, place: f64) -> f64 {
+        LEFT + place * (WIDTH - LEFT - RIGHT)
+    }
+
+    /// The vertical position of a place in [0, 1], low numbers below.
+    pub(crate) fn y(&self, place: f64) -> f64 {
+        self.bottom() - place * (self.bottom() - TOP)
+    }
+
+    pub(crate) fn bottom(&self) -> f64 {
+        HEIGHT - BELOW_AXIS
+    }
+
+    pub(crate) fn raw(&mut self, element: &str) {
+        self.body.push_str(element);
+        self.body.push('\n');
+    }
+
+    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, size: &str, weight: &str, text: &str) {
+        let escaped = escape(text);
+        let element = format!(
+            r##"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" fill="#222">{escaped}</text>"##
+        );
+        self.raw(&element);
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), style: &str) {
+        let element =
+            format!(r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" {style}/>"#, from.0, from.1, to.0, to.1);
+        self.raw(&element);
+    }
+
+    /// The horizontal axis with its ticks and label.
+    pub(crate) fn x_axis(&mut self, axis: &Laid, label: &str) {
+        let bottom = self.bottom();
+        for (place, text) in axis.ticks() {
+            let x = self.x(place);
+            self.line((x, TOP), (x, bottom), r##"stroke="#e4e4e4""##);
+            self.text(x, bottom + 18.0, "middle", "12", "400", &text);
+        }
+        self.x_label(label);
+    }
+
+    pub(crate) fn x_label(&mut self, label: &str) {
+        let bottom = self.bottom();
+        self.line((LEFT, bottom), (WIDTH - RIGHT, bottom), r##"stroke="#333""##);
+        self.text(self.x(0.5), bottom + 40.0, "middle", "13", "400", label);
+    }
+
+    /// The vertical axis with its ticks and label.
+    pub(crate) fn y_axis(&mut self, axis: &Laid, label: &str) {
+        for (place, text) in axis.ticks() {
+            let y = self.y(place);
+            self.line((LEFT, y), (WIDTH - RIGHT, y), r##"stroke="#e4e4e4""##);
+            self.text(LEFT - 8.0, y + 4.0, "end", "12", "400", &text);
+        }
+        let bottom = self.bottom();
+        self.line((LEFT, TOP), (LEFT, bottom), r##"stroke="#333""##);
+        let middle = (TOP + bottom) / 2.0;
+        let escaped = escape(label);
+        let element = format!(
+            r##"<text x="18" y="{middle:.1}" text-anchor="middle" font-size="13" fill="#222" transform="rotate(-90 18 {middle:.1})">{escaped}</text>"##
+        );
+        self.raw(&element);
+    }
+
+    /// One entry of the legend, two to a line.
+    pub(crate) fn legend(&mut self, index: usize, sample: &str, name: &str) {
+        let column = (index % 2) as f64;
+        let row = (index / 2) as f64;
+        let x = LEFT + column * (WIDTH - LEFT - RIGHT) / 2.0;
+        let y = HEIGHT + row * LEGEND_LINE;
+        let element = format!(r#"<g transform="translate({x:.1} {y:.1})">{sample}</g>"#);
+        self.raw(&element);
+        self.text(x + 32.0, y + 4.0, "start", "12", "400", name);
+    }
+
+    /// The whole picture. `summary` is what a screen reader says.
+    pub(crate) fn finish(self, summary: &str) -> String {
+        let mut svg = String::new();
+        let _ = write!(
+            svg,
+            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}" font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif" style="max-width:100%;height:auto">
+<rect width="{WIDTH}" height="{height}" fill="#fff"/>
+{body}</svg>
+"##,
+            height = self.height,
+            label = escape(summary),
+            body = self.body
+        );
+        svg
+    }
+}
+
+/// Text as it may stand in XML; characters that XML forbids are replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            control if control.is_control() => escaped.push(' '),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
+}
