@@ -19,7 +19,8 @@ mod curve;
 mod fixed_point;
 mod table;
 
-pub(crate) use calibration::normal_tail_quantile;
+#[cfg(test)]
+use calibration::normal_tail_quantile;
 pub use calibration::{Calibrated, least_maximum_error};
 pub use certificate::Certificate;
 pub use curve::{continuous_renyi, order_limit};
