@@ -1,1 +1,0 @@
-//! Exact output distributions against all neighbours: the shared test harness for mechanisms.
