@@ -16,6 +16,13 @@ pub trait BitSource {
     /// 64 fresh random bits.
     fn next_u64(&mut self) -> u64;
 
+    /// `count` fresh random bits as a number below 2^count; at most 64. Samplers ask for no more bits than they need, so that
+    /// a source can enumerate all that they do.
+    #[inline]
+    fn next_bits(&mut self, count: u32) -> u64 {
+        if count == 0 { 0 } else { self.next_u64() >> (64 - count.min(64)) }
+    }
+
     /// Fills `words` with fresh random bits.
     fn fill(&mut self, words: &mut [u64]) {
         for word in words {
