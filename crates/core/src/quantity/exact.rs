@@ -50,6 +50,18 @@ impl Exact {
             .ok_or_else(|| Error::refused(format!("{value} is not a finite number, so it cannot be part of a budget")))
     }
 
+    /// The number that is this rational.
+    ///
+    /// ```
+    /// use num_rational::BigRational;
+    /// use scumble::quantity::Exact;
+    /// let half = Exact::from_rational(BigRational::new(1.into(), 2.into()));
+    /// assert_eq!(half.to_string(), "0.5");
+    /// ```
+    pub fn from_rational(value: BigRational) -> Self {
+        Self(value)
+    }
+
     /// The rational itself.
     ///
     /// ```

@@ -1,0 +1,216 @@
+//! Budgets: what may be spent, in which notion, about whom; and the rule by which the ledger holds them over its whole life.
+//!
+//! Releases are chosen one after the other, by people who have seen the earlier answers. The rule is therefore a privacy *filter*
+//! (`docs/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each release's parameters depend on earlier
+//! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP]; a privacy-loss distribution
+//! of the whole would not be.
+
+mod spent;
+
+pub use spent::Spent;
+
+use crate::error::{Error, Result};
+use scumble::event::Event;
+use scumble::quantity::Exact;
+use scumble::scope::{AttributeSet, Scope};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// How much may be spent in one scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Limit {
+    /// (ε, δ); δ = 0 is pure.
+    Approximate {
+        /// ε
+        epsilon: Exact,
+        /// δ
+        delta: Exact,
+    },
+    /// ρ-zCDP, but for an event of probability δ.
+    Zcdp {
+        /// ρ
+        rho: Exact,
+        /// δ
+        delta: Exact,
+    },
+}
+
+impl Limit {
+    /// The δ at which spending under this limit is stated.
+    pub fn delta(&self) -> &Exact {
+        match self {
+            Self::Approximate { delta, .. } | Self::Zcdp { delta, .. } => delta,
+        }
+    }
+
+    /// What `spent` comes to in this limit's own number (ε or ρ); none if it cannot be expressed at this limit's δ.
+    pub fn measure(&self, spent: &Spent) -> Option<Exact> {
+        match self {
+            Self::Approximate { delta, .. } => spent.epsilon(delta),
+            Self::Zcdp { delta, .. } => spent.rho(delta),
+        }
+    }
+
+    /// The number that must not be passed.
+    pub fn most(&self) -> &Exact {
+        match self {
+            Self::Approximate { epsilon, .. } => epsilon,
+            Self::Zcdp { rho, .. } => rho,
+        }
+    }
+
+    /// The word for that number.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Approximate { .. } => "epsilon",
+            Self::Zcdp { .. } => "rho",
+        }
+    }
+
+    /// Whether `spent` is within.
+    pub fn holds(&self, spent: &Spent) -> bool {
+        self.measure(spent).is_some_and(|number| number <= *self.most())
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.word(), self.most())?;
+        if *self.delta() > Exact::zero() {
+            write!(f, " at delta {:e}", self.delta().to_f64())?;
+        }
+        Ok(())
+    }
+}
+
+/// The limits of a project. Without any, the ledger only records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// For one owner added or removed.
+    pub presence: Option<Limit>,
+    /// For one owner replaced.
+    pub person: Option<Limit>,
+    /// For single attributes.
+    pub attributes: BTreeMap<String, Limit>,
+    /// For each attribute that has no limit of its own (`"*"`).
+    pub every_attribute: Option<Limit>,
+}
+
+impl Budget {
+    /// Each scope that has a limit; `"*"` becomes one scope for each of `attributes` without its own.
+    pub fn limits(&self, attributes: &BTreeSet<String>) -> Result<Vec<(Scope, Limit)>> {
+        let mut limits = Vec::new();
+        limits.extend(self.presence.clone().map(|limit| (Scope::Presence, limit)));
+        limits.extend(self.person.clone().map(|limit| (Scope::Person, limit)));
+        for (name, limit) in &self.attributes {
+            limits.push((one_attribute(name)?, limit.clone()));
+        }
+        if let Some(limit) = &self.every_attribute {
+            for name in attributes.iter().filter(|name| !self.attributes.contains_key(*name)) {
+                limits.push((one_attribute(name)?, limit.clone()));
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The smallest δ of any limit, if one has a δ: what key selection may use a small part of.
+    pub fn smallest_delta(&self) -> Option<Exact> {
+        let all = self.presence.iter().chain(&self.person).chain(self.attributes.values()).chain(&self.every_attribute);
+        all.map(Limit::delta).min().filter(|delta| **delta > Exact::zero()).cloned()
+    }
+
+    /// The first limit that `asked` on top of `charged` would pass.
+    ///
+    /// # Guarantee
+    /// If this is none for every prefix of a ledger, then the composition of everything in it, adaptively chosen, is within each
+    /// limit, in each limit's scope (see [`Spent::epsilon`] for the rule).
+    pub fn first_refusal(&self, charged: &[&[Event]], asked: &[Event]) -> Result<Option<Refusal>> {
+        let mut attributes = attributes_of(asked);
+        charged.iter().for_each(|events| attributes.extend(attributes_of(events)));
+        for (scope, limit) in self.limits(&attributes)? {
+            let mut before = Spent::nothing();
+            charged.iter().try_for_each(|events| before.add_all(events, &scope))?;
+            let mut after = before.clone();
+            after.add_all(asked, &scope)?;
+            // A release that costs this scope nothing is never refused on its account.
+            if after != before && !limit.holds(&after) {
+                let mut alone = Spent::nothing();
+                alone.add_all(asked, &scope)?;
+                return Ok(Some(Refusal { scope, limit, before, alone }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Why a charge does not fit.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// Who would lose too much.
+    pub scope: Scope,
+    /// The limit.
+    pub limit: Limit,
+    /// What has been spent.
+    pub before: Spent,
+    /// What was asked.
+    pub alone: Spent,
+}
+
+impl Refusal {
+    /// The sentence: what was asked, what is left, in which scope, and the largest cost that would fit (in words).
+    pub fn error(&self, release: &str, largest: &str) -> Error {
+        let word = self.limit.word();
+        let shown = |spent: &Spent| match self.limit.measure(spent) {
+            Some(number) => format!("{word} {}", rounded_up(number.to_f64_up())),
+            None => format!("more than any {word} at delta {:e}", self.limit.delta().to_f64()),
+        };
+        let left = self
+            .limit
+            .measure(&self.before)
+            .map_or(0.0, |spent| (self.limit.most().to_f64_down() - spent.to_f64_up()).max(0.0));
+        Error::Budget(format!(
+            "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left; {largest}",
+            self.scope,
+            shown(&self.alone),
+            self.limit,
+            shown(&self.before),
+            rounded_down(left),
+        ))
+    }
+}
+
+/// The attributes that some event's moves name.
+pub fn attributes_of(events: &[Event]) -> BTreeSet<String> {
+    let touches = events.iter().flat_map(|event| event.moves.parts().2);
+    touches.flat_map(|touch| touch.attributes.iter().map(str::to_string)).collect()
+}
+
+/// The scope of one attribute.
+pub fn one_attribute(name: &str) -> Result<Scope> {
+    Ok(Scope::Attributes(AttributeSet::new([name])?))
+}
+
+/// Six significant digits, never below the number.
+pub fn rounded_up(value: f64) -> String {
+    rounded(value, f64::ceil)
+}
+
+/// Six significant digits, never above the number.
+pub fn rounded_down(value: f64) -> String {
+    rounded(value, f64::floor)
+}
+
+fn rounded(value: f64, round: fn(f64) -> f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let digits = 5 - value.abs().log10().floor() as i32;
+    let power = 10f64.powi(digits);
+    // A number that has six digits already is itself; the rounding below must not move it by its last bit.
+    let nearest = (value * power).round() / power;
+    let shown = if (nearest - value).abs() <= value.abs() * 1e-12 { nearest } else { round(value * power) / power };
+    if shown.abs() >= 1e-4 && shown.abs() < 1e7 { format!("{shown}") } else { format!("{shown:e}") }
+}
+
+#[cfg(test)]
+mod tests;

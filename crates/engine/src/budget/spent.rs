@@ -1,0 +1,236 @@
+//! What events add up to in one scope, by the ledger's filter rule.
+
+use crate::error::{Error, Result};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Pow;
+use scumble::event::{Event, Kind, Shift};
+use scumble::quantity::Exact;
+use scumble::scope::Scope;
+
+/// Sums over the events so far, each an upper bound and exact as a sum.
+///
+/// Single costs are rounded up to multiples of 10⁻³⁰, so that ten thousand of them add up quickly, and so that a cost that is at most
+/// a decimal of up to thirty places stays at most that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// Σε over the events that have one.
+    pure: Exact,
+    /// Σρ over the events that have no ε.
+    rho_of_rest: Exact,
+    /// Σρ over all events; none if an event has no ρ.
+    rho_of_all: Option<Exact>,
+    /// Σδ.
+    delta: Exact,
+}
+
+/// The cost of one event in the three numbers of the rule.
+struct Cost {
+    pure: Option<Exact>,
+    rho: Option<Exact>,
+    delta: Exact,
+}
+
+impl Spent {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        let zero = Exact::zero;
+        Self { pure: zero(), rho_of_rest: zero(), rho_of_all: Some(zero()), delta: zero() }
+    }
+
+    /// What these events add up to.
+    pub fn of(events: &[Event], scope: &Scope) -> Result<Self> {
+        let mut spent = Self::nothing();
+        spent.add_all(events, scope)?;
+        Ok(spent)
+    }
+
+    /// Adds each event's cost in `scope`.
+    pub fn add_all(&mut self, events: &[Event], scope: &Scope) -> Result<()> {
+        events.iter().try_for_each(|event| self.add(event, scope))
+    }
+
+    fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
+        let (_, members) = scope.members();
+        let mut worst = Cost { pure: Some(Exact::zero()), rho: Some(Exact::zero()), delta: Exact::zero() };
+        for shift in event.moves.shifts(scope) {
+            let cost = cost(&event.kind, &shift, members)?;
+            worst = Cost {
+                pure: larger(worst.pure, cost.pure),
+                rho: larger(worst.rho, cost.rho),
+                delta: worst.delta.max(cost.delta),
+            };
+        }
+        let times = |number: Exact| repeated(&number, event.times.get());
+        self.delta = self.delta.clone() + times(worst.delta);
+        self.rho_of_all = match (self.rho_of_all.take(), &worst.rho) {
+            (Some(sum), Some(rho)) => Some(sum + times(rho.clone())),
+            _ => None,
+        };
+        match (worst.pure, worst.rho) {
+            (Some(pure), _) => self.pure = self.pure.clone() + times(pure),
+            (None, Some(rho)) => self.rho_of_rest = self.rho_of_rest.clone() + times(rho),
+            (None, None) => return Err(Error::machine("the ledger holds an event that its filter cannot bound")),
+        }
+        Ok(())
+    }
+
+    /// An upper bound of ε at δ; none if the events' own δ uses up all of it, or if δ is 0 and some event has no pure ε.
+    ///
+    /// # Guarantee
+    /// Before: whether an event is added is decided by `epsilon(δ) ≤ limit` on the sums that include it, and its parameters may
+    /// depend on all earlier answers. After: everything that was added is (limit, δ)-private in the scope.
+    ///
+    /// Three ways to add up are allowed at each step, and the least counts: (1) Σε where every event has one; (2) Σε of those that
+    /// have one, and zCDP for the rest at a tenth of the δ that is left; (3) zCDP for all at nine tenths. Why their minimum is still
+    /// a filter: let L be the privacy loss of the process that stops before the rule would be broken. At the end of each path one of
+    /// the three holds, and so it held all along that path, as sums only grow. Paths with (1) have L ≤ ε. Let Lᵢ be the loss of the
+    /// process that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence E\[(1 − e^{ε−L})₊\] ≤
+    /// Σᵢ E\[(1 − e^{ε−Lᵢ})₊\] ≤ δ/10 + 9δ/10, each term by the zCDP filter [Feldman–Zrnic 2021, Thm 3.3] and the conversion below.
+    pub fn epsilon(&self, delta: &Exact) -> Option<Exact> {
+        if self.delta > *delta {
+            return None;
+        }
+        if self.rho_of_rest == Exact::zero() {
+            let concentrated = self.concentrated(delta);
+            return Some(concentrated.map_or(self.pure.clone(), |other| other.min(self.pure.clone())));
+        }
+        let left = (delta.clone() - self.delta.clone()).to_f64_down();
+        let mixed = converted(&self.rho_of_rest, left * 0.1).map(|epsilon| epsilon + self.pure.clone());
+        [mixed, self.concentrated(delta)].into_iter().flatten().min()
+    }
+
+    fn concentrated(&self, delta: &Exact) -> Option<Exact> {
+        let left = (delta.clone() - self.delta.clone()).to_f64_down();
+        converted(self.rho_of_all.as_ref()?, left * 0.9)
+    }
+
+    /// An upper bound of ρ, but for an event of probability δ; none if the events' own δ is more, or some event has no ρ.
+    pub fn rho(&self, delta: &Exact) -> Option<Exact> {
+        if self.delta > *delta { None } else { self.rho_of_all.clone() }
+    }
+
+    /// The probability that nothing is promised with: Σδ of the events.
+    pub fn delta(&self) -> &Exact {
+        &self.delta
+    }
+}
+
+fn larger(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
+    Some(left?.max(right?))
+}
+
+/// The cost of one event when `members` owners make the given move at once.
+fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
+    // k owners can move the same cells k times as far; that is the worst for every kind below.
+    let by = exact(shift.by.get())? * integer(u64::from(members));
+    let cells = integer(shift.cells);
+    let all = &cells * &by;
+    let pure = |epsilon: BigRational, rho: f64| Cost {
+        pure: Some(rounded_up(&epsilon)),
+        rho: rounded_up_f64(rho),
+        delta: Exact::zero(),
+    };
+    let concentrated = |rho: BigRational| Cost { pure: None, rho: Some(rounded_up(&rho)), delta: Exact::zero() };
+    let two = integer(2);
+    Ok(match kind {
+        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => {
+            let each = &by / exact(scale.get())?;
+            let rho = rational_to_f64(&cells) * pure_to_rho(rational_to_f64(&each));
+            pure(&cells * &each, rho)
+        }
+        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } => {
+            let sigma = exact(sigma.get())?;
+            concentrated(&cells * &by * &by / (&two * &sigma * &sigma))
+        }
+        Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
+            let epsilon = exact(epsilon.get())? * all;
+            let rho = pure_to_rho(rational_to_f64(&epsilon));
+            pure(epsilon, rho)
+        }
+        Kind::Exponential { epsilon } => {
+            let epsilon = exact(epsilon.get())? * all;
+            let number = rational_to_f64(&epsilon);
+            // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
+            pure(epsilon, number * number / 8.0)
+        }
+        Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &all * &all),
+        Kind::Approximate { epsilon, delta } => approximate(epsilon.get(), delta.get(), &all)?,
+        Kind::SinhNormal { .. } | Kind::Tcdp { .. } | Kind::Pair { .. } => {
+            return Err(Error::machine(format!("the ledger's filter has no rule for the event '{}'", kind.name())));
+        }
+    })
+}
+
+/// (ε, δ) for k owners: kε and δ·(e^{kε} − 1)/(e^ε − 1), which is kδ at ε = 0.
+fn approximate(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost> {
+    let total = exact(epsilon)? * owners;
+    let number = rational_to_f64(owners);
+    let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
+    let delta = if number == 1.0 { exact(delta)? } else { exact(delta * growth)? };
+    let rho = pure_to_rho(rational_to_f64(&total));
+    Ok(Cost { pure: Some(rounded_up(&total)), rho: rounded_up_f64(rho), delta: rounded_up(&delta) })
+}
+
+/// ε-pure is ε·tanh(ε/2)-zCDP, tight for randomized response.
+fn pure_to_rho(epsilon: f64) -> f64 {
+    epsilon * (epsilon / 2.0).tanh()
+}
+
+/// ρ-zCDP to ε at δ, by Canonne–Kamath–Steinke 2020, Prop. 12: any order α > 1 gives a valid bound, so that the search for the best
+/// one needs no certificate. None for δ = 0 with ρ > 0.
+fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
+    if *rho == Exact::zero() {
+        return Some(Exact::zero());
+    }
+    if delta <= 0.0 {
+        return None;
+    }
+    let rho = rho.to_f64_up();
+    let bound = |order: f64| rho * order - (order * delta).ln() / (order - 1.0) + (-1.0 / order).ln_1p();
+    // The bound is unimodal enough in ln(α − 1) for a ternary search; a wrong turn costs tightness, not truth.
+    let (mut low, mut high) = (1e-6f64.ln(), 1e9f64.ln());
+    for _ in 0..200 {
+        let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+        if bound(1.0 + left.exp()) <= bound(1.0 + right.exp()) {
+            high = right;
+        } else {
+            low = left;
+        }
+    }
+    // The slack covers the rounding of a dozen operations on terms that are at most thousands.
+    let best = bound(1.0 + low.exp());
+    let upper = (best + (best.abs() + rho) * 1e-12 + 1e-13).max(0.0);
+    rounded_up_f64(upper)
+}
+
+fn exact(value: f64) -> Result<BigRational> {
+    Ok(Exact::from_f64(value)?.rational().clone())
+}
+
+fn integer(value: u64) -> BigRational {
+    BigRational::from_integer(BigInt::from(value))
+}
+
+fn rational_to_f64(value: &BigRational) -> f64 {
+    num_traits::ToPrimitive::to_f64(value).unwrap_or(f64::INFINITY)
+}
+
+fn repeated(number: &Exact, times: u64) -> Exact {
+    Exact::from_rational(number.rational() * integer(times))
+}
+
+fn rounded_up_f64(value: f64) -> Option<Exact> {
+    if !value.is_finite() {
+        return None;
+    }
+    // tanh and exp are good to an ulp or two; the slack is a thousand times that.
+    BigRational::from_float(value * (1.0 + 1e-12)).map(|rational| rounded_up(&rational))
+}
+
+/// The least multiple of 10⁻³⁰ that is not below.
+fn rounded_up(value: &BigRational) -> Exact {
+    let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
+    let scaled = (value * BigRational::from_integer(power.clone())).ceil().to_integer();
+    Exact::from_rational(BigRational::new(scaled, power))
+}

@@ -1,0 +1,76 @@
+//! Why the engine refused: one sentence, with the place in a file where there is one.
+
+use crate::place::Place;
+use std::fmt;
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why nothing was released. Each prints as one sentence without a full stop.
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// Wrong input: a file, a query, a parameter. Exit status 2.
+    Input {
+        /// Where, if it is in a file or a query.
+        place: Option<Place>,
+        /// What is wrong and what to do.
+        sentence: String,
+    },
+    /// The ledger refused the charge. Exit status 3.
+    Budget(String),
+    /// The machine failed: disk, memory, a damaged ledger. Exit status 1.
+    Machine(String),
+}
+
+impl Error {
+    /// Wrong input without a place.
+    pub fn input(sentence: impl Into<String>) -> Self {
+        Self::Input { place: None, sentence: sentence.into() }
+    }
+
+    /// Wrong input at a place.
+    pub fn at(place: Place, sentence: impl Into<String>) -> Self {
+        Self::Input { place: Some(place), sentence: sentence.into() }
+    }
+
+    /// A failure of the machine.
+    pub fn machine(sentence: impl Into<String>) -> Self {
+        Self::Machine(sentence.into())
+    }
+
+    /// The same with a place, if it is wrong input that has none yet.
+    pub fn or_at(self, place: Place) -> Self {
+        match self {
+            Self::Input { place: None, sentence } => Self::Input { place: Some(place), sentence },
+            other => other,
+        }
+    }
+
+    /// The program's exit status for this error.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Input { .. } => 2,
+            Self::Budget(_) => 3,
+            Self::Machine(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input { place: Some(place), sentence } => write!(f, "{place}: {sentence}"),
+            Self::Input { place: None, sentence } | Self::Budget(sentence) | Self::Machine(sentence) => {
+                f.write_str(sentence)
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<scumble::Error> for Error {
+    fn from(error: scumble::Error) -> Self {
+        Self::input(error.to_string())
+    }
+}
