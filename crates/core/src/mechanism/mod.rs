@@ -1,1 +1,3 @@
 //! How answers are made private: one file per mechanism.
+
+pub mod anonymized_histogram;

@@ -1,0 +1,245 @@
+//! What no private anonymized histogram can beat: lower bounds on E‖𝒜(p) − p‖₁, with explicit constants, and the hard instances behind them.
+//!
+//! The paper's bounds (Lemma 10 and Theorem 7) are right up to constants; [`lower_bound`] builds the instances with the constants in mind and is
+//! what reports use. All hold for add/remove neighbours, every (ε, δ)-private algorithm that knows n, and the worst histogram of at most n elements.
+
+use crate::error::{Error, Result};
+use crate::mechanism::anonymized_histogram::{MOST_ELEMENTS, Partition, Run};
+use crate::quantity::{Delta, Epsilon};
+
+/// Rounding goes down: these are lower bounds.
+const DOWNWARD: f64 = 1.0 - 1e-9;
+
+/// `copies` values that have count `base`, or all of them `base + step`: one hidden bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// How many values move together.
+    pub copies: u64,
+    /// By how much each moves.
+    pub step: u64,
+    /// Their count if the bit is 0.
+    pub base: u64,
+}
+
+/// A stack of blocks, each starting where the one before ends, that fits into n elements whatever the bits are.
+///
+/// ```
+/// use scumble::limits::anonymized_histogram::HardBlocks;
+/// let blocks = HardBlocks::new(10, 1, 1.0);
+/// assert_eq!(blocks.blocks().len(), 4);
+/// assert_eq!(blocks.instance(|_| true)?.expanded(), [4, 3, 2, 1]);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HardBlocks {
+    blocks: Vec<Block>,
+}
+
+impl HardBlocks {
+    /// Blocks whose bits each move about `weight` elements, shaped by `area`: as many copies as keep copies·base near `area`.
+    pub fn new(elements: u64, weight: u64, area: f64) -> Self {
+        let weight = weight.max(1);
+        let mut blocks = Vec::new();
+        let (mut base, mut left) = (0u64, elements);
+        loop {
+            let copies = libm::round(area / base as f64).clamp(1.0, weight as f64) as u64;
+            let step = (weight + copies / 2) / copies;
+            let cost = copies.saturating_mul(base + step);
+            if cost > left {
+                return Self { blocks };
+            }
+            left -= cost;
+            blocks.push(Block { copies, step, base });
+            base += step;
+        }
+    }
+
+    /// The blocks, smallest counts first.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The histogram whose i-th block is raised where `bit(i)` is true.
+    pub fn instance(&self, mut bit: impl FnMut(usize) -> bool) -> Result<Partition> {
+        let raised = self.blocks.iter().enumerate().map(|(position, block)| Run {
+            count: block.base + if bit(position) { block.step } else { 0 },
+            values: block.copies,
+        });
+        Partition::from_runs(raised)
+    }
+
+    /// Σᵢ wᵢ(1 − δ_{wᵢ})/(1 + e^{wᵢε}), where raising block i moves wᵢ elements and δ_w = δ(e^{wε} − 1)/(e^ε − 1) (Fact 4).
+    ///
+    /// Over uniform bits, whatever is answered is at distance wᵢ in sum from the block's two positions wherever the two output
+    /// distributions overlap, which is with mass 2(1 − δ_w)/(1 + e^{wε}) at least: Lemma 5 with its constant made tight (spec B3.1, B3.4).
+    pub fn lower_bound(&self, epsilon: Epsilon, delta: Delta) -> f64 {
+        let mut sum = 0.0;
+        for block in &self.blocks {
+            let weight = (block.copies * block.step) as f64;
+            let exponent = weight * epsilon.get();
+            let group_delta = match delta.get() {
+                0.0 => 0.0,
+                delta => delta * libm::expm1(exponent) / libm::expm1(epsilon.get()),
+            };
+            sum += (weight * (1.0 - group_delta) / (1.0 + libm::exp(exponent))).max(0.0);
+        }
+        DOWNWARD * sum
+    }
+}
+
+/// The best of the hard instances for `elements` elements, and the lower bound that it gives.
+///
+/// # Guarantee
+/// Every (ε, δ)-private algorithm has at least this expected L1 error on some histogram of at most `elements` elements: each set of blocks is
+/// a proof by itself, so the search for the best need not be exact.
+///
+/// ```
+/// use scumble::limits::anonymized_histogram::lower_bound;
+/// use scumble::quantity::{Delta, Epsilon};
+/// let (bound, _) = lower_bound(1_000_000, Epsilon::new(1.0)?, Delta::new(0.0)?)?;
+/// assert!((379.0..381.0).contains(&bound));
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn lower_bound(elements: u64, epsilon: Epsilon, delta: Delta) -> Result<(f64, HardBlocks)> {
+    if elements > MOST_ELEMENTS {
+        return Err(Error::refused("a lower bound is for at most 2^40 elements"));
+    }
+    let mut best = (0.0, HardBlocks { blocks: Vec::new() });
+    for weight in candidate_weights(elements, epsilon) {
+        // c²(ln w + 2)/w = n is where the blocks of all three shapes just fit (spec B3.4).
+        let area = libm::sqrt(elements as f64 * weight as f64 / (libm::log(weight as f64) + 2.0));
+        let steps = if weight == 1 { 1 } else { 25 };
+        for step in 0..steps {
+            let blocks = HardBlocks::new(elements, weight, area * (0.7 + 0.025 * f64::from(step)));
+            let bound = blocks.lower_bound(epsilon, delta);
+            if bound > best.0 {
+                best = (bound, blocks);
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// √(n·w·(ln w + 2))/(1 + e^{wε}): what [`HardBlocks`] of weight w come to for large n. For orientation; not a bound.
+pub fn asymptotic_lower_bound(elements: f64, epsilon: Epsilon, weight: u64) -> f64 {
+    let weight = weight as f64;
+    libm::sqrt(elements * weight * (libm::log(weight) + 2.0)) / (1.0 + libm::exp(weight * epsilon.get()))
+}
+
+/// The weights around the maximum of the asymptotic form, which is a little below 1/ε.
+fn candidate_weights(elements: u64, epsilon: Epsilon) -> Vec<u64> {
+    let most = (elements / 2).max(1);
+    let value = |weight: u64| asymptotic_lower_bound(elements as f64, epsilon, weight);
+    let largest = if epsilon.get() > 0.0 { (3.0 / epsilon.get()).min(most as f64) as u64 } else { most };
+    // A geometric grid, then the neighbourhood of its best point.
+    let mut grid: Vec<u64> =
+        (0..200).map(|step| libm::pow(largest.max(1) as f64, f64::from(step) / 199.0) as u64).collect();
+    grid.dedup();
+    let best = grid.into_iter().max_by(|left, right| value(*left).total_cmp(&value(*right))).unwrap_or(1);
+    let spread = (best / 8).max(1);
+    let stride = (spread / 8).max(1);
+    let around = (0..=2 * spread / stride).map(|step| (best + step * stride).saturating_sub(spread));
+    std::iter::once(1).chain(around).filter(|weight| (1..=most).contains(weight)).collect()
+}
+
+/// Lemma 10 as it is stated: ½·e^{−ε}·⌊√n⌋·(1 − δ).
+pub fn lemma_10(elements: u64, epsilon: Epsilon, delta: Delta) -> f64 {
+    DOWNWARD * 0.5 * libm::exp(-epsilon.get()) * elements.isqrt() as f64 * (1.0 - delta.get())
+}
+
+/// Theorem 7 with the numbers of its proof.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TheoremSeven {
+    /// Δ = ⌈√((n/ε)·log₂(1/ε))/10⌉, the size of the encoding.
+    pub distance: u64,
+    /// 0.005·Δ: every private algorithm errs by more.
+    pub lower_bound: f64,
+    /// The ε of the group that one bit of the encoding moves; the proof needs at most 1.
+    pub group_epsilon: f64,
+}
+
+/// Theorem 7 for (ε, δ)-privacy with δ < 0.1·ε; it holds for log₂(n)/n < ε < 10⁻⁶ and is nothing elsewhere.
+pub fn theorem_7(elements: u64, epsilon: Epsilon) -> Option<TheoremSeven> {
+    let (n, epsilon) = (elements as f64, epsilon.get());
+    if elements == 0 || epsilon >= 1e-6 || epsilon <= libm::log2(n) / n {
+        return None;
+    }
+    let distance = libm::ceil(0.1 * libm::sqrt(n / epsilon * libm::log2(1.0 / epsilon)));
+    let group = 4.0 * distance * distance / (n * libm::log2(distance / libm::sqrt(n)));
+    Some(TheoremSeven {
+        distance: distance as u64,
+        lower_bound: DOWNWARD * 0.005 * distance,
+        group_epsilon: group * epsilon,
+    })
+}
+
+/// The encoding ψ of Lemma 8: bits into histograms of at most n elements whose distances are those of the bits, times Δ/m up to a constant.
+///
+/// The paper's u_{×t} repeats each entry t times; its index must be ⌊(j−1)/t⌋, not ⌊(j−1)/d⌋ as printed.
+///
+/// ```
+/// use scumble::limits::anonymized_histogram::Encoding;
+/// let encoding = Encoding::new(10_000, 2_000)?;
+/// assert_eq!(encoding.bits(), 10);
+/// assert!(encoding.encode(&[true; 10])?.elements() <= 10_000);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoding {
+    levels: Vec<Level>,
+    bits_per_level: u64,
+}
+
+/// One of the L parts of an [`Encoding`]: counts from `smallest` on, `step` apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// s^ℓ, the smallest count.
+    pub smallest: u64,
+    /// d^ℓ, by how much a bit raises a count.
+    pub step: u64,
+    /// 2^{ℓ−1}, how many values share a bit.
+    pub copies: u64,
+}
+
+impl Encoding {
+    /// The encoding for n elements and distance Δ, where n ≥ Δ > 10√n.
+    pub fn new(elements: u64, distance: u64) -> Result<Self> {
+        let square = u128::from(distance) * u128::from(distance);
+        if distance > elements || elements > MOST_ELEMENTS || square <= 100 * u128::from(elements) {
+            return Err(Error::refused("the encoding of Lemma 8 needs 10·√elements < distance ≤ elements ≤ 2^40"));
+        }
+        // L = ⌊½·log₂(Δ/√n)⌋, the largest with 2^{4L}·n ≤ Δ²; at least 1 since Δ > 10√n.
+        let depth = (1u32..).take_while(|level| u128::from(elements) << (4 * level) <= square).count() as u64;
+        let bits_per_level = elements / distance;
+        let levels = (1..=depth).map(|level| {
+            let smallest = distance / (depth << level);
+            Level { smallest, step: smallest / bits_per_level, copies: 1 << (level - 1) }
+        });
+        Ok(Self { levels: levels.collect(), bits_per_level })
+    }
+
+    /// m = R·L, how many bits are encoded.
+    pub fn bits(&self) -> usize {
+        self.levels.len() * self.bits_per_level as usize
+    }
+
+    /// The levels, largest counts first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// ψ(bits).
+    pub fn encode(&self, bits: &[bool]) -> Result<Partition> {
+        if bits.len() != self.bits() {
+            return Err(Error::refused(format!("this encoding takes {} bits, not {}", self.bits(), bits.len())));
+        }
+        let per_level = self.bits_per_level as usize;
+        let runs = self.levels.iter().zip(bits.chunks(per_level)).flat_map(|(level, chunk)| {
+            chunk.iter().enumerate().map(|(position, bit)| Run {
+                count: level.smallest + (per_level - 1 - position + usize::from(*bit)) as u64 * level.step,
+                values: level.copies,
+            })
+        });
+        Partition::from_runs(runs)
+    }
+}

@@ -1,0 +1,99 @@
+//! Families of histograms on which errors are measured, and a power law like that of passwords.
+
+use super::{Partition, Run};
+use crate::error::Result;
+
+/// A family of histograms, one for each number of elements.
+///
+/// ```
+/// use scumble::mechanism::anonymized_histogram::Family;
+/// assert_eq!(Family::Staircase.generate(10)?.expanded(), [4, 3, 2, 1]);
+/// assert_eq!(Family::Passwords.generate(10_000_000)?.elements(), 10_000_000);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// m, m−1, …, 1: the worst that is known for rows and columns.
+    Staircase,
+    /// 2(m−1), …, 2, 0: the instance of Lemma 10.
+    WideStaircase,
+    /// ⌊n/(i·H_n)⌋: a power law of exponent 1.
+    Zipf,
+    /// The password frequencies fitted to RockYou: the r most frequent have a share of 0.03742·r^0.1872.
+    Passwords,
+    /// √n values with count √n.
+    Flat,
+    /// Every value once.
+    Singletons,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Self; 6] =
+        [Self::Staircase, Self::WideStaircase, Self::Zipf, Self::Passwords, Self::Flat, Self::Singletons];
+
+    /// The word in files and flags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Staircase => "staircase",
+            Self::WideStaircase => "wide-staircase",
+            Self::Zipf => "zipf",
+            Self::Passwords => "passwords",
+            Self::Flat => "flat",
+            Self::Singletons => "singletons",
+        }
+    }
+
+    /// The member with at most `elements` elements.
+    pub fn generate(self, elements: u64) -> Result<Partition> {
+        let root = elements.isqrt();
+        match self {
+            Self::Staircase => Partition::from_counts(1..=((8 * elements + 1).isqrt() - 1) / 2),
+            Self::WideStaircase => Partition::from_counts((0..root).map(|step| 2 * step)),
+            Self::Zipf => zipf(elements),
+            Self::Passwords => passwords(elements),
+            Self::Flat => Partition::from_runs([Run { count: root, values: root }]),
+            Self::Singletons => Partition::from_runs([Run { count: 1, values: elements }]),
+        }
+    }
+}
+
+fn zipf(elements: u64) -> Result<Partition> {
+    // H_n to 1/(252 n^6): Euler–Maclaurin.
+    let n = elements.max(1) as f64;
+    const EULER: f64 = 0.577_215_664_901_532_9;
+    let harmonic = match elements {
+        0..=100 => (1..=elements.max(1)).map(|rank| 1.0 / rank as f64).sum(),
+        _ => libm::log(n) + EULER + 1.0 / (2.0 * n) - 1.0 / (12.0 * n * n),
+    };
+    let counts = (1..=elements).map(|rank| (n / (rank as f64 * harmonic)) as u64);
+    Partition::from_counts(counts.take_while(|count| *count > 0))
+}
+
+fn passwords(elements: u64) -> Result<Partition> {
+    let below = |rank: u64| (elements as f64 * (0.03742 * libm::pow(rank as f64, 0.1872)).min(1.0)) as u64;
+    // Once the expected count is below 1 the differences are 0 or 1, and what is left is singletons.
+    let last = libm::pow(elements as f64 * 0.03742 * 0.1872, 1.0 / (1.0 - 0.1872)) as u64 + 1;
+    let singletons = elements - below(last).min(elements);
+    let counts = Partition::from_counts((1..=last).map(|rank| below(rank) - below(rank - 1)))?;
+    let rest = Partition::from_runs([Run { count: 1, values: singletons }])?;
+    Partition::from_runs(counts.union(&rest).runs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_family_has_more_elements_than_asked() {
+        for family in Family::ALL {
+            for elements in [0, 1, 2, 3, 10, 99, 100, 1000, 123_456] {
+                let partition = family.generate(elements).unwrap();
+                assert!(partition.elements() <= elements, "{} {elements}", family.name());
+            }
+        }
+        assert_eq!(Family::WideStaircase.generate(16).unwrap().expanded(), [6, 4, 2]);
+        assert_eq!(Family::Flat.generate(9).unwrap().expanded(), [3, 3, 3]);
+        assert_eq!(Family::Zipf.generate(100).unwrap().expanded()[..3], [19, 9, 6]);
+    }
+}
