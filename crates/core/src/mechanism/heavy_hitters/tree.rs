@@ -1,0 +1,306 @@
+//! The public tree: which attributes are joined where, and the threshold, clip depth and scale of each node.
+
+use crate::error::{Error, Result};
+use crate::quantity::Scale;
+
+/// The shape of a tree: an attribute, or a join of shapes.
+///
+/// ```
+/// use scumble::mechanism::heavy_hitters::Shape;
+/// assert_eq!(Shape::balanced(4)?.to_string(), "((0,1),(2,3))");
+/// assert_eq!(Shape::caterpillar(4)?.to_string(), "(((0,1),2),3)");
+/// assert_eq!(Shape::balanced(1)?.to_string(), "(0)");
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// One attribute, by its position.
+    Attribute(usize),
+    /// A node over these children. A node over one attribute is a threshold on that attribute's values.
+    Join(Vec<Shape>),
+}
+
+/// Deeper trees are refused: nobody needs them, and a walk down the tree must not exhaust the stack.
+const DEEPEST: usize = 4096;
+
+impl Shape {
+    /// Splits `attributes` attributes in halves, again and again: an attribute has about log₂ d nodes above it.
+    pub fn balanced(attributes: usize) -> Result<Self> {
+        if attributes == 0 {
+            return Err(Error::refused("a tree of heavy hitters needs at least 1 attribute"));
+        }
+        if attributes == 1 {
+            return Ok(Self::Join(vec![Self::Attribute(0)]));
+        }
+        Ok(Self::halves(0, attributes))
+    }
+
+    fn halves(from: usize, to: usize) -> Self {
+        if to - from == 1 {
+            return Self::Attribute(from);
+        }
+        let middle = from + (to - from).div_ceil(2);
+        Self::Join(vec![Self::halves(from, middle), Self::halves(middle, to)])
+    }
+
+    /// Adds one attribute at a time: the cheapest tree for a whole person, the dearest for the first attributes.
+    pub fn caterpillar(attributes: usize) -> Result<Self> {
+        if attributes > DEEPEST {
+            return Err(Error::refused(format!("a caterpillar tree can have at most {DEEPEST} attributes")));
+        }
+        if attributes < 2 {
+            return Self::balanced(attributes);
+        }
+        let first = Self::Join(vec![Self::Attribute(0), Self::Attribute(1)]);
+        Ok((2..attributes).fold(first, |below, next| Self::Join(vec![below, Self::Attribute(next)])))
+    }
+
+    /// The same shape with a threshold node directly above each of these attributes: for large or unknown domains.
+    ///
+    /// ```
+    /// use scumble::mechanism::heavy_hitters::Shape;
+    /// assert_eq!(Shape::balanced(2)?.with_thresholds_above(&[1]).to_string(), "(0,(1))");
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn with_thresholds_above(&self, attributes: &[usize]) -> Self {
+        match self {
+            Self::Attribute(j) if attributes.contains(j) => Self::Join(vec![self.clone()]),
+            Self::Attribute(_) => self.clone(),
+            Self::Join(children) if matches!(children[..], [Self::Attribute(_)]) => self.clone(),
+            Self::Join(children) => {
+                Self::Join(children.iter().map(|child| child.with_thresholds_above(attributes)).collect())
+            }
+        }
+    }
+
+    fn depth_within(&self, limit: usize) -> Result<usize> {
+        match self {
+            Self::Attribute(_) => Ok(0),
+            Self::Join(_) if limit == 0 => {
+                Err(Error::refused(format!("a tree of heavy hitters can be at most {DEEPEST} nodes deep")))
+            }
+            Self::Join(children) => {
+                let mut deepest = 0;
+                for child in children {
+                    deepest = deepest.max(child.depth_within(limit - 1)?);
+                }
+                Ok(deepest + 1)
+            }
+        }
+    }
+
+    /// The children of every node, children before their parents; the root is last.
+    pub(super) fn flattened(&self) -> Result<Vec<Vec<Child>>> {
+        self.depth_within(DEEPEST)?;
+        let mut nodes = Vec::new();
+        match self.flatten_into(&mut nodes) {
+            Child::Node(_) => Ok(nodes),
+            Child::Attribute(_) => Err(Error::refused("the root of a tree of heavy hitters must be a node")),
+        }
+    }
+
+    fn flatten_into(&self, nodes: &mut Vec<Vec<Child>>) -> Child {
+        match self {
+            Self::Attribute(j) => Child::Attribute(*j),
+            Self::Join(children) => {
+                let children = children.iter().map(|child| child.flatten_into(nodes)).collect();
+                nodes.push(children);
+                Child::Node(nodes.len() - 1)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Attribute(j) => write!(f, "{j}"),
+            Self::Join(children) => {
+                let children: Vec<String> = children.iter().map(Self::to_string).collect();
+                write!(f, "({})", children.join(","))
+            }
+        }
+    }
+}
+
+/// What a node joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// The whole domain of an attribute.
+    Attribute(usize),
+    /// The list of another node.
+    Node(usize),
+}
+
+/// A node: what it joins, and its test `max(f, threshold − clip) + Z > threshold`, Z ~ discrete Laplace(scale).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What is joined.
+    pub children: Vec<Child>,
+    /// τ: what a noisy count must exceed.
+    pub threshold: i64,
+    /// κ ≥ 1: counts more than this below the threshold are treated as if they were exactly this far below.
+    pub clip: i64,
+    /// λ: the scale of the noise.
+    pub scale: Scale,
+}
+
+impl Node {
+    /// The floor τ − κ: no count is looked at below it.
+    pub fn floor(&self) -> i64 {
+        self.threshold - self.clip
+    }
+
+    pub(super) fn node_children(&self) -> impl Iterator<Item = usize> + '_ {
+        self.children.iter().filter_map(|child| match child {
+            Child::Node(index) => Some(*index),
+            Child::Attribute(_) => None,
+        })
+    }
+
+    pub(super) fn attribute_children(&self) -> impl Iterator<Item = usize> + '_ {
+        self.children.iter().filter_map(|child| match child {
+            Child::Attribute(attribute) => Some(*attribute),
+            Child::Node(_) => None,
+        })
+    }
+}
+
+/// A checked tree; all of it is public and must not be computed from the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    unknown: Vec<bool>,
+}
+
+/// Thresholds beyond this are refused, so that no sum of them overflows.
+const LARGEST_THRESHOLD: i64 = 1 << 60;
+
+impl Tree {
+    /// Checks the nodes (children before parents, the root last) over the attributes 0, 1, …; `unknown` lists the attributes
+    /// whose domain is not public, so that only values that occur can be found.
+    ///
+    /// # Guarantee
+    /// A tree that is accepted fulfils what the proof of its cost needs: every attribute is read by exactly one node, clip depths
+    /// are at least 1, floors do not fall upwards, and above each unknown attribute stands a threshold whose floor is at least 1.
+    pub fn new(attributes: usize, nodes: Vec<Node>, unknown: &[usize]) -> Result<Self> {
+        check_joins(attributes, &nodes)?;
+        for (index, node) in nodes.iter().enumerate() {
+            check_node(index, node, &nodes)?;
+        }
+        let mut tree = Self { nodes, unknown: vec![false; attributes] };
+        for &attribute in unknown {
+            tree.check_unknown(attribute)?;
+            tree.unknown[attribute] = true;
+        }
+        Ok(tree)
+    }
+
+    /// The nodes, children before parents, the root last.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many attributes there are.
+    pub fn attributes(&self) -> usize {
+        self.unknown.len()
+    }
+
+    /// Whether the attribute's domain is not public.
+    pub fn is_unknown(&self, attribute: usize) -> bool {
+        self.unknown.get(attribute).copied().unwrap_or(false)
+    }
+
+    /// The last node.
+    pub fn root(&self) -> &Node {
+        &self.nodes[self.nodes.len() - 1]
+    }
+
+    /// Which nodes read one of these attributes, directly or through a list.
+    pub(super) fn touched(&self, attributes: &[usize]) -> Vec<bool> {
+        let mut touched = vec![false; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            touched[index] = node.attribute_children().any(|attribute| attributes.contains(&attribute))
+                || node.node_children().any(|child| touched[child]);
+        }
+        touched
+    }
+
+    fn check_unknown(&self, attribute: usize) -> Result<()> {
+        let above = self.nodes.iter().find(|node| node.attribute_children().any(|child| child == attribute));
+        let above = above
+            .ok_or_else(|| Error::refused(format!("attribute {attribute} has an unknown domain but is not in the tree")))?;
+        if above.children.len() != 1 {
+            return Err(Error::refused(format!(
+                "attribute {attribute} has an unknown domain, so it needs a threshold node of its own directly above it"
+            )));
+        }
+        if above.floor() < 1 {
+            return Err(Error::refused(format!(
+                "attribute {attribute} has an unknown domain, so the node above it needs a clip depth of at most its threshold − 1"
+            )));
+        }
+        // A value that only the changed person has appears with probability p: where it does not, the loss is −ln(1−p), which
+        // must not exceed the 1/λ that the cost counts for one exclusion.
+        let appears = super::cost::ln_pass_probability(above.scale.get(), -above.clip).exp();
+        if -f64::ln_1p(-appears) > 1.0 / above.scale.get() {
+            return Err(Error::refused(format!(
+                "attribute {attribute} has an unknown domain, and the clip depth above it is too small for its scale: raise it"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
+    if nodes.is_empty() || attributes == 0 {
+        return Err(Error::refused("a tree of heavy hitters needs at least 1 attribute and 1 node"));
+    }
+    let mut attribute_seen = vec![false; attributes];
+    let mut node_seen = vec![false; nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        if node.children.is_empty() {
+            return Err(Error::refused(format!("node {index} of the tree joins nothing")));
+        }
+        for child in &node.children {
+            let seen = match *child {
+                Child::Attribute(attribute) => attribute_seen.get_mut(attribute).ok_or_else(|| {
+                    Error::refused(format!("node {index} of the tree names attribute {attribute} of only {attributes}"))
+                })?,
+                Child::Node(below) if below < index => &mut node_seen[below],
+                Child::Node(below) => {
+                    return Err(Error::refused(format!("node {index} of the tree joins node {below}, which comes later")));
+                }
+            };
+            if std::mem::replace(seen, true) {
+                return Err(Error::refused(format!("node {index} of the tree joins something that is joined already")));
+            }
+        }
+    }
+    node_seen.pop();
+    if let Some(missing) = attribute_seen.iter().position(|seen| !seen) {
+        return Err(Error::refused(format!("attribute {missing} is not in the tree")));
+    }
+    if let Some(missing) = node_seen.iter().position(|seen| !seen) {
+        return Err(Error::refused(format!("node {missing} of the tree is not joined by any other, but it is not the last")));
+    }
+    Ok(())
+}
+
+fn check_node(index: usize, node: &Node, nodes: &[Node]) -> Result<()> {
+    if node.clip < 1 || node.clip > LARGEST_THRESHOLD {
+        return Err(Error::refused(format!("the clip depth of node {index} must be at least 1, not {}", node.clip)));
+    }
+    if node.threshold.abs() > LARGEST_THRESHOLD {
+        return Err(Error::refused(format!("the threshold of node {index} is out of range: {}", node.threshold)));
+    }
+    for below in node.node_children() {
+        let (floor, floor_below) = (node.floor(), nodes[below].floor());
+        if floor < floor_below {
+            return Err(Error::refused(format!(
+                "the floor of node {index} is {floor}, below the floor {floor_below} of its child {below}: raise its threshold"
+            )));
+        }
+    }
+    Ok(())
+}
