@@ -31,7 +31,7 @@
 mod concentrated;
 mod cost;
 mod plan;
-
+mod release;
 mod tree;
 
 #[cfg(test)]
@@ -39,5 +39,5 @@ mod tests;
 
 pub use cost::path_epsilon;
 pub use plan::Rule;
-
+pub use release::{Found, HeavyHitters, HeavyString};
 pub use tree::{Child, Node, Shape, Tree};
