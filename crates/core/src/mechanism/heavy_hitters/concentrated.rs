@@ -191,7 +191,13 @@ struct Terms {
 }
 
 impl Terms {
-    fn of<'a>(tables: &'a mut Tables, node: &Node, order: f64, direction: Direction, counts_released: bool) -> &'a Self {
+    fn of<'a>(
+        tables: &'a mut Tables,
+        node: &Node,
+        order: f64,
+        direction: Direction,
+        counts_released: bool,
+    ) -> &'a Self {
         let key = (node.scale.get().to_bits(), node.clip, counts_released);
         tables.entry(key).or_insert_with(|| {
             let (lowest, highest) = (-node.clip - 1, (FAR * node.scale.get()).ceil() as i64 + 10);

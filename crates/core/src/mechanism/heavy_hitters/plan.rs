@@ -84,9 +84,11 @@ impl Rule {
             for child in children {
                 least = least.min(match *child {
                     Child::Node(below) => strictest[below],
-                    Child::Attribute(attribute) => targets.get(attribute).map(|target| target.get()).ok_or_else(|| {
-                        Error::refused(format!("attribute {attribute} is in the tree but has no epsilon"))
-                    })?,
+                    Child::Attribute(attribute) => {
+                        targets.get(attribute).map(|target| target.get()).ok_or_else(|| {
+                            Error::refused(format!("attribute {attribute} is in the tree but has no epsilon"))
+                        })?
+                    }
                 });
             }
             strictest.push(least);

@@ -61,7 +61,10 @@ impl HeavyHitters {
             )));
         }
         if let Some(empty) = domains.iter().position(|&size| size == 0 || size == DROPPED) {
-            return Err(Error::refused(format!("the domain of attribute {empty} must have 1 to {} values", DROPPED - 1)));
+            return Err(Error::refused(format!(
+                "the domain of attribute {empty} must have 1 to {} values",
+                DROPPED - 1
+            )));
         }
         let mut longest_list = LONGEST_LIST;
         for (index, node) in tree.nodes().iter().enumerate() {
@@ -117,7 +120,9 @@ impl HeavyHitters {
                 return Err(Error::refused(format!("column {attribute} has not as many rows as column 0")));
             }
             if let Some(row) = column.iter().position(|&value| value.into() >= size) {
-                return Err(Error::refused(format!("row {row} of column {attribute} is not below {size}, its domain's size")));
+                return Err(Error::refused(format!(
+                    "row {row} of column {attribute} is not below {size}, its domain's size"
+                )));
             }
         }
         if columns[0].len() >= DROPPED as usize {
@@ -143,7 +148,8 @@ impl HeavyHitters {
         let keys = joined_keys(node, columns, below, &sizes);
         let candidates: u64 = sizes.iter().product();
         let counts = Counts::of(&keys, candidates);
-        let observed_only = matches!(node.children[..], [Child::Attribute(attribute)] if self.tree.is_unknown(attribute));
+        let observed_only =
+            matches!(node.children[..], [Child::Attribute(attribute)] if self.tree.is_unknown(attribute));
         let kept = Test::new(node)?.passing(&counts, candidates, observed_only, self.longest_list, bits);
         Ok(joined(node, below, &sizes, &kept, &keys, !is_root))
     }
@@ -163,7 +169,8 @@ fn longest_list_for(index: usize, node: &Node, domains: &[u32]) -> Result<usize>
         return Ok(LONGEST_LIST);
     }
     let room = MOST_CANDIDATES / fixed;
-    let longest = (1..=LONGEST_LIST as u64).take_while(|length| length.checked_pow(lists).is_some_and(|all| all <= room));
+    let longest =
+        (1..=LONGEST_LIST as u64).take_while(|length| length.checked_pow(lists).is_some_and(|all| all <= room));
     match longest.last() {
         Some(length) if length >= 16 => Ok(length as usize),
         _ => Err(Error::refused(format!("node {index} joins too many lists at once: give the tree more levels"))),
@@ -342,7 +349,8 @@ fn positions_of(passed: &[Passed], keys: &[u32], candidates: u64) -> Vec<u32> {
         let of = |key: &u32| if *key == DROPPED { DROPPED } else { position[*key as usize] };
         keys.iter().map(of).collect()
     } else {
-        let position: HashMap<u32, u32> = passed.iter().zip(0u32..).map(|(passed, place)| (passed.candidate, place)).collect();
+        let position: HashMap<u32, u32> =
+            passed.iter().zip(0u32..).map(|(passed, place)| (passed.candidate, place)).collect();
         keys.iter().map(|key| position.get(key).copied().unwrap_or(DROPPED)).collect()
     }
 }

@@ -3,8 +3,10 @@
 use super::cost::{inclusion_loss, ln_fail_probability, ln_pass_probability};
 use super::*;
 use crate::harness::{Distribution, Probability};
-use crate::quantity::{Delta, Epsilon, Scale};
+use crate::noise::InsecureSeededSource;
+use crate::quantity::{Beta, Delta, Epsilon, Scale};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 fn vectors() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
@@ -39,7 +41,8 @@ fn tree_of(value: &Value) -> Tree {
             *attributes = (*attributes).max(attribute as usize + 1);
             return Child::Attribute(attribute as usize);
         }
-        let children = value["children"].as_array().unwrap().iter().map(|child| add(child, nodes, attributes)).collect();
+        let children =
+            value["children"].as_array().unwrap().iter().map(|child| add(child, nodes, attributes)).collect();
         let scale = Scale::new(number(&value["lam"])).unwrap();
         nodes.push(Node { children, threshold: integer(&value["tau"]), clip: integer(&value["kappa"]), scale });
         Child::Node(nodes.len() - 1)
@@ -129,7 +132,8 @@ fn a_person_costs_far_less_than_all_attributes_and_siblings_are_free() {
     close(tree.epsilon_person(), 26.67, 1e-3, "person, where 64 attributes would be 64.07");
     close(tree.epsilon_presence(), 16.0, 1e-3, "presence");
     assert_eq!(tree.epsilon(&[16, 17]), tree.epsilon(&[17]));
-    let caterpillar = Rule::default().calibrate(&Shape::caterpillar(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16]).unwrap();
+    let caterpillar =
+        Rule::default().calibrate(&Shape::caterpillar(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16]).unwrap();
     assert!(caterpillar.epsilon_person() <= caterpillar.epsilon(&[0]) * 1.01, "a caterpillar has one cherry");
 }
 
@@ -267,7 +271,10 @@ fn uniform_tree(shape: &Shape, scale: f64, bottom: i64, rise: i64) -> Tree {
 /// All multisets of `people` records.
 fn datasets(domains: &[u32], people: usize) -> Vec<Vec<Vec<u32>>> {
     let records = domains.iter().fold(vec![Vec::new()], |so_far: Vec<Vec<u32>>, &size| {
-        so_far.iter().flat_map(|left| (0..size).map(|value| [&left[..], &[value]].concat()).collect::<Vec<_>>()).collect()
+        so_far
+            .iter()
+            .flat_map(|left| (0..size).map(|value| [&left[..], &[value]].concat()).collect::<Vec<_>>())
+            .collect()
     });
     (0..people).fold(vec![Vec::new()], |so_far: Vec<Vec<Vec<u32>>>, _| {
         so_far
@@ -305,15 +312,14 @@ fn neighbours(domains: &[u32], dataset: &[Vec<u32>], attributes: &[usize]) -> Ve
     pairs
 }
 
-/// The largest loss over all outputs of a pair, exactly, without listing the outputs: given the lists below, the tests of a node
-/// are independent, so the worst is a maximum per candidate.
+/// The largest loss over all outputs of a pair, by the shared harness.
 fn worst_loss(tree: &Tree, domains: &[u32], pair: &(Vec<Vec<u32>>, Vec<Vec<u32>>)) -> f64 {
     let (p, q) = (distribution_of(tree, domains, &pair.0), distribution_of(tree, domains, &pair.1));
     p.max_divergence_lower(&q).max(q.max_divergence_lower(&p))
 }
 
 #[test]
-fn enumeration_of_all_outputs_attains_the_formula_and_never_exceeds_it() {
+fn no_output_of_the_whole_distribution_exceeds_the_formula() {
     // ((0,1),2): 625 outputs; 3 × 2 values: 64 outputs. Every subset of attributes, all datasets of so many people.
     let cases: [(Vec<u32>, Shape, f64, i64, i64, usize); 2] = [
         (vec![2, 2, 2], Shape::caterpillar(3).unwrap(), 2.0, 1, 1, 3),
@@ -332,5 +338,263 @@ fn enumeration_of_all_outputs_attains_the_formula_and_never_exceeds_it() {
             }
             assert!(worst <= claimed, "{attributes:?} of {shape}: {worst} exceeds {claimed}");
         }
+    }
+}
+
+/// ln of the ratio P/Q of "listed" and of "not listed" for every string over all values below a node.
+fn ratios(node: &Node, strings: &[u32], at: &dyn Fn(u32) -> (i64, i64), counts_released: bool) -> Vec<(f64, f64)> {
+    let scale = node.scale.get();
+    let ratio = |&string: &u32| {
+        let (here, there) = at(string);
+        let (here, there) = ((here - node.threshold).max(-node.clip), (there - node.threshold).max(-node.clip));
+        let fail = ln_fail_probability(scale, here) - ln_fail_probability(scale, there);
+        let pass = ln_pass_probability(scale, here) - ln_pass_probability(scale, there);
+        // The noisy count is released: the worst count above the threshold.
+        let released = match here - there {
+            0 => 0.0,
+            1 => 1.0 / scale,
+            _ if here >= 1 => 1.0 / scale,
+            _ => -1.0 / scale,
+        };
+        (if counts_released { released } else { pass }, fail)
+    };
+    strings.iter().map(ratio).collect()
+}
+
+/// The largest loss over all outputs of one pair: every list of every lower node is tried; at the root, where nothing depends on a
+/// test any more, the worst outcome of each test is taken.
+struct Enumeration<'a> {
+    tree: &'a Tree,
+    sizes: Vec<usize>,
+    domains: &'a [u32],
+    losses: Vec<Vec<(f64, f64)>>,
+}
+
+impl Enumeration<'_> {
+    fn digit_allowed(&self, node: usize, mut string: usize, lists: &[u32]) -> bool {
+        self.tree.nodes()[node].children.iter().rev().all(|child| match child {
+            Child::Attribute(j) => {
+                string /= self.domains[*j] as usize;
+                true
+            }
+            Child::Node(below) => {
+                let digit = string % self.sizes[*below];
+                string /= self.sizes[*below];
+                lists[*below] >> digit & 1 == 1
+            }
+        })
+    }
+
+    fn worst(&self, node: usize, lists: &mut Vec<u32>) -> f64 {
+        let candidates: Vec<usize> = (0..self.sizes[node]).filter(|&s| self.digit_allowed(node, s, lists)).collect();
+        let losses: Vec<(f64, f64)> = candidates.iter().map(|&string| self.losses[node][string]).collect();
+        if node + 1 == self.sizes.len() {
+            return losses.iter().map(|(pass, fail)| pass.max(*fail)).sum();
+        }
+        let mut worst = f64::NEG_INFINITY;
+        for chosen in 0u32..1 << candidates.len() {
+            let own: f64 =
+                losses.iter().enumerate().map(|(k, (pass, fail))| if chosen >> k & 1 == 1 { pass } else { fail }).sum();
+            let list =
+                candidates.iter().enumerate().filter(|(k, _)| chosen >> k & 1 == 1).map(|(_, s)| 1u32 << s).sum();
+            lists.push(list);
+            worst = worst.max(own + self.worst(node + 1, lists));
+            lists.pop();
+        }
+        worst
+    }
+}
+
+/// For each node: how many strings there are over all values below it, and each person's string.
+fn strings_of(tree: &Tree, domains: &[u32], people: &[Vec<u32>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let (mut sizes, mut own): (Vec<usize>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    for node in tree.nodes() {
+        let (mut size, mut codes) = (1, vec![0; people.len()]);
+        for child in &node.children {
+            let factor = match child {
+                Child::Attribute(j) => domains[*j] as usize,
+                Child::Node(below) => sizes[*below],
+            };
+            for (person, code) in codes.iter_mut().enumerate() {
+                *code = *code * factor
+                    + match child {
+                        Child::Attribute(j) => people[person][*j] as usize,
+                        Child::Node(below) => own[*below][person],
+                    };
+            }
+            size *= factor;
+        }
+        sizes.push(size);
+        own.push(codes);
+    }
+    (sizes, own)
+}
+
+fn worst_of_pair(tree: &Tree, domains: &[u32], left: &[Vec<u32>], right: &[Vec<u32>], counts_released: bool) -> f64 {
+    let (sizes, of_left) = strings_of(tree, domains, left);
+    let (_, of_right) = strings_of(tree, domains, right);
+    let count = |codes: &[usize], string: u32| codes.iter().filter(|&&code| code == string as usize).count() as i64;
+    let losses = (0..sizes.len()).map(|node| {
+        let strings: Vec<u32> = (0..sizes[node] as u32).collect();
+        let at = |string| (count(&of_left[node], string), count(&of_right[node], string));
+        ratios(&tree.nodes()[node], &strings, &at, counts_released && node + 1 == sizes.len())
+    });
+    let enumeration = Enumeration { tree, losses: losses.collect(), sizes, domains };
+    enumeration.worst(0, &mut Vec::new())
+}
+
+#[test]
+fn exhaustive_search_over_datasets_attains_the_formula() {
+    let vectors = vectors();
+    for case in vectors["brute_force"]["exhaustive"].as_array().unwrap().iter().filter(|case| case["kind"] == "disc") {
+        let name = case["name"].as_str().unwrap();
+        let domains: Vec<u32> = case["doms"].as_object().unwrap().values().map(|size| integer(size) as u32).collect();
+        let shape = match name.split(' ').next().unwrap() {
+            "balanced4" => Shape::balanced(4).unwrap(),
+            _ => Shape::caterpillar(domains.len()).unwrap(),
+        };
+        let rise = integer(&case["kappa"]);
+        let levels = if name.starts_with("balanced4") { 2 } else { domains.len() as i64 - 1 };
+        let tree = uniform_tree(&shape, number(&case["lam"]), integer(&case["tau_root"]) - (levels - 1) * rise, rise);
+        let counts_released = case["counts_released"].as_bool().unwrap();
+        let datasets = datasets(&domains, integer(&case["n"]) as usize);
+        for row in case["rows"].as_array().unwrap() {
+            let attributes = subset(row);
+            if domains.len() == 4 && attributes.len() > 1 {
+                continue; // the larger sets of four attributes take minutes
+            }
+            let mut worst = 0.0f64;
+            for dataset in &datasets {
+                for (left, right) in neighbours(&domains, dataset, &attributes) {
+                    worst = worst.max(worst_of_pair(&tree, &domains, &left, &right, counts_released));
+                    worst = worst.max(worst_of_pair(&tree, &domains, &right, &left, counts_released));
+                }
+            }
+            close(worst, number(&row["brute"]), 1e-9, &format!("{name} {row}"));
+            assert!(worst <= tree.epsilon(&attributes), "{name} {attributes:?}: {worst} exceeds the formula");
+        }
+    }
+}
+
+#[test]
+fn adding_a_person_costs_no_more_than_the_formula() {
+    for (shape, people) in [(Shape::caterpillar(3).unwrap(), 5), (Shape::balanced(4).unwrap(), 3)] {
+        let tree = uniform_tree(&shape, 2.0, 1, 1);
+        let domains = vec![2; tree.attributes()];
+        let mut worst = 0.0f64;
+        for dataset in datasets(&domains, people) {
+            for place in 0..people {
+                let mut fewer = dataset.clone();
+                fewer.remove(place);
+                worst = worst.max(worst_of_pair(&tree, &domains, &dataset, &fewer, true));
+                worst = worst.max(worst_of_pair(&tree, &domains, &fewer, &dataset, true));
+            }
+        }
+        assert!(worst <= tree.epsilon_presence(), "{worst} exceeds the formula");
+        close(worst, tree.epsilon_presence(), 1e-9, "it is attained");
+    }
+}
+
+/// How far a frequency of so many trials may be from its probability, but for a probability of 1e-12 (Bernstein).
+fn tolerance(probability: f64, trials: f64) -> f64 {
+    let log = (2.0 / 1e-12f64).ln();
+    (2.0 * probability * (1.0 - probability) * log / trials).sqrt() + log / trials
+}
+
+#[test]
+fn the_algorithm_draws_from_the_distribution_that_is_accounted_for() {
+    // ((0,1),2) with 2, 3 and 2 values: frequencies of the root's list against the enumeration.
+    let tree = uniform_tree(&Shape::caterpillar(3).unwrap(), 1.5, 2, 2);
+    let domains = vec![2, 3, 2];
+    let people: Vec<Vec<u32>> = [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1], [1, 2, 1], [1, 2, 1], [0, 1, 0]]
+        .iter()
+        .map(|p| p.to_vec())
+        .collect();
+    let columns: Vec<Vec<u32>> = (0..3).map(|j| people.iter().map(|person| person[j]).collect()).collect();
+    let code = |values: &[u32]| values.iter().fold(0, |code, value| code * 8 + value);
+    let exact = distribution_of(&tree, &domains, &people).map(|lists| lists[1].clone());
+    let finder = HeavyHitters::new(tree, domains).unwrap();
+    let mut bits = InsecureSeededSource::new(20);
+    let trials = 100_000;
+    let mut seen: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+    for _ in 0..trials {
+        let mut list: Vec<u32> =
+            finder.release(&columns, &mut bits).unwrap().strings.iter().map(|string| code(&string.values)).collect();
+        list.sort_unstable();
+        *seen.entry(list).or_insert(0) += 1;
+    }
+    let mut sorted: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
+    for (list, probability) in exact.iter() {
+        let mut list = list.clone();
+        list.sort_unstable();
+        *sorted.entry(list).or_insert(0.0) += probability.upper;
+    }
+    for (list, probability) in &sorted {
+        let frequency = f64::from(seen.remove(list).unwrap_or(0)) / f64::from(trials);
+        let allowed = tolerance(*probability, f64::from(trials));
+        assert!((frequency - probability).abs() <= allowed, "{list:?}: {frequency} for {probability}");
+    }
+    assert!(seen.is_empty(), "an impossible list was drawn: {seen:?}");
+}
+
+#[test]
+fn released_counts_are_the_true_ones_with_laplace_noise_cut_at_the_threshold() {
+    // One attribute, one threshold of 5 with clip 3 (floor 2): value 0 has 6 people, value 1 has 1 (below the floor).
+    let node = Node { children: vec![Child::Attribute(0)], threshold: 5, clip: 3, scale: Scale::new(2.0).unwrap() };
+    let finder = HeavyHitters::new(Tree::new(1, vec![node], &[]).unwrap(), vec![2]).unwrap();
+    let columns = vec![vec![0u8, 0, 0, 0, 0, 0, 1]];
+    let mut bits = InsecureSeededSource::new(21);
+    let trials = 100_000;
+    let mut seen: BTreeMap<(u32, i64), u32> = BTreeMap::new();
+    for _ in 0..trials {
+        for string in finder.release(&columns, &mut bits).unwrap().strings {
+            *seen.entry((string.values[0], string.count)).or_insert(0) += 1;
+        }
+    }
+    let decay = (-0.5f64).exp();
+    for (value, centre) in [(0u32, 6i64), (1, 2)] {
+        for count in 0..30i64 {
+            let density = (1.0 - decay) / (1.0 + decay) * decay.powi((count - centre).abs() as i32);
+            let probability = if count > 5 { density } else { 0.0 };
+            let frequency = f64::from(*seen.get(&(value, count)).unwrap_or(&0)) / f64::from(trials);
+            assert!((frequency - probability).abs() <= tolerance(probability, f64::from(trials)), "{value} {count}");
+        }
+    }
+}
+
+#[test]
+fn only_values_that_occur_are_found_in_an_unknown_domain() {
+    let rule = Rule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), bottom: 5, ..Rule::default() };
+    let shape = Shape::balanced(2).unwrap().with_thresholds_above(&[0]);
+    let tree = rule.calibrate(&shape, &[Epsilon::new(2.0).unwrap(); 2]).unwrap();
+    let finder = HeavyHitters::new(tree, vec![1_000_000, 2]).unwrap();
+    let columns: Vec<Vec<u32>> = vec![(0..2000).map(|i| 999_000 + i % 4).collect(), (0..2000).map(|i| i % 2).collect()];
+    let found = finder.release(&columns, &mut InsecureSeededSource::new(3)).unwrap();
+    assert!(found.strings.iter().all(|string| string.values[0] >= 999_000));
+    assert!(found.strings.iter().filter(|string| string.count > 400).count() == 4);
+}
+
+#[test]
+fn heavy_strings_are_found_with_the_promised_probability_and_error() {
+    let people = 20_000u64;
+    let tree = Rule::default().calibrate(&Shape::balanced(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16]).unwrap();
+    let beta = Beta::new(1e-6).unwrap();
+    let heavy = tree.found_from(people, beta);
+    let error = tree.count_error(beta);
+    // Strings 0…0, 1…1 and 0101… have just enough people; everybody else has a string of their own.
+    let value = |i: u64, j: u64| match i / heavy {
+        0 => 0,
+        1 => 1,
+        2 => (j % 2) as u8,
+        _ => (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (20 + j) & 1) as u8,
+    };
+    let columns: Vec<Vec<u8>> = (0..16).map(|j| (0..people).map(|i| value(i, j)).collect()).collect();
+    let finder = HeavyHitters::new(tree, vec![2; 16]).unwrap();
+    let found = finder.release(&columns, &mut InsecureSeededSource::new(5)).unwrap();
+    for wanted in [vec![0; 16], vec![1; 16], (0..16).map(|j| j % 2).collect()] {
+        let string = found.strings.iter().find(|string| string.values == wanted).expect("a heavy string is found");
+        let exact =
+            (0..people).filter(|&i| (0..16).all(|j| u32::from(value(i, j)) == wanted[j as usize])).count() as i64;
+        assert!(string.count.abs_diff(exact) <= error);
     }
 }

@@ -228,8 +228,9 @@ impl Tree {
 
     fn check_unknown(&self, attribute: usize) -> Result<()> {
         let above = self.nodes.iter().find(|node| node.attribute_children().any(|child| child == attribute));
-        let above = above
-            .ok_or_else(|| Error::refused(format!("attribute {attribute} has an unknown domain but is not in the tree")))?;
+        let above = above.ok_or_else(|| {
+            Error::refused(format!("attribute {attribute} has an unknown domain but is not in the tree"))
+        })?;
         if above.children.len() != 1 {
             return Err(Error::refused(format!(
                 "attribute {attribute} has an unknown domain, so it needs a threshold node of its own directly above it"
@@ -269,7 +270,9 @@ fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
                 })?,
                 Child::Node(below) if below < index => &mut node_seen[below],
                 Child::Node(below) => {
-                    return Err(Error::refused(format!("node {index} of the tree joins node {below}, which comes later")));
+                    return Err(Error::refused(format!(
+                        "node {index} of the tree joins node {below}, which comes later"
+                    )));
                 }
             };
             if std::mem::replace(seen, true) {
@@ -282,7 +285,9 @@ fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
         return Err(Error::refused(format!("attribute {missing} is not in the tree")));
     }
     if let Some(missing) = node_seen.iter().position(|seen| !seen) {
-        return Err(Error::refused(format!("node {missing} of the tree is not joined by any other, but it is not the last")));
+        return Err(Error::refused(format!(
+            "node {missing} of the tree is not joined by any other, but it is not the last"
+        )));
     }
     Ok(())
 }
