@@ -268,6 +268,8 @@ fn uniform_tree(shape: &Shape, scale: f64, bottom: i64, rise: i64) -> Tree {
     Tree::new(attributes, nodes, &[]).unwrap()
 }
 
+type Dataset = Vec<Vec<u32>>;
+
 /// All multisets of `people` records.
 fn datasets(domains: &[u32], people: usize) -> Vec<Vec<Vec<u32>>> {
     let records = domains.iter().fold(vec![Vec::new()], |so_far: Vec<Vec<u32>>, &size| {
@@ -288,7 +290,7 @@ fn datasets(domains: &[u32], people: usize) -> Vec<Vec<Vec<u32>>> {
 }
 
 /// Neighbours of the dataset when the last person's values of the attributes change (any person can be the last).
-fn neighbours(domains: &[u32], dataset: &[Vec<u32>], attributes: &[usize]) -> Vec<(Vec<Vec<u32>>, Vec<Vec<u32>>)> {
+fn neighbours(domains: &[u32], dataset: &[Vec<u32>], attributes: &[usize]) -> Vec<(Dataset, Dataset)> {
     let mut pairs = Vec::new();
     for place in 0..dataset.len() {
         let changed = attributes.iter().fold(vec![dataset[place].clone()], |so_far, &attribute| {
@@ -313,7 +315,7 @@ fn neighbours(domains: &[u32], dataset: &[Vec<u32>], attributes: &[usize]) -> Ve
 }
 
 /// The largest loss over all outputs of a pair, by the shared harness.
-fn worst_loss(tree: &Tree, domains: &[u32], pair: &(Vec<Vec<u32>>, Vec<Vec<u32>>)) -> f64 {
+fn worst_loss(tree: &Tree, domains: &[u32], pair: &(Dataset, Dataset)) -> f64 {
     let (p, q) = (distribution_of(tree, domains, &pair.0), distribution_of(tree, domains, &pair.1));
     p.max_divergence_lower(&q).max(q.max_divergence_lower(&p))
 }
