@@ -25,9 +25,11 @@
 pub mod bernoulli;
 mod discrete_gaussian;
 mod discrete_laplace;
+mod fixed_point;
 mod fraction;
 mod geometric;
 pub mod permutation;
+pub(crate) mod refine;
 pub mod sinh_normal;
 mod source;
 pub mod subset;

@@ -16,7 +16,6 @@ use std::sync::Arc;
 mod calibration;
 mod certificate;
 mod curve;
-mod fixed_point;
 mod table;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The integer-weight table of sinh-normal noise, and its digest.
 
-use super::fixed_point::{FixedPoint, exp_minus, exp_plus};
+use crate::noise::fixed_point::{FixedPoint, exp_minus, exp_plus};
 use crate::error::{Error, Result};
 use num_bigint::BigUint;
 use num_rational::BigRational;

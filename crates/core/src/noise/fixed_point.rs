@@ -5,20 +5,20 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 /// Non-negative numbers as integer multiples of 2^{−bits}, rounded down.
-pub(super) struct FixedPoint {
-    pub(super) bits: u64,
+pub(crate) struct FixedPoint {
+    pub(crate) bits: u64,
 }
 
 impl FixedPoint {
-    pub(super) fn new(bits: u64) -> Self {
+    pub(crate) fn new(bits: u64) -> Self {
         Self { bits }
     }
 
-    pub(super) fn one(&self) -> BigUint {
+    pub(crate) fn one(&self) -> BigUint {
         BigUint::one() << self.bits
     }
 
-    pub(super) fn of(&self, value: &BigRational) -> BigUint {
+    pub(crate) fn of(&self, value: &BigRational) -> BigUint {
         let scaled: BigInt = (value.numer() << self.bits) / value.denom();
         match scaled.into_parts() {
             (Sign::Minus, _) => BigUint::zero(),
@@ -26,7 +26,7 @@ impl FixedPoint {
         }
     }
 
-    pub(super) fn times(&self, first: &BigUint, second: &BigUint) -> BigUint {
+    pub(crate) fn times(&self, first: &BigUint, second: &BigUint) -> BigUint {
         (first * second) >> self.bits
     }
 }
@@ -35,12 +35,12 @@ impl FixedPoint {
 const HALVINGS: u64 = 12;
 
 /// e^{−x}: the Taylor series of a halved argument, squared back.
-pub(super) fn exp_minus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
+pub(crate) fn exp_minus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
     exp(arithmetic, x, Direction::Minus)
 }
 
 /// e^{x} for small x.
-pub(super) fn exp_plus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
+pub(crate) fn exp_plus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
     exp(arithmetic, x, Direction::Plus)
 }
 
