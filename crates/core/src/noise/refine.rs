@@ -114,20 +114,6 @@ impl Uniform {
     }
 }
 
-/// True with exactly the probability that `bounds` encloses ever more closely.
-pub(crate) fn bernoulli<S: BitSource + ?Sized>(source: &mut S, bounds: impl Fn(Precision) -> Enclosure) -> bool {
-    let whole = |precision: Precision| {
-        let one = BigUint::one() << precision.bits;
-        Enclosure { low: one.clone(), high: one }
-    };
-    let weights = |precision: Precision| {
-        let yes = bounds(precision);
-        let no = precision.minus(&whole(precision), &yes);
-        Weights { cells: vec![yes, no], beyond: BigUint::zero() }
-    };
-    choose(source, weights) == 0
-}
-
 /// Weights of a choice: cells, and an upper bound of the weight of all cells that were left out because they are far too light.
 pub(crate) struct Weights {
     pub(crate) cells: Vec<Enclosure>,
@@ -140,7 +126,7 @@ pub(crate) struct Weights {
 /// # Guarantee
 /// The probabilities are exact if the enclosures are right and shrink; the number of random bits does not depend on the weights
 /// but for events of probability about 2^{−100}.
-pub(crate) fn choose<S: BitSource + ?Sized>(source: &mut S, weights: impl Fn(Precision) -> Weights) -> usize {
+pub(crate) fn choose<S: BitSource + ?Sized>(source: &mut S, mut weights: impl FnMut(Precision) -> Weights) -> usize {
     let mut uniform = Uniform::draw(source);
     loop {
         let precision = Precision { bits: uniform.bits + GUARD_BITS };

@@ -18,8 +18,7 @@ mod certificate;
 mod curve;
 mod table;
 
-#[cfg(test)]
-use calibration::normal_tail_quantile;
+pub(crate) use calibration::normal_tail_quantile;
 pub use calibration::{Calibrated, least_maximum_error};
 pub use certificate::Certificate;
 pub use curve::{continuous_renyi, order_limit};

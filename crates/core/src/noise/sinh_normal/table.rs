@@ -1,7 +1,7 @@
 //! The integer-weight table of sinh-normal noise, and its digest.
 
-use crate::noise::fixed_point::{FixedPoint, exp_minus, exp_plus};
 use crate::error::{Error, Result};
+use crate::noise::fixed_point::{FixedPoint, exp_minus, exp_plus};
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};

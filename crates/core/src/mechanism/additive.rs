@@ -1,0 +1,249 @@
+//! Integer noise added to integer answers: one enum for all of it.
+
+use crate::error::Result;
+use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::noise::sinh_normal::normal_tail_quantile;
+use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
+use crate::quantity::{Delta, Epsilon, Scale, Sigma};
+
+/// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
+///
+/// ```
+/// use scumble::mechanism::additive::Noise;
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::Sigma;
+/// let noise = Noise::gaussian(Sigma::new(5.0)?);
+/// let mut answers = [100, 200, 300];
+/// noise.add_to_all(&mut answers, &mut InsecureSeededSource::new(1));
+/// assert!((noise.standard_deviation() - 5.0).abs() < 0.01);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Noise {
+    /// Discrete Laplace: pure privacy; the largest of k draws grows like log k.
+    Laplace(Scale, DiscreteLaplace),
+    /// Discrete Gaussian: concentrated privacy; least variance for many moving cells.
+    Gaussian(Sigma, DiscreteGaussian),
+    /// Discrete Laplace cut off at a bound: (ε, δ); never larger than the bound.
+    TruncatedLaplace(Scale, i64, TruncatedDiscreteLaplace),
+    /// Sinh-normal: truncated concentrated privacy; least maximum over very many cells.
+    SinhNormal(SinhNormal),
+}
+
+impl Noise {
+    /// Discrete Laplace noise.
+    pub fn laplace(scale: Scale) -> Self {
+        Self::Laplace(scale, DiscreteLaplace::new(scale))
+    }
+
+    /// Discrete Gaussian noise.
+    pub fn gaussian(sigma: Sigma) -> Self {
+        Self::Gaussian(sigma, DiscreteGaussian::new(sigma))
+    }
+
+    /// Discrete Laplace noise within −bound, …, bound.
+    pub fn truncated_laplace(scale: Scale, bound: i64) -> Result<Self> {
+        Ok(Self::TruncatedLaplace(scale, bound, TruncatedDiscreteLaplace::new(scale, bound)?))
+    }
+
+    /// Sinh-normal noise.
+    pub fn sinh_normal(sigma: Sigma, a: Scale) -> Result<Self> {
+        Ok(Self::SinhNormal(SinhNormal::new(sigma, a)?))
+    }
+
+    /// The name in messages and tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Laplace(..) => "discrete-laplace",
+            Self::Gaussian(..) => "discrete-gaussian",
+            Self::TruncatedLaplace(..) => "truncated-discrete-laplace",
+            Self::SinhNormal(_) => "sinh-normal",
+        }
+    }
+
+    /// The event of adding this noise to answers that move by integers as `moves` says.
+    ///
+    /// Truncated Laplace noise has no word of its own: for a move by m it is (m/scale, δ) with δ the mass of its m outermost
+    /// points (exact, since all loss beyond m/scale is there), so its event is `Approximate` for the largest move.
+    ///
+    /// # Guarantee
+    /// What accounting makes of the event is an upper bound for adding independent draws to each cell.
+    pub fn event(&self, moves: Moves) -> Result<Event> {
+        match self {
+            Self::Laplace(scale, _) => Ok(Event::new(Kind::DiscreteLaplace { scale: *scale }, moves)),
+            Self::Gaussian(sigma, _) => Ok(Event::new(Kind::DiscreteGaussian { sigma: *sigma }, moves)),
+            Self::SinhNormal(noise) => {
+                noise.check_intact()?;
+                Ok(Event::new(Kind::SinhNormal { sigma: noise.sigma(), a: noise.a() }, moves))
+            }
+            Self::TruncatedLaplace(scale, bound, _) => truncated_event(*scale, *bound, &moves),
+        }
+    }
+
+    /// Adds an independent draw to every answer; sums beyond an i64 are brought to its end (post-processing).
+    pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
+        let mut drawn = [0i64; 1024];
+        for chunk in answers.chunks_mut(drawn.len()) {
+            let drawn = &mut drawn[..chunk.len()];
+            self.fill(bits, drawn);
+            for (answer, noise) in chunk.iter_mut().zip(drawn) {
+                *answer = answer.saturating_add(*noise);
+            }
+        }
+    }
+
+    /// Independent draws.
+    pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
+        match self {
+            Self::Laplace(_, noise) => noise.fill(bits, out),
+            Self::Gaussian(_, noise) => noise.fill(bits, out),
+            Self::TruncatedLaplace(_, _, noise) => noise.fill(bits, out),
+            Self::SinhNormal(noise) => noise.fill(bits, out),
+        }
+    }
+
+    /// One draw.
+    pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> i64 {
+        let mut one = [0];
+        self.fill(bits, &mut one);
+        one[0]
+    }
+
+    /// The standard deviation (for a Gaussian its σ, which is not below).
+    pub fn standard_deviation(&self) -> f64 {
+        match self {
+            Self::Laplace(scale, _) => 1.0 / (2f64.sqrt() * (0.5 / scale.get()).sinh()),
+            Self::Gaussian(sigma, _) => sigma.get(),
+            Self::TruncatedLaplace(scale, bound, _) => truncated_deviation(scale.get(), *bound),
+            Self::SinhNormal(noise) => {
+                let table = noise.table();
+                let second = |k: usize| 2.0 * (k as f64).powi(2) * table.probability(k as i64);
+                (1..=table.last_index()).map(second).sum::<f64>().sqrt()
+            }
+        }
+    }
+
+    /// A q with P\[|noise| > q\] ≤ p, the least one up to rounding.
+    pub fn quantile(&self, p: f64) -> f64 {
+        if p >= 1.0 {
+            return 0.0;
+        }
+        match self {
+            Self::Laplace(scale, _) => {
+                // P[|Z| > q] = 2·r^{q+1}/(1+r) with r = e^{−1/scale}.
+                let ln_half = (p * (1.0 + (-1.0 / scale.get()).exp()) / 2.0).ln();
+                (-ln_half * scale.get() - 1.0).ceil().max(0.0)
+            }
+            Self::Gaussian(sigma, _) => gaussian_quantile(sigma.get(), p),
+            Self::TruncatedLaplace(scale, bound, _) => Self::laplace(*scale).quantile(p).min(*bound as f64).max(0.0),
+            Self::SinhNormal(noise) => noise.table().quantile(p) as f64,
+        }
+    }
+
+    /// The most that one of `cells` draws exceeds with probability at most β (a union bound).
+    pub fn maximum(&self, cells: f64, beta: f64) -> f64 {
+        self.quantile(beta / cells.max(1.0))
+    }
+}
+
+/// Small σ by adding up the tail; large σ by P\[Z > q\] ≤ P\[N(0, σ²) > q\] (Canonne–Kamath–Steinke 2020, Proposition 25).
+fn gaussian_quantile(sigma: f64, p: f64) -> f64 {
+    let bound = (sigma * normal_tail_quantile(p / 2.0)).max(0.0);
+    if sigma > 500.0 {
+        return bound.ceil();
+    }
+    let weight = |z: f64| (-z * z / (2.0 * sigma * sigma)).exp();
+    let end = (40.0 * sigma).ceil() as i64 + 2;
+    let total: f64 = 1.0 + 2.0 * (1..=end).map(|z| weight(z as f64)).sum::<f64>();
+    let mut above = 0.0;
+    for z in (1..=end).rev() {
+        above += 2.0 * weight(z as f64) / total;
+        if above > p {
+            return z as f64;
+        }
+    }
+    0.0
+}
+
+fn truncated_deviation(scale: f64, bound: i64) -> f64 {
+    let reach = bound.min((60.0 * scale).ceil() as i64 + 2).min(10_000_000);
+    let weight = |z: i64| (-(z as f64) / scale).exp();
+    let total = 1.0 + 2.0 * (1..=reach).map(weight).sum::<f64>();
+    (2.0 * (1..=reach).map(|z| (z as f64).powi(2) * weight(z)).sum::<f64>() / total).sqrt()
+}
+
+/// P\[Z = bound\] of the truncated discrete Laplace, from above: e^{−εT}(1−e^{−ε})/(1+e^{−ε}−2e^{−ε(T+1)}), ε = 1/scale.
+pub(crate) fn edge_mass_upper(scale: f64, bound: i64) -> f64 {
+    let (rate, bound) = (1.0 / scale, bound as f64);
+    let below = 1.0 + (-rate).exp() - 2.0 * (-rate * (bound + 1.0)).exp();
+    (-rate * bound).exp() * -(-rate).exp_m1() / below * (1.0 + 1e-12)
+}
+
+/// One `Approximate` word for the largest move; each alternative keeps its number of cells and counts as one such move.
+fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
+    let (presence, person, touches, _) = moves.parts();
+    let shifts = presence.iter().chain(person).chain(touches.iter().flat_map(|touch| &touch.shifts));
+    let largest = shifts.map(|shift| shift.by.get()).fold(0.0, f64::max).ceil();
+    let outermost = (0..(largest as i64).min(bound + 1)).map(|i| (i as f64 / scale.get()).exp());
+    let delta = (edge_mass_upper(scale.get(), bound) * outermost.sum::<f64>() * (1.0 + 1e-12)).min(1.0);
+    let epsilon = Epsilon::new(largest / scale.get())?;
+    Ok(Event::new(Kind::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
+}
+
+fn as_single_moves(moves: &Moves) -> Result<Moves> {
+    let (presence, person, touches, everywhere) = moves.parts();
+    let single = |shift: &Shift| Shift::new(if shift.by.get() == 0.0 { 0 } else { shift.cells }, 1.0);
+    let all = |shifts: &[Shift]| shifts.iter().map(single).collect::<Result<Vec<_>>>();
+    if let (true, [shift]) = (everywhere, presence) {
+        return Ok(Moves::everywhere(single(shift)?));
+    }
+    let touch = |touch: &Touch| Ok(Touch { attributes: touch.attributes.clone(), shifts: all(&touch.shifts)? });
+    Ok(Moves::by_scope(all(presence)?, all(person)?, touches.iter().map(touch).collect::<Result<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::Scope;
+
+    #[test]
+    fn edge_masses_are_the_golden_ones() {
+        for (bound, golden) in
+            [(10, 0.0016586878693730080512), (30, 7.4921204468882619394e-8), (60, 2.2918565008067230142e-14)]
+        {
+            let found = edge_mass_upper(2.0, bound);
+            assert!(found >= golden && found < golden * (1.0 + 1e-11), "{found} {golden}");
+        }
+    }
+
+    #[test]
+    fn quantiles_hold_and_are_the_least() {
+        let laplace = Noise::laplace(Scale::new(3.0).unwrap());
+        let gaussian = Noise::gaussian(Sigma::new(4.0).unwrap());
+        let laplace_weight = |z: f64| (-z.abs() / 3.0).exp();
+        let gaussian_weight = |z: f64| (-z * z / 32.0).exp();
+        let weights: [(&Noise, &dyn Fn(f64) -> f64); 2] = [(&laplace, &laplace_weight), (&gaussian, &gaussian_weight)];
+        for (noise, weight) in weights {
+            let total: f64 = (-2000..=2000).map(|z| weight(f64::from(z))).sum();
+            let beyond = |q: f64| 2.0 * (q as i32 + 1..=2000).map(|z| weight(f64::from(z))).sum::<f64>() / total;
+            for p in [0.9, 0.1, 1e-3, 1e-9, 1e-15] {
+                let q = noise.quantile(p);
+                assert!(beyond(q) <= p * (1.0 + 1e-9), "{} {p} {q}", noise.name());
+                assert!(q == 0.0 || beyond(q - 1.0) > p * (1.0 - 1e-9), "{} {p} {q}", noise.name());
+            }
+        }
+    }
+
+    #[test]
+    fn the_truncated_event_is_for_the_largest_move_and_keeps_the_cells() {
+        let noise = Noise::truncated_laplace(Scale::new(2.0).unwrap(), 10).unwrap();
+        let one = Shift::one_cell(1.0).unwrap();
+        let moves = Moves::by_scope(vec![one], vec![Shift::new(2, 1.0).unwrap()], Vec::new());
+        let event = noise.event(moves).unwrap();
+        assert_eq!(event.moves.shifts(&Scope::Person)[0].cells, 2);
+        let Kind::Approximate { epsilon, delta } = event.kind else { panic!("not approximate") };
+        assert_eq!(epsilon.get(), 0.5);
+        assert!((delta.get() / 0.0016586878693730080512 - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,278 @@
+//! Histograms over a public domain of up to 2^128 keys, with pure privacy and without touching the domain.
+//!
+//! Every key of the domain gets discrete Laplace noise, and those whose noisy count is below a threshold are dropped. The
+//! number of absent keys that survive is exactly Binomial(absent, P\[noise ≥ threshold\]), they are a uniformly random subset of
+//! the absent keys, and each has tail-conditioned noise: that is what is sampled, so that the output has exactly the
+//! distribution of noising the whole domain (Vadhan 2017, §7.7.1; Cormode et al. 2012).
+
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind};
+use crate::noise::refine::{Enclosure, Precision, Weights, choose};
+use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
+use crate::quantity::{Beta, Exact, Scale};
+use num_bigint::{BigInt, BigUint};
+use num_rational::BigRational;
+use num_traits::{One, ToPrimitive, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A histogram over the keys 0, …, last.
+///
+/// ```
+/// use scumble::mechanism::huge_domain::HugeDomainHistogram;
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::{Beta, Scale};
+/// let histogram = HugeDomainHistogram::new(u128::MAX, Scale::new(1.0)?, Beta::new(0.01)?)?;
+/// let published = histogram.release(&[(42, 1000), (7, 3)], &mut InsecureSeededSource::new(1))?;
+/// assert_eq!(published.len(), 1); // 3 is lost among 2^128 noisy zeros
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct HugeDomainHistogram {
+    last: u128,
+    scale: Scale,
+    threshold: i64,
+}
+
+/// More spurious keys than this are refused: their exact number would take long to draw, and nobody wants them.
+const MOST_EXPECTED: f64 = 2000.0;
+
+impl HugeDomainHistogram {
+    /// With the threshold that no absent key reaches, but for probability β.
+    pub fn new(last: u128, scale: Scale, beta: Beta) -> Result<Self> {
+        // |X|·P[Z ≥ t] = |X|·e^{−t/s}/(1 + e^{−1/s}) ≤ β.
+        let keys = last as f64 + 1.0;
+        let ln_ratio = (keys / beta.get()).ln() - (-1.0 / scale.get()).exp().ln_1p();
+        Self::with_threshold(last, scale, (scale.get() * ln_ratio).ceil().max(1.0) as i64)
+    }
+
+    /// With a threshold of at least 1.
+    pub fn with_threshold(last: u128, scale: Scale, threshold: i64) -> Result<Self> {
+        let expected = (last as f64 + 1.0) * (-(threshold as f64) / scale.get()).exp();
+        if threshold < 1 || expected > MOST_EXPECTED {
+            return Err(Error::refused(format!(
+                "a threshold of {threshold} would publish about {expected:.0} absent keys: it must be at least 1 and leave at most {MOST_EXPECTED}"
+            )));
+        }
+        Ok(Self { last, scale, threshold })
+    }
+
+    /// The least noisy count that is published.
+    pub fn threshold(&self) -> i64 {
+        self.threshold
+    }
+
+    /// Published keys in increasing order, with noisy counts. Counts of the same key are added up; keys above `last` are refused.
+    ///
+    /// # Guarantee
+    /// Exactly the distribution of noising every key of the domain and dropping those below the threshold: as accounting says of
+    /// [`HugeDomainHistogram::event`].
+    pub fn release<S: BitSource + ?Sized>(&self, counts: &[(u128, i64)], bits: &mut S) -> Result<Vec<(u128, i64)>> {
+        let mut present: BTreeMap<u128, i64> = BTreeMap::new();
+        for (key, count) in counts {
+            if *key > self.last {
+                return Err(Error::refused(format!("key {key} is outside of the domain 0, …, {}", self.last)));
+            }
+            let held = present.entry(*key).or_default();
+            *held = held.saturating_add(*count);
+        }
+        let noise = DiscreteLaplace::new(self.scale);
+        let mut published = BTreeMap::new();
+        for (key, count) in &present {
+            let noisy = noise.add_to(*count, bits);
+            if noisy >= self.threshold {
+                published.insert(*key, noisy);
+            }
+        }
+        let tail = Geometric::new(self.scale);
+        for key in self.surviving_absent(&present, bits)? {
+            published.insert(key, tail.add_to(self.threshold, bits));
+        }
+        Ok(published.into_iter().collect())
+    }
+
+    /// Distinct absent keys: their number is binomial, their set uniform (by rejection of those that are present or taken).
+    fn surviving_absent<S: BitSource + ?Sized>(
+        &self,
+        present: &BTreeMap<u128, i64>,
+        bits: &mut S,
+    ) -> Result<Vec<u128>> {
+        let domain = BigUint::from(self.last) + 1u32;
+        let absent = &domain - BigUint::from(present.len());
+        let survivors = binomial(&absent, &self.tail()?, bits);
+        if absent.clone() < BigUint::from(2 * present.len() + 4 * survivors) {
+            return Ok(self.few_absent(present, survivors, bits));
+        }
+        let mut taken = BTreeSet::new();
+        while taken.len() < survivors {
+            let key = uniform::below(bits, &domain).to_u128().unwrap_or(0);
+            if !present.contains_key(&key) {
+                taken.insert(key);
+            }
+        }
+        Ok(taken.into_iter().collect())
+    }
+
+    /// Where most of the domain is present, the absent keys are few enough to be listed.
+    fn few_absent<S: BitSource + ?Sized>(
+        &self,
+        present: &BTreeMap<u128, i64>,
+        survivors: usize,
+        bits: &mut S,
+    ) -> Vec<u128> {
+        let mut absent: Vec<u128> = (0..=self.last).filter(|key| !present.contains_key(key)).collect();
+        let mut taken = Vec::with_capacity(survivors);
+        for _ in 0..survivors.min(absent.len()) {
+            let index = uniform::below(bits, absent.len() as u64) as usize;
+            taken.push(absent.swap_remove(index));
+        }
+        taken
+    }
+
+    /// P\[Z ≥ t\] = e^{−t/s}/(1 + e^{−1/s}).
+    fn tail(&self) -> Result<impl Fn(Precision) -> Enclosure + use<>> {
+        let inverse = Exact::from_f64(self.scale.get())?.rational().recip();
+        let exponent = &inverse * BigRational::from_integer(BigInt::from(self.threshold));
+        Ok(move |precision: Precision| {
+            let one = precision.ratio(&BigRational::one());
+            precision.over(&precision.exp_minus(&exponent), &precision.plus(&one, &precision.exp_minus(&inverse)))
+        })
+    }
+
+    /// What was done: discrete Laplace noise on the key of each owner (every key of the domain got it).
+    pub fn event(&self) -> Result<Event> {
+        Ok(Event::new(Kind::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?))
+    }
+
+    /// The most that one published count is off, but for probability β; an unpublished key's count is below threshold + this.
+    pub fn error(&self, beta: Beta) -> f64 {
+        super::additive::Noise::laplace(self.scale).quantile(beta.get())
+    }
+}
+
+/// Binomial(n, p) exactly, for a p that can be enclosed to any precision and an expectation of at most a few thousand.
+///
+/// P\[0\] = (1−p)^n and P\[i+1\] = P\[i\]·(n−i)/(i+1)·p/(1−p), with enough bits for the smallest of them to matter.
+fn binomial<S: BitSource + ?Sized>(n: &BigUint, p: &impl Fn(Precision) -> Enclosure, bits: &mut S) -> usize {
+    if n.is_zero() {
+        return 0;
+    }
+    let expected = {
+        let precision = Precision { bits: 320 };
+        let product = p(precision).high * n;
+        (product >> 300u32).to_f64().unwrap_or(0.0) / 2f64.powi(20)
+    };
+    choose(bits, |precision| binomial_weights(n, p, expected, precision))
+}
+
+fn binomial_weights(n: &BigUint, p: &impl Fn(Precision) -> Enclosure, expected: f64, precision: Precision) -> Weights {
+    // P[0] is about e^{−expected}; the power loses the bits of n.
+    let inner = Precision { bits: precision.bits + 2 * n.bits() + (expected * 3.0) as u64 + 128 };
+    let p = p(inner);
+    let one = inner.ratio(&BigRational::one());
+    let not_p = inner.minus(&one, &p);
+    let odds = inner.over(&p, &not_p);
+    let mut mass = inner.power(&not_p, n);
+    let mut cells = vec![mass.clone()];
+    // Chernoff: beyond this the mass is below 2^{−precision}.
+    let most = (expected * 8.0 + precision.bits as f64 * 2.0) as u64;
+    let mut left = n.clone();
+    for i in 1..=most {
+        if left.is_zero() {
+            break;
+        }
+        mass = inner.times(&mass, &odds);
+        mass = Enclosure { low: mass.low * &left / i, high: mass.high * &left / i + 1u32 };
+        left -= 1u32;
+        cells.push(mass.clone());
+    }
+    let listed: BigUint = cells.iter().map(|cell| &cell.low).sum();
+    let whole = BigUint::one() << inner.bits;
+    let beyond = if left.is_zero() || listed > whole { BigUint::zero() } else { whole - listed };
+    Weights { cells, beyond }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::InsecureSeededSource;
+
+    fn tail_probability(scale: f64, threshold: i64) -> f64 {
+        (-(threshold as f64) / scale).exp() / (1.0 + (-1.0 / scale).exp())
+    }
+
+    #[test]
+    fn binomial_weights_enclose_the_exact_rationals() {
+        // n = 5, p = 2/7: compared with the exact binomial, cell by cell.
+        let p = BigRational::new(2.into(), 7.into());
+        let precision = Precision { bits: 192 };
+        let weights =
+            binomial_weights(&BigUint::from(5u32), &|precision: Precision| precision.ratio(&p), 1.5, precision);
+        assert_eq!(weights.cells.len(), 6);
+        let total: BigUint = weights.cells.iter().map(|cell| &cell.high).sum();
+        let choose_five = [1u32, 5, 10, 10, 5, 1];
+        for (i, cell) in weights.cells.iter().enumerate() {
+            let exact = BigRational::new(
+                BigInt::from(choose_five[i]) * BigInt::from(2).pow(i as u32) * BigInt::from(5).pow(5 - i as u32),
+                BigInt::from(7).pow(5),
+            );
+            let found = BigRational::new(cell.low.clone().into(), total.clone().into());
+            assert!((found - exact).to_f64().unwrap().abs() < 1e-50);
+        }
+    }
+
+    #[test]
+    fn sparse_sampling_has_the_distribution_of_noising_every_key() {
+        // Domain of 4 keys, one present with count 2: the probability that exactly the keys of a set are published is a product.
+        // χ² over the 16 sets and 3·10^4 draws, false alarm below 1e-9.
+        let histogram = HugeDomainHistogram::with_threshold(3, Scale::new(2.0).unwrap(), 2).unwrap();
+        let absent = tail_probability(2.0, 2);
+        let present = 1.0 - tail_probability(2.0, 1); // P[2 + Z ≥ 2] = P[Z ≥ 0]
+        let mut bits = InsecureSeededSource::new(4);
+        let mut seen = [0f64; 16];
+        let draws = 30_000;
+        let mut sum = 0f64;
+        let mut count = 0f64;
+        for _ in 0..draws {
+            let published = histogram.release(&[(1, 2)], &mut bits).unwrap();
+            seen[published.iter().map(|(key, _)| 1usize << key).sum::<usize>()] += 1.0;
+            for (_, noisy) in published.iter().filter(|(key, _)| *key != 1) {
+                sum += (*noisy - 2) as f64;
+                count += 1.0;
+            }
+        }
+        let mut statistic = 0.0;
+        for (set, seen) in seen.iter().enumerate() {
+            let chance: f64 = (0..4)
+                .map(|key| {
+                    let shows = if key == 1 { present } else { absent };
+                    if set >> key & 1 == 1 { shows } else { 1.0 - shows }
+                })
+                .product();
+            statistic += (seen - chance * f64::from(draws)).powi(2) / (chance * f64::from(draws));
+        }
+        let x = 1e9f64.ln();
+        assert!(statistic < 15.0 + 2.0 * (15.0 * x).sqrt() + 2.0 * x, "{statistic}");
+        // Tail-conditioned noise beyond the threshold is geometric with mean 1/(e^{1/s} − 1); 7 standard errors.
+        let mean = 1.0 / (0.5f64.exp() - 1.0);
+        let deviation = (mean * (1.0 + mean) / count).sqrt();
+        assert!((sum / count - mean).abs() < 7.0 * deviation, "{} {mean}", sum / count);
+    }
+
+    #[test]
+    fn two_to_the_128_keys_take_no_time_and_give_the_expected_number() {
+        // About 50 spurious keys in expectation: the mean of 20 runs within 7 standard errors.
+        let scale = 3.0;
+        let threshold = ((2f64.powi(128) / 50.0).ln() * scale) as i64;
+        let histogram = HugeDomainHistogram::with_threshold(u128::MAX, Scale::new(scale).unwrap(), threshold).unwrap();
+        let expected = 2f64.powi(128) * tail_probability(scale, threshold);
+        let mut bits = InsecureSeededSource::new(9);
+        let runs = 20;
+        let total: usize = (0..runs).map(|_| histogram.release(&[], &mut bits).unwrap().len()).sum();
+        let mean = total as f64 / f64::from(runs);
+        assert!((mean - expected).abs() < 7.0 * (expected / f64::from(runs)).sqrt(), "{mean} {expected}");
+        assert!(HugeDomainHistogram::with_threshold(u128::MAX, Scale::new(3.0).unwrap(), 100).is_err());
+        assert!(histogram.release(&[(5, 1)], &mut bits).is_ok());
+        let small = HugeDomainHistogram::with_threshold(3, Scale::new(3.0).unwrap(), 1).unwrap();
+        assert!(small.release(&[(4, 1)], &mut bits).unwrap_err().to_string().contains("outside"));
+    }
+}

@@ -1,0 +1,332 @@
+//! Keys of an unknown domain: which of them may be published, and with which counts.
+//!
+//! - [`StabilityHistogram`]: noise on the counts of the keys that occur; a key is published if its noisy count reaches a
+//!   threshold that the key of one owner alone reaches with probability at most δ (Korolova et al. 2009; Bun–Nissim–Stemmer 2016).
+//! - [`KeySelection`]: keys only, each with the largest probability that any (ε, δ) mechanism may use (Desfontaines, Voss,
+//!   Gipson, Mandayam 2022).
+//! - [`super::huge_domain`]: a public but huge domain, with pure privacy.
+
+use super::additive::Noise;
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift};
+use crate::noise::{BitSource, bernoulli};
+use crate::quantity::{Beta, Delta, Epsilon, Probability};
+
+/// What one owner can contribute: to at most `keys` keys, at most `per_key` to the count of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contribution {
+    keys: u32,
+    per_key: u32,
+}
+
+impl Contribution {
+    /// Refuses 0.
+    ///
+    /// ```
+    /// use scumble::mechanism::stability::Contribution;
+    /// assert!(Contribution::new(3, 1).is_ok());
+    /// assert!(Contribution::new(0, 1).is_err());
+    /// ```
+    pub fn new(keys: u32, per_key: u32) -> Result<Self> {
+        if keys == 0 || per_key == 0 {
+            return Err(Error::refused("an owner's contribution must be at least 1 key and 1 per key"));
+        }
+        Ok(Self { keys, per_key })
+    }
+
+    /// One owner in one key, once.
+    pub fn one() -> Self {
+        Self { keys: 1, per_key: 1 }
+    }
+
+    /// How the counts move: `keys` cells under presence, twice as many under person.
+    pub fn moves(&self) -> Result<Moves> {
+        let by = f64::from(self.per_key);
+        let shift = |cells: u64| Shift::new(cells, by);
+        Ok(Moves::by_scope(vec![shift(self.keys.into())?], vec![shift(2 * u64::from(self.keys))?], Vec::new()))
+    }
+}
+
+/// Noisy counts of the keys that occur, where they reach the threshold.
+///
+/// ```
+/// use scumble::mechanism::additive::Noise;
+/// use scumble::mechanism::stability::{Contribution, StabilityHistogram};
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::{Delta, Scale};
+/// let noise = Noise::laplace(Scale::new(1.0)?);
+/// let histogram = StabilityHistogram::new(noise, Contribution::one(), Delta::new(1e-6)?)?;
+/// assert_eq!(histogram.threshold(), 15);
+/// let counts = [("common", 1000), ("rare", 1)];
+/// let published = histogram.release(&counts, &mut InsecureSeededSource::new(1));
+/// assert_eq!(published[0].0, "common");
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StabilityHistogram {
+    noise: Noise,
+    contribution: Contribution,
+    threshold: i64,
+    delta: Delta,
+}
+
+impl StabilityHistogram {
+    /// With the smallest threshold for which all of one owner's new keys together show with probability at most δ:
+    /// 1 − (1 − P\[per_key + noise ≥ threshold\])^keys ≤ δ.
+    pub fn new(noise: Noise, contribution: Contribution, delta: Delta) -> Result<Self> {
+        if delta.get() <= 0.0 || delta.get() >= 1.0 {
+            return Err(Error::refused(
+                "private keys need a delta strictly between 0 and 1: raise delta or declare the keys",
+            ));
+        }
+        // 1 − (1−δ)^{1/g}, rounded down.
+        let per_key = -((-delta.get()).ln_1p() / f64::from(contribution.keys)).exp_m1() * (1.0 - 1e-12);
+        // P[Z ≥ q+1] ≤ p where P[|Z| > q] ≤ 2p: the noise is symmetric.
+        let quantile = noise.quantile((2.0 * per_key * (1.0 - 1e-12)).min(1.0));
+        let threshold = i64::from(contribution.per_key) + quantile as i64 + 1;
+        Ok(Self { noise, contribution, threshold, delta })
+    }
+
+    /// The least noisy count that is published.
+    pub fn threshold(&self) -> i64 {
+        self.threshold
+    }
+
+    /// The keys that reach the threshold, with their noisy counts. Counts are those of keys that occur (0 or less is skipped).
+    ///
+    /// # Guarantee
+    /// As accounting says of [`StabilityHistogram::events`].
+    pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, counts: &[(Key, i64)], bits: &mut S) -> Vec<(Key, i64)> {
+        let present: Vec<&(Key, i64)> = counts.iter().filter(|(_, count)| *count > 0).collect();
+        let mut noisy: Vec<i64> = present.iter().map(|(_, count)| *count).collect();
+        self.noise.add_to_all(&mut noisy, bits);
+        let both = present.into_iter().zip(noisy);
+        both.filter(|(_, noisy)| *noisy >= self.threshold).map(|((key, _), noisy)| (key.clone(), noisy)).collect()
+    }
+
+    /// The noise on the keys that both neighbours have, and δ for those that only one has.
+    ///
+    /// Why they compose: what is published is the noisy counts of the common keys and, independently, whether an exclusive key
+    /// shows. The latter is (1−δ, δ) against (1, 0), or (δ, 1−δ, 0) against (0, 1−δ, δ) where a person is replaced: both are
+    /// dominated by the pair of (0, δ).
+    pub fn events(&self) -> Result<Vec<Event>> {
+        let always = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(1.0)?], Vec::new());
+        let new_keys = Event::new(Kind::Approximate { epsilon: Epsilon::new(0.0)?, delta: self.delta }, always);
+        Ok(vec![self.noise.event(self.contribution.moves()?)?, new_keys])
+    }
+
+    /// The most that a published count of one key is off, and the true count from which on a key is surely published, but for
+    /// probability β each.
+    pub fn error(&self, beta: Beta) -> (f64, f64) {
+        let off = self.noise.quantile(beta.get());
+        (off, self.threshold as f64 + off)
+    }
+}
+
+/// Keys without counts, each with the largest probability that (ε, δ) allows.
+///
+/// An owner with g keys gets (ε/g, 1−(1−δ)^{1/g}) per key. π(0) = 0 and
+/// π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), each rounded down, which keeps both inequalities.
+///
+/// ```
+/// use scumble::mechanism::stability::KeySelection;
+/// use scumble::quantity::{Delta, Epsilon};
+/// let selection = KeySelection::new(Epsilon::new(1.0)?, Delta::new(1e-6)?, 1)?;
+/// assert_eq!(selection.probability(0), 0.0);
+/// assert!(selection.probability(1) <= 1e-6);
+/// assert_eq!(selection.probability(1000), 1.0);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct KeySelection {
+    epsilon: Epsilon,
+    delta: Delta,
+    keys: u32,
+    probabilities: Vec<f64>,
+}
+
+/// Beyond so many steps the probabilities are refused: ε/g is then too small to be of use.
+const MOST_STEPS: usize = 50_000_000;
+
+impl KeySelection {
+    /// (ε, δ) for presence, where an owner has at most `keys_per_owner` keys and counts once in each.
+    pub fn new(epsilon: Epsilon, delta: Delta, keys_per_owner: u32) -> Result<Self> {
+        if keys_per_owner == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
+            return Err(Error::refused(
+                "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner",
+            ));
+        }
+        let keys = f64::from(keys_per_owner);
+        let (growth, shrink) = ((epsilon.get() / keys).exp(), (-epsilon.get() / keys).exp());
+        let per_key = -((-delta.get()).ln_1p() / keys).exp_m1() * (1.0 - 1e-12);
+        let mut probabilities = vec![0.0f64];
+        while let Some(&before) = probabilities.last().filter(|last| **last < 1.0) {
+            let first = (growth * before + per_key) * (1.0 - 1e-14);
+            // 1 − π(n+1) ≥ e^{−ε}(1 − π(n) − δ), so that the complement is rounded up.
+            let second = 1.0 - shrink * (1.0 - before - per_key) * (1.0 + 1e-14) - 1e-15;
+            let next = if before + per_key >= 1.0 { 1.0 } else { first.min(second).max(before) };
+            let settled = next <= before;
+            probabilities.push(if settled { 1.0 } else { next });
+            if settled && 1.0 - before > per_key {
+                return Err(Error::refused(
+                    "epsilon is too small for key selection in double precision: raise epsilon",
+                ));
+            }
+            if probabilities.len() > MOST_STEPS {
+                return Err(Error::refused(
+                    "epsilon per key is too small for key selection: raise epsilon or bound the keys per owner",
+                ));
+            }
+        }
+        Ok(Self { epsilon, delta, keys: keys_per_owner, probabilities })
+    }
+
+    /// With which probability a key of so many owners is published.
+    pub fn probability(&self, owners: u64) -> f64 {
+        let last = self.probabilities.len() - 1;
+        self.probabilities[usize::try_from(owners).unwrap_or(last).min(last)]
+    }
+
+    /// The keys that are published; each count is the number of owners.
+    ///
+    /// # Guarantee
+    /// As accounting says of [`KeySelection::event`]. The coin has exactly the f64's probability.
+    pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, owners: &[(Key, u64)], bits: &mut S) -> Result<Vec<Key>> {
+        let mut published = Vec::new();
+        for (key, count) in owners {
+            if bernoulli::probability(bits, Probability::new(self.probability(*count))?) {
+                published.push(key.clone());
+            }
+        }
+        Ok(published)
+    }
+
+    /// What was done. Replacing an owner is one leaving and one coming.
+    pub fn event(&self) -> Result<Event> {
+        let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(2.0)?], Vec::new());
+        Ok(Event::new(Kind::Approximate { epsilon: self.epsilon, delta: self.delta }, moves))
+    }
+
+    /// How many owners a key needs to be published with probability at least 1 − β.
+    pub fn error(&self, beta: Beta) -> u64 {
+        self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64
+    }
+
+    /// How many keys an owner may have.
+    pub fn keys_per_owner(&self) -> u32 {
+        self.keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
+    use crate::noise::InsecureSeededSource;
+    use crate::quantity::{Scale, Sigma};
+
+    /// Exact output distribution of a stability histogram with discrete Laplace noise over two keys; None = not published.
+    fn distribution(scale: f64, threshold: i64, dataset: &[u8]) -> Distribution<(Option<i64>, Option<i64>)> {
+        let one_key = |key: u8| {
+            let count = dataset.iter().filter(|record| **record == key).count() as i64;
+            let total: f64 = (-400..=400).map(|z: i64| (-(z.abs() as f64) / scale).exp()).sum();
+            let outcome = |z: i64| {
+                let noisy = count + z;
+                let shown = (count > 0 && noisy >= threshold).then_some(noisy);
+                (shown, harness::Probability::near((-(z.abs() as f64) / scale).exp() / total, 1e-12))
+            };
+            Distribution::new((-400..=400).map(outcome), 1e-40)
+        };
+        one_key(0).product(&one_key(1))
+    }
+
+    #[test]
+    fn laplace_thresholds_are_the_least_that_keep_delta() {
+        for delta in [0.3, 0.01, 1e-6, 1e-12] {
+            let noise = Noise::laplace(Scale::new(1.5).unwrap());
+            let histogram = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
+            let decay = (-1.0f64 / 1.5).exp();
+            let shows = |threshold: i64| decay.powi((threshold - 1) as i32) / (1.0 + decay);
+            assert!(shows(histogram.threshold()) <= delta);
+            assert!(histogram.threshold() <= 2 || shows(histogram.threshold() - 1) > delta);
+        }
+    }
+
+    #[test]
+    fn one_owner_costs_what_the_events_say() {
+        // Laplace scale 1: ε = 1 for presence and 2 for person; δ is the exact probability that a new key shows.
+        let delta = 0.05;
+        let noise = Noise::laplace(Scale::new(1.0).unwrap());
+        let histogram = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
+        let threshold = histogram.threshold();
+        let decay = (-1.0f64).exp();
+        let exact = decay.powi((threshold - 1) as i32) / (1.0 + decay);
+        let run = |dataset: &Vec<u8>| distribution(1.0, threshold, dataset);
+        let claim = |epsilon: f64| Claim { deltas: vec![(epsilon, delta)], ..Claim::default() };
+        check(
+            &neighbours::presence(&[0, 1], 3),
+            run,
+            &claim(1.0),
+            Slack { delta: delta / exact - 1.0 + 1e-6, ..Slack::ANY },
+        );
+        check(
+            &neighbours::person(&[0, 1], 3),
+            run,
+            &claim(2.0),
+            Slack { delta: delta / exact - 1.0 + 1e-6, ..Slack::ANY },
+        );
+    }
+
+    #[test]
+    fn several_keys_share_delta_and_gaussian_noise_works() {
+        let noise = || Noise::gaussian(Sigma::new(5.0).unwrap());
+        let delta = Delta::new(1e-6).unwrap();
+        let one = StabilityHistogram::new(noise(), Contribution::one(), delta).unwrap();
+        let many = StabilityHistogram::new(noise(), Contribution::new(10, 3).unwrap(), delta).unwrap();
+        assert!(many.threshold() >= one.threshold() + 2);
+        assert_eq!(many.events().unwrap().len(), 2);
+        let refused = StabilityHistogram::new(noise(), Contribution::one(), Delta::new(0.0).unwrap());
+        assert!(refused.unwrap_err().to_string().contains("delta"));
+        let published = one.release(&[(1, 0), (2, 500)], &mut InsecureSeededSource::new(1));
+        assert_eq!(published.len(), 1);
+    }
+
+    #[test]
+    fn selection_meets_both_inequalities_and_is_optimal() {
+        for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (3.0, 0.01)] {
+            let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 1).unwrap();
+            let growth = f64::exp(epsilon);
+            for n in 0..selection.probabilities.len() as u64 {
+                let (now, next) = (selection.probability(n), selection.probability(n + 1));
+                assert!(
+                    next <= growth * now + delta && 1.0 - now <= growth * (1.0 - next) + delta,
+                    "{n}: {now} {next}"
+                );
+                // Optimal: one of the two is met with equality, up to the roundings.
+                let slack = (growth * now + delta - next).min((growth * (1.0 - next) + delta - (1.0 - now)) / growth);
+                assert!(slack <= 1e-9 * next.max(1e-3) || next == 1.0, "{n}: {slack}");
+            }
+        }
+        assert!(KeySelection::new(Epsilon::new(0.0).unwrap(), Delta::new(0.1).unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn an_owner_with_several_keys_is_covered() {
+        // Two keys, each with one owner who is the same: the harness over the product.
+        let (epsilon, delta) = (1.0, 0.01);
+        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 2).unwrap();
+        let run = |owners: &u64| {
+            let shown = selection.probability(*owners);
+            let coin = Distribution::new(
+                [
+                    (true, harness::Probability::near(shown, 1e-12)),
+                    (false, harness::Probability::near(1.0 - shown, 1e-12)),
+                ],
+                0.0,
+            );
+            coin.product(&coin)
+        };
+        let pairs: Vec<(u64, u64)> = (0..30).map(|n| (n, n + 1)).collect();
+        check(&pairs, run, &Claim { deltas: vec![(epsilon, delta)], ..Claim::default() }, Slack::ANY);
+    }
+}
