@@ -2,6 +2,7 @@
 
 pub mod additive;
 pub mod anonymized_histogram;
+pub mod cdf;
 pub mod heavy_hitters;
 pub mod histogram;
 pub mod huge_domain;

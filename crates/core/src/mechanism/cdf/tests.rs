@@ -1,0 +1,113 @@
+use super::*;
+use crate::event::Kind;
+use crate::noise::InsecureSeededSource;
+use crate::quantity::{Scale, Sigma};
+use crate::scope::Scope;
+
+fn gaussian(sigma: f64) -> Noise {
+    Noise::gaussian(Sigma::new(sigma).unwrap())
+}
+
+/// In which nodes of which levels the counts of two datasets differ.
+fn moved(cdf: &Cdf, left: &[i64], right: &[i64]) -> usize {
+    let width = |level: u32| (cdf.branching as usize).pow(level);
+    let differs = |level: u32| {
+        let sums = |counts: &[i64]| -> Vec<i64> { counts.chunks(width(level)).map(|c| c.iter().sum()).collect() };
+        sums(left).iter().zip(sums(right)).filter(|(a, b)| **a != *b).count()
+    };
+    (0..=cdf.levels).map(differs).sum()
+}
+
+#[test]
+fn the_event_counts_every_node_that_an_owner_can_move() {
+    for (domain, branching) in [(7u64, 2u64), (9, 3), (10, 4), (1, 2)] {
+        let cdf = Cdf::with_branching(domain, branching, gaussian(2.0)).unwrap();
+        let event = cdf.event().unwrap();
+        let size = branching.pow(cdf.levels) as usize;
+        let mut presence = 0;
+        let mut person = 0;
+        for i in 0..domain as usize {
+            let mut one = vec![0i64; size];
+            one[i] = 1;
+            presence = presence.max(moved(&cdf, &vec![0; size], &one));
+            for j in 0..domain as usize {
+                let mut other = vec![0i64; size];
+                other[j] = 1;
+                person = person.max(moved(&cdf, &one, &other));
+            }
+        }
+        let claimed = |scope: &Scope| event.moves.shifts(scope).first().map_or(0, |shift| shift.cells as usize);
+        assert_eq!(claimed(&Scope::Presence), presence);
+        assert_eq!(claimed(&Scope::Person), person);
+        assert!(matches!(event.kind, Kind::DiscreteGaussian { .. }));
+    }
+}
+
+#[test]
+fn nodes_partition_every_prefix() {
+    let cdf = Cdf::with_branching(1000, 3, gaussian(1.0)).unwrap();
+    for end in [1u128, 2, 3, 9, 10, 500, 999, 1000] {
+        let nodes = cdf.nodes_below(end);
+        let mut at = 0u128;
+        for (_, node, width) in &nodes {
+            assert_eq!(u128::from(*node) * width, at);
+            at += width;
+        }
+        assert_eq!(at, end);
+        assert!(nodes.len() as u64 <= 2 * u64::from(cdf.levels) + 1);
+    }
+}
+
+#[test]
+fn least_squares_is_the_least_squares_solution() {
+    // A tree of height 2, branching 2: the normal equations by hand. Minimise Σ(noisy − A·x)² over the four leaves.
+    let noisy = vec![vec![10], vec![7, 5], vec![1, 4, 3, 1]];
+    let found = consistency::leaves(noisy, 2);
+    // Gradient: for each leaf, the residuals of its leaf, its parent and the root add up to 0.
+    let root: f64 = 10.0 - found.iter().sum::<f64>();
+    let pairs = [7.0 - found[0] - found[1], 5.0 - found[2] - found[3]];
+    for (leaf, noisy) in [1.0, 4.0, 3.0, 1.0].iter().enumerate() {
+        assert!((noisy - found[leaf] + pairs[leaf / 2] + root).abs() < 1e-12);
+    }
+    // The same for three children.
+    let noisy = vec![vec![9], vec![2, 8, 1]];
+    let found = consistency::leaves(noisy, 3);
+    let root = 9.0 - found.iter().sum::<f64>();
+    for (leaf, noisy) in [2.0, 8.0, 1.0].iter().enumerate() {
+        assert!((noisy - found[leaf] + root).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn both_releases_stay_within_their_error_and_never_decrease() {
+    let counts: Vec<i64> = (0..3000).map(|i| i64::from(i % 7 == 0) * 5).collect();
+    let values: Vec<u64> = counts.iter().enumerate().flat_map(|(i, c)| vec![i as u64; *c as usize]).collect();
+    let truth = |key: usize| counts[..=key].iter().sum::<i64>() as f64;
+    for noise in [gaussian(4.0), Noise::laplace(Scale::new(4.0).unwrap())] {
+        let cdf = Cdf::new(3000, noise).unwrap();
+        let error = cdf.error(3000, Beta::new(1e-9).unwrap());
+        let whole = cdf.release(&counts, &mut InsecureSeededSource::new(6)).unwrap();
+        let thresholds: Vec<u64> = (0..3000).rev().step_by(10).collect();
+        let some = cdf.release_at(&values, &thresholds, &mut InsecureSeededSource::new(7)).unwrap();
+        assert!(whole.is_sorted());
+        assert!(some.is_sorted_by(|a, b| a >= b));
+        for key in 0..3000 {
+            assert!((whole[key] - truth(key)).abs() < error);
+        }
+        for (threshold, found) in thresholds.iter().zip(some) {
+            assert!((found - truth(*threshold as usize)).abs() < error);
+        }
+    }
+}
+
+#[test]
+fn huge_domains_are_lazy_and_bad_ones_refused() {
+    let cdf = Cdf::new(1 << 60, gaussian(3.0)).unwrap();
+    let values: Vec<u64> = (0..1000).map(|i| i << 40).collect();
+    let found = cdf.release_at(&values, &[500 << 40, 0], &mut InsecureSeededSource::new(2)).unwrap();
+    assert!((found[0] - 501.0).abs() < cdf.error(2, Beta::new(1e-9).unwrap()));
+    assert!(cdf.release_at(&values, &[1 << 60], &mut InsecureSeededSource::new(2)).is_err());
+    assert!(cdf.release(&[1, 2], &mut InsecureSeededSource::new(2)).is_err());
+    assert!(Cdf::new(0, gaussian(3.0)).is_err());
+    assert!(Cdf::with_branching(10, 1, gaussian(3.0)).is_err());
+}
