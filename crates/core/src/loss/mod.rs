@@ -1,1 +1,240 @@
-//! What events cost in a scope, in every notion of privacy; see `docs/events.md`.
+//! What events cost: certified upper bounds of ε and δ, each with its certified lower bound beside it.
+//!
+//! ```
+//! use scumble::event::{Event, Kind, Moves, Shift};
+//! use scumble::loss::Loss;
+//! use scumble::quantity::{Delta, Sigma};
+//! use scumble::scope::Scope;
+//! let noise = Kind::Gaussian { sigma: Sigma::new(10.0)? };
+//! let events = [Event::new(noise, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(100)?];
+//! let loss = Loss::of(&events, &Scope::Presence)?;
+//! let answer = loss.epsilon(Delta::new(1e-6)?)?;
+//! assert!((answer.upper - 4.8865541).abs() < 1e-6);
+//! assert!(answer.lower <= answer.upper);
+//! // A δ of 0 asks for the pure bound; Gaussian noise has none.
+//! assert_eq!(loss.epsilon(Delta::new(0.0)?)?.upper, f64::INFINITY);
+//! # Ok::<(), scumble::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::quantity::{Delta, Epsilon};
+use crate::scope::Scope;
+use std::fmt;
+
+pub mod calibrate;
+mod convert;
+pub mod filter;
+mod gaussian;
+mod law;
+mod renyi;
+mod special;
+mod truncated;
+
+use convert::Conversion;
+use law::{Component, Form, Law};
+use renyi::Curve;
+
+/// Two numbers that certainly enclose a third.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Not above the truth.
+    pub lower: f64,
+    /// Not below the truth; perhaps infinite.
+    pub upper: f64,
+}
+
+/// What the events cost: ε at a δ, or δ at an ε.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// A certified upper bound: what may be claimed. An infinite ε is a value.
+    pub upper: f64,
+    /// A certified lower bound of the same quantity, for the events' dominating pairs: how much the upper bound may be off.
+    pub lower: f64,
+    /// Which rule gave the upper bound.
+    pub method: Method,
+    /// Which direction of change is the worse one.
+    pub direction: Direction,
+}
+
+/// The rule that an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// The exact curve of Gaussian noise.
+    Gaussian,
+    /// Exact sums over a few distinct losses.
+    Sum,
+    /// A privacy-loss distribution on a grid.
+    Pld,
+    /// A Rényi curve, converted.
+    Renyi,
+    /// A privacy-loss distribution for some events and a Rényi curve for the others, with δ split between them.
+    Split,
+    /// The sum of the largest losses.
+    Pure,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "gaussian",
+            Self::Sum => "sum",
+            Self::Pld => "pld",
+            Self::Renyi => "renyi",
+            Self::Split => "pld+renyi",
+            Self::Pure => "pure",
+        })
+    }
+}
+
+/// The direction of change that is the worse one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Somebody is added.
+    Add,
+    /// Somebody is removed.
+    Remove,
+    /// Both are the same, or the rule does not tell them apart.
+    Both,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "add",
+            Self::Remove => "remove",
+            Self::Both => "both",
+        })
+    }
+}
+
+/// What a list of events, fixed before the data was touched, costs in one scope.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    components: Vec<Component>,
+}
+
+impl Loss {
+    /// The loss of `events` in `scope`.
+    ///
+    /// # Guarantee
+    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the answers
+    /// bound what any attacker learns from all events together about neighbours in `scope`.
+    pub fn of(events: &[Event], scope: &Scope) -> Result<Self> {
+        let mut components = Vec::with_capacity(events.len());
+        for event in events {
+            let mut alternatives = law::resolve(event, scope)?;
+            if let Some(last) = alternatives.pop() {
+                components.push(alternatives.into_iter().fold(last, worse));
+            }
+        }
+        Ok(Self { components })
+    }
+
+    /// The least ε that is certified at `delta`. With δ = 0: the pure bound, infinite where there is none.
+    pub fn epsilon(&self, delta: Delta) -> Result<Answer> {
+        let target = delta.get();
+        let pure = self.pure();
+        if target >= 1.0 {
+            return Ok(answer(0.0, 0.0, Method::Pure));
+        }
+        let mut best = answer(pure, 0.0, Method::Pure);
+        if target == 0.0 {
+            return Ok(Answer { lower: pure, ..best });
+        }
+        if let Some(mu) = self.gaussian_ratio() {
+            let bounds = gaussian::epsilon(mu, target);
+            return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
+        }
+        let (curves, failure) = self.curves();
+        if failure < target {
+            let renyi = conversion(&curves).epsilon((target - failure) / (1.0 - failure));
+            if renyi < best.upper {
+                best = answer(renyi, best.lower, Method::Renyi);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The least δ that is certified at `epsilon`.
+    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer> {
+        let at = epsilon.get();
+        if self.pure() <= at {
+            return Ok(answer(0.0, 0.0, Method::Pure));
+        }
+        if let Some(mu) = self.gaussian_ratio() {
+            let bounds = gaussian::delta(mu, at);
+            return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
+        }
+        let (curves, failure) = self.curves();
+        let renyi = failure + (1.0 - failure) * conversion(&curves).delta(at);
+        Ok(answer(renyi.min(1.0), 0.0, Method::Renyi))
+    }
+
+    /// The sum of the largest losses, rounded up.
+    fn pure(&self) -> f64 {
+        let sum: f64 = self.components.iter().map(|part| part.times * part.pure()).sum();
+        sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0))
+    }
+
+    /// The ratio μ of the whole if every part is Gaussian noise on everybody.
+    fn gaussian_ratio(&self) -> Option<f64> {
+        let square = |part: &Component| match (&part.law, part.form) {
+            (Law::Gaussian { mu }, Form::Whole) => Some(part.times * mu * mu),
+            _ => None,
+        };
+        let sum: Option<f64> = self.components.iter().map(square).sum();
+        sum.map(f64::sqrt)
+    }
+
+    /// Each part's Rényi curve with its count, and the probability with which one of them does not hold.
+    fn curves(&self) -> (Vec<(Curve, f64)>, f64) {
+        let mut ln_holds = 0.0;
+        let mut curves = Vec::with_capacity(self.components.len());
+        for part in &self.components {
+            let (curve, failure) = part.curve();
+            ln_holds += part.times * (-failure).ln_1p();
+            curves.push((curve, part.times));
+        }
+        (curves, -f64::exp_m1(ln_holds) * (1.0 + 1e-14))
+    }
+}
+
+fn answer(upper: f64, lower: f64, method: Method) -> Answer {
+    Answer { upper, lower: lower.min(upper), method, direction: Direction::Both }
+}
+
+fn conversion(curves: &[(Curve, f64)]) -> Conversion<impl Fn(f64) -> f64 + '_> {
+    let largest_order = curves.iter().map(|(curve, _)| curve.largest_order()).fold(f64::INFINITY, f64::min);
+    let cumulant = move |order: f64| curves.iter().map(|(curve, times)| times * curve.cumulant(order)).sum();
+    Conversion { cumulant, largest_order }
+}
+
+/// Of two alternatives of one event, one that covers both.
+fn worse(a: Component, b: Component) -> Component {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    let times = larger(a.times, b.times);
+    let law = if b.pure() > a.pure() || b.curve().0.cumulant(2.0) > a.curve().0.cumulant(2.0) { b.law } else { a.law };
+    Component { law, times, ..a }
+}
+
+/// Checks that `p` and `q` are two distributions over the same outcomes, to the rounding of decimal input.
+pub(crate) fn check_pair(p: &[f64], q: &[f64]) -> Result<()> {
+    if p.is_empty() || p.len() != q.len() {
+        return Err(Error::refused(format!(
+            "a pair needs two lists of the same length, not {} and {}",
+            p.len(),
+            q.len()
+        )));
+    }
+    for (name, masses) in [("p", p), ("q", q)] {
+        if let Some(mass) = masses.iter().find(|mass| !(0.0..=1.0).contains(*mass)) {
+            return Err(Error::refused(format!("{name} must hold probabilities, not {mass}")));
+        }
+        let sum: f64 = masses.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(Error::refused(format!("{name} must sum to 1, not {sum}")));
+        }
+    }
+    Ok(())
+}

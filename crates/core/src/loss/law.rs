@@ -1,0 +1,293 @@
+//! Laws: an event's mechanism in plain numbers, for one scope and one way of moving.
+//!
+//! [`resolve`] turns an event into the laws that a neighbour can make it follow; every view of the loss starts here.
+
+use super::renyi::Curve;
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Sampling, Shift};
+use crate::scope::Scope;
+
+/// One mechanism, in units of its own noise.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Law {
+    /// Gaussian noise, shift over σ.
+    Gaussian { mu: f64 },
+    /// Discrete Gaussian noise, shifted by whole steps.
+    DiscreteGaussian { sigma: f64, shift: u64 },
+    /// Laplace noise, shift over scale.
+    Laplace { lambda: f64 },
+    /// Discrete Laplace noise, shifted by whole steps.
+    DiscreteLaplace { inverse_scale: f64, shift: u64 },
+    /// k-ary randomized response.
+    RandomizedResponse { epsilon: f64, values: f64 },
+    /// A loss of range ε.
+    BoundedRange { epsilon: f64 },
+    /// Anything (ε, δ)-private; δ = 0 for pure.
+    Approximate { epsilon: f64, delta: f64 },
+    /// Anything (ρ, ω)-tCDP; ω infinite for zCDP.
+    Concentrated { rho: f64, omega: f64 },
+    /// A group under the same.
+    ConcentratedGroup { rho: f64, omega: f64, size: u64 },
+    /// Two finite distributions, both directions.
+    Pair { p: Vec<f64>, q: Vec<f64> },
+}
+
+/// The sample that a law was run on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Form {
+    /// Everybody.
+    Whole,
+    /// A sample; neighbours add or remove one owner.
+    Presence { rate: f64 },
+    /// A sample; neighbours replace one owner.
+    Replace { rate: f64 },
+}
+
+/// A law on a sample, so many times.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Component {
+    /// The mechanism.
+    pub(crate) law: Law,
+    /// What it saw.
+    pub(crate) form: Form,
+    /// How many times it runs, cells included.
+    pub(crate) times: f64,
+    /// Whether the law stands for several cells of unknown joint move: then only its Rényi and pure views hold.
+    pub(crate) without_pair: bool,
+}
+
+impl Law {
+    /// The Rényi curve, and the probability with which it does not hold.
+    fn curve(&self) -> (Curve, f64) {
+        let curve = match self {
+            Self::Gaussian { mu } => Curve::Gaussian { rho: mu * mu / 2.0 },
+            Self::DiscreteGaussian { sigma, shift } => {
+                let mu = *shift as f64 / sigma;
+                Curve::Concentrated { rho: mu * mu / 2.0, omega: f64::INFINITY }
+            }
+            Self::Laplace { lambda } => Curve::Laplace { lambda: *lambda },
+            Self::DiscreteLaplace { inverse_scale, shift } => {
+                Curve::DiscreteLaplace { inverse_scale: *inverse_scale, shift: *shift as f64 }
+            }
+            Self::RandomizedResponse { epsilon, values } => {
+                Curve::RandomizedResponse { epsilon: *epsilon, values: *values }
+            }
+            Self::BoundedRange { epsilon } => Curve::BoundedRange { epsilon: *epsilon },
+            Self::Approximate { epsilon, .. } => Curve::RandomizedResponse { epsilon: *epsilon, values: 2.0 },
+            Self::Concentrated { rho, omega } => Curve::Concentrated { rho: *rho, omega: *omega },
+            Self::ConcentratedGroup { rho, omega, size } => {
+                Curve::ConcentratedGroup { rho: *rho, omega: *omega, size: *size }
+            }
+            Self::Pair { p, q } => Curve::Pair { p: p.clone(), q: q.clone() },
+        };
+        (curve, if let Self::Approximate { delta, .. } = self { *delta } else { 0.0 })
+    }
+
+    /// The largest loss in either direction, with the mass that may exceed it.
+    fn pure(&self) -> f64 {
+        match self {
+            Self::Gaussian { mu } if *mu == 0.0 => 0.0,
+            Self::DiscreteGaussian { shift: 0, .. } => 0.0,
+            Self::Concentrated { rho, .. } | Self::ConcentratedGroup { rho, .. } if *rho == 0.0 => 0.0,
+            Self::Gaussian { .. }
+            | Self::DiscreteGaussian { .. }
+            | Self::Concentrated { .. }
+            | Self::ConcentratedGroup { .. } => f64::INFINITY,
+            Self::Laplace { lambda } => *lambda,
+            Self::DiscreteLaplace { inverse_scale, shift } => inverse_scale * *shift as f64,
+            Self::RandomizedResponse { epsilon, .. } | Self::BoundedRange { epsilon } => *epsilon,
+            Self::Approximate { epsilon, delta } => {
+                if *delta > 0.0 {
+                    f64::INFINITY
+                } else {
+                    *epsilon
+                }
+            }
+            Self::Pair { p, q } => largest_ratio(p, q).max(largest_ratio(q, p)),
+        }
+    }
+}
+
+fn largest_ratio(p: &[f64], q: &[f64]) -> f64 {
+    let ratio = |(&p, &q): (&f64, &f64)| match (p > 0.0, q > 0.0) {
+        (true, true) => (p / q).ln(),
+        (true, false) => f64::INFINITY,
+        _ => f64::NEG_INFINITY,
+    };
+    p.iter().zip(q).map(ratio).fold(0.0, f64::max)
+}
+
+impl Component {
+    /// The Rényi curve of one run, and the probability with which it does not hold.
+    pub(crate) fn curve(&self) -> (Curve, f64) {
+        let (base, failure) = self.law.curve();
+        let base = match self.law {
+            // Sampling amplifies (ε, δ) as such; then the amplified pure part has the worst-case curve.
+            Law::Approximate { .. } => {
+                Curve::RandomizedResponse { epsilon: self.form.amplified(base_epsilon(&base)), values: 2.0 }
+            }
+            _ => base,
+        };
+        match self.form {
+            Form::Whole => (base, failure),
+            Form::Presence { rate } | Form::Replace { rate } if matches!(self.law, Law::Approximate { .. }) => {
+                (base, rate * failure)
+            }
+            Form::Presence { rate } => (Curve::SampledPresence { base: Box::new(base), rate }, failure),
+            Form::Replace { rate } => (Curve::SampledReplace { base: Box::new(base), rate }, failure),
+        }
+    }
+
+    /// The largest loss of one run.
+    pub(crate) fn pure(&self) -> f64 {
+        self.form.amplified(self.law.pure())
+    }
+}
+
+fn base_epsilon(curve: &Curve) -> f64 {
+    if let Curve::RandomizedResponse { epsilon, .. } = curve { *epsilon } else { f64::INFINITY }
+}
+
+impl Form {
+    /// ln(1 + s(e^ε − 1)): what sampling makes of a pure bound \[BBG18, Theorems 8 and 9\].
+    fn amplified(self, epsilon: f64) -> f64 {
+        match self {
+            Self::Whole => epsilon,
+            Self::Presence { rate } | Self::Replace { rate } if rate == 0.0 => 0.0,
+            Self::Presence { rate } | Self::Replace { rate } if epsilon > 700.0 => epsilon + rate.ln(),
+            Self::Presence { rate } | Self::Replace { rate } => (rate * epsilon.exp_m1()).ln_1p(),
+        }
+    }
+}
+
+/// The ways in which `event` can be told apart by neighbours in `scope`; none if it cannot.
+///
+/// # Guarantee
+/// Whatever neighbours in `scope` do, the event's output pair is dominated by that of one of the components.
+pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
+    let (member, size) = scope.members();
+    let (form, shifts) = match event.sampling {
+        None => (Form::Whole, event.moves.shifts(member)),
+        Some(sampling) => sampled_shifts(event, sampling, member),
+    };
+    if size > 1 && form != Form::Whole {
+        return Err(Error::refused(format!(
+            "groups of {size} under a sampled {} event have no proven bound here: ask for single owners",
+            event.kind.name()
+        )));
+    }
+    let shifts = undominated(shifts);
+    shifts.into_iter().map(|shift| component(event, form, shift, u64::from(size))).collect()
+}
+
+/// In a sample an owner may also be absent: the mechanism on the sample is compared with and without it.
+fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, Vec<Shift>) {
+    let own = event.moves.shifts(member);
+    let (rate, absent) = match sampling {
+        Sampling::Poisson(rate) => (rate.get(), event.moves.shifts(&Scope::Presence)),
+        // Of a fixed number of owners, one that is not drawn has been replaced by another.
+        Sampling::WithoutReplacement(rate) => (rate.get(), event.moves.shifts(&Scope::Person)),
+    };
+    if own.is_empty() {
+        return (Form::Whole, own);
+    }
+    let form = if *member == Scope::Presence { Form::Presence { rate } } else { Form::Replace { rate } };
+    let all = match (member, sampling) {
+        (Scope::Presence, Sampling::Poisson(_)) => own,
+        (Scope::Presence, Sampling::WithoutReplacement(_)) => absent,
+        _ => own.into_iter().chain(absent).collect(),
+    };
+    (form, all)
+}
+
+/// Drops every shift that another one covers in cells and in size.
+fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
+    let mut kept: Vec<Shift> = Vec::new();
+    for shift in shifts {
+        if kept.iter().any(|other| other.cells >= shift.cells && other.by >= shift.by) {
+            continue;
+        }
+        kept.retain(|other| !(shift.cells >= other.cells && shift.by >= other.by));
+        kept.push(shift);
+    }
+    kept
+}
+
+fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
+    let by = shift.by.get() * group as f64;
+    let law = law(&event.kind, by)?;
+    // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
+    // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
+    let without_pair = group > 1 && event.kind.is_additive() && !matches!(event.kind, Kind::Gaussian { .. });
+    Ok(Component { law, form, times: event.times.get() as f64 * shift.cells as f64, without_pair })
+}
+
+fn law(kind: &Kind, by: f64) -> Result<Law> {
+    let owners = whole_owners(kind, by)?;
+    Ok(match kind {
+        Kind::Gaussian { sigma } => Law::Gaussian { mu: by / sigma.get() },
+        Kind::DiscreteGaussian { sigma } => Law::DiscreteGaussian { sigma: sigma.get(), shift: whole_shift(kind, by)? },
+        Kind::Laplace { scale } => Law::Laplace { lambda: by / scale.get() },
+        Kind::DiscreteLaplace { scale } => {
+            Law::DiscreteLaplace { inverse_scale: 1.0 / scale.get(), shift: whole_shift(kind, by)? }
+        }
+        Kind::SinhNormal { .. } => {
+            return Err(Error::refused("the loss of a sinh-normal event is not there yet: account for it as tcdp"));
+        }
+        Kind::RandomizedResponse { epsilon, values } if owners == 1.0 => {
+            Law::RandomizedResponse { epsilon: epsilon.get(), values: *values as f64 }
+        }
+        Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
+            Law::Approximate { epsilon: owners * epsilon.get(), delta: 0.0 }
+        }
+        Kind::Exponential { epsilon } => Law::BoundedRange { epsilon: owners * epsilon.get() },
+        Kind::Approximate { epsilon, delta } => group_of_approximate(epsilon.get(), delta.get(), owners),
+        Kind::Zcdp { rho } => Law::Concentrated { rho: owners * owners * rho.get(), omega: f64::INFINITY },
+        Kind::Tcdp { rho, omega } if owners == 1.0 => Law::Concentrated { rho: rho.get(), omega: omega.get() },
+        Kind::Tcdp { rho, omega } => Law::ConcentratedGroup { rho: rho.get(), omega: omega.get(), size: owners as u64 },
+        Kind::Pair { p, q } => pair(p, q, owners)?,
+    })
+}
+
+/// How many owners a move of `by` stands for, where noise is not added to a number.
+fn whole_owners(kind: &Kind, by: f64) -> Result<f64> {
+    if kind.is_additive() {
+        return Ok(1.0);
+    }
+    if by > 1e6 {
+        return Err(Error::refused(format!(
+            "a move of {by} counts as that many owners for a {} event: at most 1000000",
+            kind.name()
+        )));
+    }
+    Ok(by.ceil().max(1.0))
+}
+
+/// Whole answers move by whole steps: a bound of 1.5 is a bound of 1.
+fn whole_shift(kind: &Kind, by: f64) -> Result<u64> {
+    if by > 1e9 {
+        return Err(Error::refused(format!("a {} event moves by at most 1e9 steps, not {by}", kind.name())));
+    }
+    Ok(by.floor() as u64)
+}
+
+/// Groups of k under (ε, δ): (kε, δ·(e^{kε}−1)/(e^ε−1)).
+fn group_of_approximate(epsilon: f64, delta: f64, owners: f64) -> Law {
+    let factor = if epsilon == 0.0 { owners } else { (owners * epsilon).exp_m1() / epsilon.exp_m1() };
+    let factor = if owners == 1.0 { 1.0 } else { factor * (1.0 + 1e-12) };
+    Law::Approximate { epsilon: owners * epsilon, delta: (delta * factor).min(1.0) }
+}
+
+fn pair(p: &[f64], q: &[f64], owners: f64) -> Result<Law> {
+    super::check_pair(p, q)?;
+    let law = Law::Pair { p: p.to_vec(), q: q.to_vec() };
+    if owners == 1.0 {
+        return Ok(law);
+    }
+    let epsilon = owners * law.pure();
+    if epsilon.is_finite() {
+        Ok(Law::Approximate { epsilon, delta: 0.0 })
+    } else {
+        Err(Error::refused("a pair with unbounded loss says nothing about groups: give the group's own pair"))
+    }
+}
