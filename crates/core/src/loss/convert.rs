@@ -50,7 +50,7 @@ impl<F: Fn(f64) -> f64> Conversion<F> {
         };
         let best = golden_section(low, high, 40, refined);
         let value = refined(best).min(refined(high)).exp();
-        value.max(f64::MIN_POSITIVE).min(1.0)
+        if value.is_nan() { 1.0 } else { value.clamp(f64::MIN_POSITIVE, 1.0) }
     }
 
     /// Orders are searched in ln(α − 1).

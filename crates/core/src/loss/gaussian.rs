@@ -24,7 +24,7 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> Bounds {
         let value = normal_above(a) - (epsilon + normal_above(b).ln()).exp();
         (value, 4.0 * TRUSTED * (1.0 + epsilon * 0.1))
     };
-    let upper = (value + error).max(f64::MIN_POSITIVE).min(1.0);
+    let upper = (value + error).clamp(f64::MIN_POSITIVE, 1.0);
     Bounds { lower: (value - error).clamp(0.0, 1.0), upper }
 }
 

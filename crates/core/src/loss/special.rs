@@ -24,11 +24,6 @@ pub(crate) fn normal_above(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// ln P[N(0,1) > x], also where the probability underflows.
-pub(crate) fn ln_normal_above(x: f64) -> f64 {
-    if x < 5.0 { normal_above(x).ln() } else { (0.5 * erfcx(x * FRAC_1_SQRT_2)).ln() - 0.5 * x * x }
-}
-
 /// P[N(0,1) > x] divided by the density at x (Mills' ratio).
 pub(crate) fn mills(x: f64) -> f64 {
     (PI / 2.0).sqrt() * erfcx(x / SQRT_2)
@@ -37,7 +32,7 @@ pub(crate) fn mills(x: f64) -> f64 {
 /// ln(e^a + e^b).
 pub(crate) fn ln_add(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };
-    if high == f64::NEG_INFINITY || high == f64::INFINITY { high } else { high + (low - high).exp().ln_1p() }
+    if high.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// ln Σ e^{terms}.
@@ -104,6 +99,5 @@ mod tests {
         close(erfcx(25.001), 0.022_548_671_923_112_327);
         close(erfcx(1e8), 5.641_895_835_477_563e-9);
         close(normal_above(10.0), 7.619_853_024_160_526e-24);
-        close(ln_normal_above(40.0), -804.608_442_013_753_8);
     }
 }

@@ -1,0 +1,339 @@
+//! Connect-the-dots: what a pair puts between two neighbouring losses, moved to those two losses.
+//!
+//! Between nodes y₋ < y₊ a pair holds masses P and Q. The pessimistic discretisation \[DGKKM22\] replaces them by two atoms at
+//! y₋ and y₊ that keep both masses; in units of P the atoms are m/(e^c − 1) at y₋ and n/(1 − e^{−c}) at y₊, with c = y₊ − y₋,
+//! n = P − e^{y₋}Q ≥ 0 and m = e^{y₊}Q − P ≥ 0. Sources compute n and m directly, never as a difference of masses, so that
+//! the atoms keep their relative accuracy however fine the grid is.
+
+use crate::loss::special::mills;
+use std::f64::consts::PI;
+
+/// What a pair holds between the nodes, below the first and above the last; losses of +∞ are not counted here.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    /// P − e^{y₋}Q of each cell.
+    pub(crate) n: Vec<f64>,
+    /// e^{y₊}Q − P of each cell.
+    pub(crate) m: Vec<f64>,
+    /// P and Q at losses below the first node, Q at loss −∞ included, and e^{y}Q − P there.
+    pub(crate) below: Tail,
+    /// P and Q at finite losses above the last node, and P − e^{y}Q there.
+    pub(crate) above: Tail,
+}
+
+/// The masses beyond an end of the nodes.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Tail {
+    /// P's mass.
+    pub(crate) p: f64,
+    /// Q's mass.
+    pub(crate) q: f64,
+    /// The excess over the end node (n above the last, m below the first).
+    pub(crate) excess: f64,
+}
+
+impl Cells {
+    fn with_capacity(nodes: usize) -> Self {
+        Self { n: vec![0.0; nodes - 1], m: vec![0.0; nodes - 1], ..Self::default() }
+    }
+}
+
+/// A dominating pair before sampling, in one direction.
+pub(crate) trait Base: Send + Sync {
+    /// The cells between increasing `nodes`.
+    fn cells(&self, nodes: &[f64]) -> Cells;
+    /// Losses below and above which P has at most mass `tail` (losses of ±∞ aside).
+    fn range(&self, tail: f64) -> (f64, f64);
+    /// P's mass at loss +∞.
+    fn infinite(&self) -> f64 {
+        0.0
+    }
+    /// A bound of the variance of e^{−Z}, Z the move to a node, for nodes `step` apart starting at `first`.
+    fn spread(&self, _first: f64, step: f64) -> f64 {
+        (step / 2.0).sinh().powi(2)
+    }
+    /// A loss that should be a node.
+    fn anchor(&self) -> f64 {
+        0.0
+    }
+    /// The distance between losses if they form a lattice through the anchor.
+    fn lattice(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Gaussian noise with ratio μ: P = N(μ, 1), Q = N(0, 1), loss μx − μ²/2.
+pub(crate) struct Gaussian {
+    pub(crate) mu: f64,
+}
+
+/// Gauss–Legendre with six nodes on [0, 1].
+const LEGENDRE: [(f64, f64); 6] = [
+    (0.033_765_242_898_423_975, 0.085_662_246_189_585_2),
+    (0.169_395_306_766_867_75, 0.180_380_786_524_069_3),
+    (0.380_690_406_958_401_56, 0.233_956_967_286_345_52),
+    (0.619_309_593_041_598_4, 0.233_956_967_286_345_52),
+    (0.830_604_693_233_132_2, 0.180_380_786_524_069_3),
+    (0.966_234_757_101_576, 0.085_662_246_189_585_2),
+];
+
+/// e^z − 1 for 0 ≤ |z|, by its series where that is shorter than the library's care.
+fn fast_exp_m1(z: f64) -> f64 {
+    if z.abs() > 0.02 {
+        return z.exp_m1();
+    }
+    z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0 * (1.0 + z / 5.0 * (1.0 + z / 6.0 * (1.0 + z / 7.0))))))
+}
+
+impl Gaussian {
+    /// ∫ of φ(t)·(1 − e^{y₋ − y}) and of φ(t)·(e^{y₊ − y} − 1) over the cell, t = x − μ.
+    ///
+    /// Panels keep w ≤ ½ and |t|·w ≤ 1, where the quadrature's relative error is below 1e-15 (its remainder is
+    /// 1.9e-16·w¹³·f⁽¹²⁾, and f⁽¹²⁾/f is at most about (|t|+4)¹²).
+    fn cell(&self, low: f64, high: f64) -> (f64, f64) {
+        let (start, end) = (self.standard(low), self.standard(high));
+        let farthest = start.abs().max(end.abs()).min(40.0);
+        let (start, end) = (start.clamp(-40.0, 40.0), end.clamp(-40.0, 40.0));
+        let width = end - start;
+        let panels = (width * farthest.max(2.0)).ceil().max(1.0);
+        let w = width / panels;
+        let c = high - low;
+        let (mut n, mut m) = (0.0, 0.0);
+        for panel in 0..panels as usize {
+            let left = start + panel as f64 * w;
+            for (u, weight) in LEGENDRE {
+                let t = left + w * u;
+                // The loss above y₋; near the cell's end the rest of c is taken directly.
+                let v = self.mu * (t - start) + (self.loss(start) - low).max(0.0);
+                let density = weight * (-0.5 * t * t).exp();
+                n -= density * fast_exp_m1(-v);
+                m += density * fast_exp_m1((c - v).max(0.0));
+            }
+        }
+        let scale = w / (2.0 * PI).sqrt();
+        (n * scale, m * scale)
+    }
+
+    /// x − μ where the loss is y.
+    fn standard(&self, loss: f64) -> f64 {
+        loss / self.mu - self.mu / 2.0
+    }
+
+    fn loss(&self, standard: f64) -> f64 {
+        self.mu * (standard + self.mu / 2.0)
+    }
+}
+
+impl Base for Gaussian {
+    fn cells(&self, nodes: &[f64]) -> Cells {
+        let mut cells = Cells::with_capacity(nodes.len());
+        for (i, pair) in nodes.windows(2).enumerate() {
+            (cells.n[i], cells.m[i]) = self.cell(pair[0], pair[1]);
+        }
+        let density = |t: f64| (-0.5 * t * t).exp() / (2.0 * PI).sqrt();
+        let last = self.standard(nodes[nodes.len() - 1]);
+        let (p, q) = (super::super::special::normal_above(last), super::super::special::normal_above(last + self.mu));
+        let excess = if last > -1.0 { density(last) * (mills(last) - mills(last + self.mu)) } else { p };
+        cells.above = Tail { p, q, excess: excess.max(0.0) };
+        let first = self.standard(nodes[0]);
+        let (p, q) = (super::super::special::normal_above(-first), super::super::special::normal_above(-first - self.mu));
+        cells.below = Tail { p, q, excess: (nodes[0].min(700.0).exp() * q - p).max(0.0) };
+        cells
+    }
+
+    fn range(&self, tail: f64) -> (f64, f64) {
+        // P[N > z] ≤ e^{−z²/2}/2.
+        let z = (2.0 * (0.5 / tail).ln()).max(1.0).sqrt().min(39.0);
+        (self.loss(-z), self.loss(z))
+    }
+}
+
+/// Losses between −λ and λ with density D·e^{y/2} under P (D·e^{−y/2} under Q), and an atom at each end: Laplace noise
+/// (shift over scale λ) and, without atoms, the envelope of all mechanisms whose loss has range λ \[DDR20\].
+pub(crate) struct Exponential {
+    lambda: f64,
+    density: f64,
+    top: f64,
+}
+
+impl Exponential {
+    pub(crate) fn laplace(lambda: f64) -> Self {
+        Self { lambda, density: 0.25 * (-lambda / 2.0).exp(), top: 0.5 }
+    }
+
+    /// sup over the two-point pairs of range ε is δ(x) = (1 − e^{(x−ε)/2})²/(1 − e^{−ε}).
+    pub(crate) fn bounded_range(epsilon: f64) -> Self {
+        let density = 0.5 * (-epsilon / 2.0).exp() / -(-epsilon).exp_m1();
+        Self { lambda: epsilon, density, top: 0.0 }
+    }
+
+    /// (n, m) of the interior between `from` and `to` relative to the cell [low, high].
+    fn interior(&self, low: f64, high: f64, from: f64, to: f64) -> (f64, f64) {
+        if to <= from {
+            return (0.0, 0.0);
+        }
+        let step = ((to - from) / 4.0).sinh();
+        let n = 8.0 * self.density * (low / 2.0).exp() * ((to + from - 2.0 * low) / 4.0).sinh() * step;
+        let m = 8.0 * self.density * (high / 2.0).exp() * ((2.0 * high - to - from) / 4.0).sinh() * step;
+        (n, m)
+    }
+
+    /// P and Q of the interior between `from` and `to`.
+    fn mass(&self, from: f64, to: f64) -> (f64, f64) {
+        if to <= from {
+            return (0.0, 0.0);
+        }
+        let p = 2.0 * self.density * (from / 2.0).exp() * ((to - from) / 2.0).exp_m1();
+        let q = 2.0 * self.density * (-to / 2.0).exp() * ((to - from) / 2.0).exp_m1();
+        (p, q)
+    }
+
+    fn atoms(&self) -> Atoms {
+        let low = self.top * (-self.lambda).exp();
+        Atoms::at(vec![(-self.lambda, low, self.top), (self.lambda, self.top, low)])
+    }
+}
+
+impl Base for Exponential {
+    fn cells(&self, nodes: &[f64]) -> Cells {
+        let mut cells = self.atoms().cells(nodes);
+        for (i, pair) in nodes.windows(2).enumerate() {
+            let (low, high) = (pair[0], pair[1]);
+            let (n, m) = self.interior(low, high, low.max(-self.lambda), high.min(self.lambda));
+            cells.n[i] += n;
+            cells.m[i] += m;
+        }
+        let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
+        let (p, q) = self.mass(-self.lambda, first.min(self.lambda));
+        cells.below = Tail { p: cells.below.p + p, q: cells.below.q + q, excess: 0.0 };
+        cells.below.excess = (first.min(700.0).exp() * cells.below.q - cells.below.p).max(0.0);
+        let (p, q) = self.mass(last.max(-self.lambda), self.lambda);
+        cells.above = Tail { p: cells.above.p + p, q: cells.above.q + q, excess: cells.above.excess + p };
+        cells
+    }
+
+    fn range(&self, _tail: f64) -> (f64, f64) {
+        (-self.lambda, self.lambda)
+    }
+
+    fn anchor(&self) -> f64 {
+        self.lambda
+    }
+}
+
+/// Finitely many losses, sorted, each with its mass under P and Q.
+pub(crate) struct Atoms {
+    /// (loss, P, Q), losses finite and increasing.
+    atoms: Vec<(f64, f64, f64)>,
+    /// P where Q is 0.
+    infinite: f64,
+    /// Q where P is 0.
+    absent: f64,
+    lattice: Option<f64>,
+}
+
+impl Atoms {
+    fn at(atoms: Vec<(f64, f64, f64)>) -> Self {
+        Self { atoms, infinite: 0.0, absent: 0.0, lattice: None }
+    }
+
+    /// The pair of two finite distributions.
+    pub(crate) fn of(masses: impl Iterator<Item = (f64, f64)>) -> Self {
+        let mut made = Self::at(Vec::new());
+        for (p, q) in masses {
+            match (p > 0.0, q > 0.0) {
+                (true, true) => made.atoms.push(((p / q).ln(), p, q)),
+                (true, false) => made.infinite += p,
+                (false, true) => made.absent += q,
+                (false, false) => {}
+            }
+        }
+        made.atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
+        made.atoms.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+                kept.2 += next.2;
+            }
+            same
+        });
+        made.lattice = made.find_lattice();
+        made
+    }
+
+    /// Atoms whose losses are known to lie `step` apart.
+    pub(crate) fn on_lattice(atoms: Vec<(f64, f64, f64)>, infinite: f64, absent: f64, step: f64) -> Self {
+        Self { atoms, infinite, absent, lattice: Some(step) }
+    }
+
+    /// Two or three losses often lie on a lattice; the distances' ratio must be a small whole number.
+    fn find_lattice(&self) -> Option<f64> {
+        let gaps: Vec<f64> = self.atoms.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let least = gaps.iter().copied().fold(f64::INFINITY, f64::min);
+        let whole = |gap: f64| (gap / least - (gap / least).round()).abs() < 1e-12 && gap / least < 1e4;
+        (!gaps.is_empty() && least > 0.0 && gaps.iter().all(|&gap| whole(gap))).then_some(least)
+    }
+}
+
+impl Base for Atoms {
+    fn cells(&self, nodes: &[f64]) -> Cells {
+        let mut cells = Cells::with_capacity(nodes.len());
+        let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
+        cells.below.q = self.absent;
+        cells.below.excess = first.min(700.0).exp() * self.absent;
+        let mut cell = 0;
+        for &(loss, p, q) in &self.atoms {
+            if loss < first {
+                cells.below.p += p;
+                cells.below.q += q;
+                cells.below.excess += p * (first - loss).exp_m1();
+            } else if loss >= last {
+                cells.above.p += p;
+                cells.above.q += q;
+                cells.above.excess -= p * (last - loss).exp_m1();
+            } else {
+                while nodes[cell + 1] <= loss {
+                    cell += 1;
+                }
+                cells.n[cell] -= p * (nodes[cell] - loss).exp_m1();
+                cells.m[cell] += p * (nodes[cell + 1] - loss).exp_m1();
+            }
+        }
+        cells
+    }
+
+    fn range(&self, tail: f64) -> (f64, f64) {
+        let end = |atoms: &mut dyn Iterator<Item = &(f64, f64, f64)>| {
+            let (mut sum, mut at) = (0.0, 0.0);
+            for &(loss, p, _) in atoms {
+                at = loss;
+                sum += p;
+                if sum > tail {
+                    break;
+                }
+            }
+            at
+        };
+        (end(&mut self.atoms.iter()), end(&mut self.atoms.iter().rev()))
+    }
+
+    fn infinite(&self) -> f64 {
+        self.infinite
+    }
+
+    fn spread(&self, first: f64, step: f64) -> f64 {
+        let of = |loss: f64| {
+            let above = (loss - first).rem_euclid(step);
+            (above.exp_m1() * -(above - step).exp_m1()).abs()
+        };
+        self.atoms.iter().map(|atom| of(atom.0)).fold(0.0, f64::max)
+    }
+
+    fn anchor(&self) -> f64 {
+        self.atoms.last().map_or(0.0, |atom| atom.0)
+    }
+
+    fn lattice(&self) -> Option<f64> {
+        self.lattice
+    }
+}
