@@ -223,7 +223,8 @@ fn as_svg(all: &[Measured]) -> String {
         _ => "error / unit",
     };
     let x = if low { Axis::linear("ε") } else { Axis::log("ε") };
-    let mut chart = Chart::new("L1 error of anonymized histograms").x(x).y(Axis::linear(label));
+    let highest = 1.05 * all.iter().map(|one| one.error.max(one.lower_bound) / one.unit).fold(0.0, f64::max);
+    let mut chart = Chart::new("L1 error of anonymized histograms").x(x).y(Axis::linear(label).range(0.0, highest));
     let key = |one: &Measured| (one.data.name(), one.layout.name(), one.elements);
     let mut keys: Vec<_> = all.iter().map(key).collect();
     keys.dedup();

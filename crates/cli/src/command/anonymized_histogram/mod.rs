@@ -21,14 +21,19 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Releases the anonymized histogram of a file of counts, with its statistics
+    #[command(allow_negative_numbers = true)]
     Release(release::Arguments),
     /// Releases the degree sequence of a graph, private for each edge
+    #[command(allow_negative_numbers = true)]
     Degrees(release::DegreeArguments),
     /// Says beforehand what error to expect, and what nobody can beat
+    #[command(allow_negative_numbers = true)]
     Plan(plan::Arguments),
     /// Measures the error on generated histograms, beside naive layouts and the lower bound
+    #[command(allow_negative_numbers = true)]
     Experiment(experiment::Arguments),
     /// Writes a generated histogram as a table of counts
+    #[command(allow_negative_numbers = true)]
     Generate(GenerateArguments),
 }
 
