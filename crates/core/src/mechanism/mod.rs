@@ -8,4 +8,5 @@ pub mod histogram;
 pub mod huge_domain;
 pub mod piecewise;
 pub mod quantile;
+pub mod selection;
 pub mod stability;
