@@ -1,6 +1,10 @@
 //! Claims against the truth.
 
 use super::Distribution;
+use crate::event::Event;
+use crate::loss::Loss;
+use crate::quantity::{Delta, Epsilon};
+use crate::scope::Scope;
 
 /// What accounting claims for an event in a scope: upper bounds of D_∞, of δ at some ε, of D_α at some α.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +15,19 @@ pub struct Claim {
     pub deltas: Vec<(f64, f64)>,
     /// (α, D_α) pairs.
     pub renyi: Vec<(f64, f64)>,
+}
+
+impl Claim {
+    /// What accounting claims for these events in this scope: pure ε, and δ at each of these ε.
+    pub fn of(events: &[Event], scope: &Scope, epsilons: &[f64]) -> Self {
+        let loss = Loss::of(events, scope).expect("accounting knows the events of a mechanism under test");
+        let pure = loss.epsilon(Delta::new(0.0).expect("zero is a delta")).expect("pure epsilon is answered").upper;
+        let delta = |&epsilon: &f64| {
+            let asked = Epsilon::new(epsilon).expect("a test asks for an epsilon in range");
+            (epsilon, loss.delta(asked).expect("delta is answered").upper)
+        };
+        Self { pure: Some(pure), deltas: epsilons.iter().map(delta).collect(), renyi: Vec::new() }
+    }
 }
 
 /// How far above the truth a claim may be: each part of the claim as a fraction of the largest divergence found.

@@ -6,6 +6,9 @@ use crate::noise::sinh_normal::normal_tail_quantile;
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sigma};
 
+mod release;
+pub use release::{Additive, scale_for_pure, sigma_for_zcdp};
+
 /// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
 ///
 /// ```
@@ -187,7 +190,7 @@ fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
     let largest = shifts.map(|shift| shift.by.get()).fold(0.0, f64::max).ceil();
     let outermost = (0..(largest as i64).min(bound + 1)).map(|i| (i as f64 / scale.get()).exp());
     let delta = (edge_mass_upper(scale.get(), bound) * outermost.sum::<f64>() * (1.0 + 1e-12)).min(1.0);
-    let epsilon = Epsilon::new(largest / scale.get())?;
+    let epsilon = Epsilon::new((largest / scale.get()).next_up())?;
     Ok(Event::new(Kind::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
 }
 
@@ -243,7 +246,7 @@ mod tests {
         let event = noise.event(moves).unwrap();
         assert_eq!(event.moves.shifts(&Scope::Person)[0].cells, 2);
         let Kind::Approximate { epsilon, delta } = event.kind else { panic!("not approximate") };
-        assert_eq!(epsilon.get(), 0.5);
+        assert!(epsilon.get() >= 0.5 && epsilon.get() < 0.5 + 1e-15);
         assert!((delta.get() / 0.001_658_687_869_373_008 - 1.0).abs() < 1e-9);
     }
 }

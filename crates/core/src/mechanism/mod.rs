@@ -1,4 +1,6 @@
 //! How answers are made private: one file per mechanism.
+//!
+//! Each has checked parameters, an exact `release`, its `event` for the ledger and the `error` to plan with.
 
 pub mod additive;
 pub mod anonymized_histogram;
@@ -8,5 +10,5 @@ pub mod histogram;
 pub mod huge_domain;
 pub mod piecewise;
 pub mod quantile;
-pub mod selection;
+pub mod randomized_response;
 pub mod stability;

@@ -1,0 +1,82 @@
+//! What a reader relies on: the architecture page names every room, nothing refers to a place outside of the project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every text file that belongs to the project, by its path from the root.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let skipped = name == "target" || name == ".git" || name.starts_with(".venv") || name == "out";
+        if path.is_dir() && !skipped {
+            files(&path, found);
+        } else if ["rs", "md", "toml", "json", "py", "svg", "html"].iter().any(|end| name.ends_with(&format!(".{end}")))
+        {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_architecture_page_names_every_crate_and_every_module_of_the_core() {
+    let page = read("ARCHITECTURE.md");
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let name = folder.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(page.contains(&format!("crates/{name}")), "ARCHITECTURE.md does not name crates/{name}");
+    }
+    for line in read("crates/core/src/lib.rs").lines() {
+        if let Some(module) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
+            assert!(page.contains(&format!("`{module}`")), "ARCHITECTURE.md does not name `{module}`");
+        }
+    }
+    assert!(page.lines().count() <= 300, "ARCHITECTURE.md is longer than anybody reads");
+}
+
+#[test]
+fn the_page_gives_a_reason_for_every_dependency() {
+    let page = read("ARCHITECTURE.md");
+    let manifest = read("Cargo.toml");
+    let section = manifest.split("[workspace.dependencies]").nth(1).unwrap();
+    for line in section.lines().take_while(|line| !line.starts_with('[')).filter(|line| line.contains('=')) {
+        let name = line.split('=').next().unwrap().trim();
+        let ours = name.starts_with("scumble");
+        assert!(ours || page.contains(&format!("`{name}`")), "ARCHITECTURE.md gives no reason for {name}");
+    }
+}
+
+#[test]
+fn nothing_refers_to_a_place_outside_of_the_project() {
+    let mut found = Vec::new();
+    files(&root(), &mut found);
+    assert!(found.len() > 30, "the walk has missed the project");
+    // Built in pieces, so that this file does not name them itself.
+    let forbidden = [["../", "shared"].concat(), ["/work", "/"].concat(), ["/root", "/"].concat()];
+    for path in found {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for place in &forbidden {
+            assert!(!text.contains(place.as_str()), "{} refers to {place}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_readme_names_the_two_commands_and_its_links_lead_somewhere() {
+    let readme = read("README.md");
+    for command in ["cargo run --release -- demo", "cargo test --workspace"] {
+        assert!(readme.contains(command), "the README does not say '{command}'");
+    }
+    let script = read(".ci/run");
+    assert!(script.contains("cargo test --workspace"), ".ci/run does not run the README's test command");
+    for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(root().join(link).exists(), "the README links to {link}, which is not there");
+    }
+}

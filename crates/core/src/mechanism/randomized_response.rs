@@ -1,0 +1,144 @@
+//! Randomized response: each owner's answer is the truth with probability e^ε/(e^ε+k−1), otherwise any other answer.
+//!
+//! The local model: nobody but the owner needs to see the true answer (Warner; Vadhan, survey 7.1.5 and 7.9). The survey's form
+//! (1±ε)/2 is ln((1+ε)/(1−ε))-private, not ε; ours is exactly ε. The sampler is exact: e^{−ε} is never rounded.
+//!
+//! ```
+//! use scumble::mechanism::randomized_response::RandomizedResponse;
+//! use scumble::noise::SecureSource;
+//! use scumble::quantity::Epsilon;
+//! let mechanism = RandomizedResponse::new(Epsilon::new(1.0)?, 3)?;
+//! let answer = mechanism.release(2, &mut SecureSource::new()?)?;
+//! assert!(answer < 3);
+//! let estimates = mechanism.estimate(&[500, 300, 200]);
+//! assert!(estimates[0].count > estimates[2].count && estimates[0].standard_error > 0.0);
+//! # Ok::<(), scumble::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift};
+use crate::noise::refine::{self, Precision, Weights};
+use crate::noise::{BitSource, Fraction, bernoulli, uniform};
+use crate::quantity::{Beta, Epsilon, Exact};
+use num_bigint::BigUint;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+
+/// Randomized response among `values` answers.
+#[derive(Debug, Clone)]
+pub struct RandomizedResponse {
+    epsilon: Epsilon,
+    values: u64,
+    exponent: Fraction,
+    rational: Exact,
+}
+
+/// An unbiased estimate of how many owners hold a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimated number of owners.
+    pub count: f64,
+    /// Its standard error, with the truth's share replaced by its estimate.
+    pub standard_error: f64,
+}
+
+/// Up to so many expected draws, drawing again is faster than comparing with e^{−ε} to a hundred bits.
+const FEW_DRAWS: f64 = 64.0;
+
+impl RandomizedResponse {
+    /// Randomized response among `values` answers (0, 1, …) at this ε.
+    pub fn new(epsilon: Epsilon, values: u64) -> Result<Self> {
+        if values < 2 {
+            return Err(Error::refused(format!(
+                "randomized response needs at least 2 answers to choose from, not {values}"
+            )));
+        }
+        let rational = Exact::from_f64(epsilon.get())?;
+        Ok(Self { epsilon, values, exponent: Fraction::from_exact(&rational)?, rational })
+    }
+
+    /// One owner's randomised answer.
+    ///
+    /// Exact in one of two ways, chosen by the parameters alone, never by the truth: draw answers uniformly, keep the truth always and
+    /// any other with probability e^{−ε}, until one is kept (at most min(values, e^ε) draws expected); or, where that would take
+    /// long, choose between the truth and the others by bounds of e^{−ε} that are refined until they decide.
+    ///
+    /// # Guarantee
+    /// Before: `truth` is one owner's value. After: ε-private for every change of that value (scope person, or any attribute set
+    /// that decides it), with no trust in whoever collects the answers.
+    pub fn release<S: BitSource + ?Sized>(&self, truth: u64, bits: &mut S) -> Result<u64> {
+        if truth >= self.values {
+            let last = self.values - 1;
+            return Err(Error::refused(format!("an answer must be a number from 0 to {last}")));
+        }
+        let expected_draws = self.epsilon.get().exp().min(self.values as f64);
+        if expected_draws <= FEW_DRAWS { Ok(self.draw_again(truth, bits)) } else { Ok(self.choose_once(truth, bits)) }
+    }
+
+    fn draw_again<S: BitSource + ?Sized>(&self, truth: u64, bits: &mut S) -> u64 {
+        loop {
+            let answer = uniform::below(bits, self.values);
+            if answer == truth || bernoulli::exp_minus(bits, &self.exponent) {
+                return answer;
+            }
+        }
+    }
+
+    fn choose_once<S: BitSource + ?Sized>(&self, truth: u64, bits: &mut S) -> u64 {
+        let others = BigRational::from_integer((self.values - 1).into());
+        let weights = |precision: Precision| {
+            let keep = precision.ratio(&BigRational::one());
+            let flip = precision.times(&precision.ratio(&others), &precision.exp_minus(self.rational.rational()));
+            Weights { cells: vec![keep, flip], beyond: BigUint::zero() }
+        };
+        if refine::choose(bits, weights) == 0 {
+            return truth;
+        }
+        let other = uniform::below(bits, self.values - 1);
+        if other < truth { other } else { other + 1 }
+    }
+
+    /// What one owner's answer is, for the ledger: replacing the owner's value moves one answer.
+    pub fn event(&self) -> Result<Event> {
+        let kind = Kind::RandomizedResponse { epsilon: self.epsilon, values: self.values };
+        Ok(Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?)))
+    }
+
+    /// Unbiased estimates from how often each answer came: (count − n·p_flip)/(p_keep − p_flip).
+    pub fn estimate(&self, counts: &[u64]) -> Vec<Estimate> {
+        let n: f64 = counts.iter().map(|count| *count as f64).sum();
+        let (keep, flip) = (self.keep(), self.flip());
+        let one = |&count: &u64| {
+            let estimated = (count as f64 - n * flip) / (keep - flip);
+            let holders = estimated.clamp(0.0, n);
+            let variance = holders * keep * (1.0 - keep) + (n - holders) * flip * (1.0 - flip);
+            Estimate { count: estimated, standard_error: variance.sqrt() / (keep - flip) }
+        };
+        counts.iter().map(one).collect()
+    }
+
+    /// The error to plan with: the estimate for one value among `owners` owners is off by more than this with probability at
+    /// most β (Hoeffding).
+    ///
+    /// ```
+    /// use scumble::mechanism::randomized_response::RandomizedResponse;
+    /// use scumble::quantity::{Beta, Epsilon};
+    /// let mechanism = RandomizedResponse::new(Epsilon::new(1.0)?, 2)?;
+    /// assert!(mechanism.error(Beta::new(0.05)?, 10_000) < 300.0);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn error(&self, beta: Beta, owners: u64) -> f64 {
+        (owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / (self.keep() - self.flip())
+    }
+
+    fn keep(&self) -> f64 {
+        1.0 / (1.0 + (self.values - 1) as f64 * (-self.epsilon.get()).exp())
+    }
+
+    fn flip(&self) -> f64 {
+        (-self.epsilon.get()).exp() * self.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests;
