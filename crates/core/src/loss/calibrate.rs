@@ -77,10 +77,15 @@ fn noise(event: &Event, holds: impl Fn(&Event) -> Result<bool>) -> Result<Event>
     with(safe.exp())
 }
 
+/// The least σ of a sinh-normal table whose first weight beside 0 is above 2^{−128}.
+const LEAST_SINH_SIGMA: f64 = 0.2;
+
 /// The noise parameter's range: first the least private end, then the most private one.
 fn noise_range(kind: &Kind) -> Result<(f64, f64)> {
     Ok(match kind {
-        Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } | Kind::SinhNormal { .. } => (1e-6, 1e12),
+        Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } => (1e-6, 1e12),
+        // Log-concave up to σ = A; below LEAST_SINH_SIGMA the table has no neighbour of 0.
+        Kind::SinhNormal { a, .. } => (LEAST_SINH_SIGMA.min(a.get()), a.get()),
         Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } => (1e-6, 1e12),
         Kind::RandomizedResponse { .. } | Kind::Exponential { .. } | Kind::Pure { .. } | Kind::Approximate { .. } => {
             (1e6, 1e-12)

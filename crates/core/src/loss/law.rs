@@ -5,7 +5,10 @@
 use super::renyi::Curve;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Sampling, Shift};
+use crate::noise::SinhNormal;
+use crate::noise::sinh_normal::Certificate;
 use crate::scope::Scope;
+use std::sync::Arc;
 
 /// One mechanism, in units of its own noise.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +21,8 @@ pub(crate) enum Law {
     Laplace { lambda: f64 },
     /// Discrete Laplace noise, shifted by whole steps.
     DiscreteLaplace { inverse_scale: f64, shift: u64 },
+    /// Sinh-normal noise, certified from its table for every shift up to the largest.
+    SinhNormal(Arc<Certificate>),
     /// k-ary randomized response.
     RandomizedResponse { epsilon: f64, values: f64 },
     /// A loss of range ε.
@@ -69,6 +74,7 @@ impl Law {
             Self::DiscreteLaplace { inverse_scale, shift } => {
                 Curve::DiscreteLaplace { inverse_scale: *inverse_scale, shift: *shift as f64 }
             }
+            Self::SinhNormal(certificate) => Curve::SinhNormal(certificate.clone()),
             Self::RandomizedResponse { epsilon, values } => {
                 Curve::RandomizedResponse { epsilon: *epsilon, values: *values }
             }
@@ -95,6 +101,7 @@ impl Law {
             | Self::ConcentratedGroup { .. } => f64::INFINITY,
             Self::Laplace { lambda } => *lambda,
             Self::DiscreteLaplace { inverse_scale, shift } => inverse_scale * *shift as f64,
+            Self::SinhNormal(certificate) => certificate.epsilon_upper(),
             Self::RandomizedResponse { epsilon, .. } | Self::BoundedRange { epsilon } => *epsilon,
             Self::Approximate { epsilon, delta } => {
                 if *delta > 0.0 {
@@ -231,9 +238,10 @@ fn law(kind: &Kind, by: f64) -> Result<Law> {
         Kind::DiscreteLaplace { scale } => {
             Law::DiscreteLaplace { inverse_scale: 1.0 / scale.get(), shift: whole_shift(kind, by)? }
         }
-        Kind::SinhNormal { .. } => {
-            return Err(Error::refused("the loss of a sinh-normal event is not there yet: account for it as tcdp"));
-        }
+        Kind::SinhNormal { sigma, a } => match whole_shift(kind, by)? {
+            0 => Law::DiscreteGaussian { sigma: sigma.get(), shift: 0 },
+            shift => Law::SinhNormal(Arc::new(SinhNormal::new(*sigma, *a)?.certificate(shift)?)),
+        },
         Kind::RandomizedResponse { epsilon, values } if owners == 1.0 => {
             Law::RandomizedResponse { epsilon: epsilon.get(), values: *values as f64 }
         }

@@ -29,6 +29,7 @@ mod gaussian;
 mod law;
 mod renyi;
 mod special;
+mod subsampling_tcdp;
 mod truncated;
 
 use convert::Conversion;

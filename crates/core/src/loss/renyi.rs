@@ -4,6 +4,9 @@
 //! elsewhere; each holds for adaptive composition as well, because it bounds D_α for every pair of neighbours.
 
 use super::special::{ln_add, ln_choose, ln_sum};
+use super::subsampling_tcdp::known_noise_replaced;
+use crate::noise::sinh_normal::Certificate;
+use std::sync::Arc;
 
 /// Sums over whole orders are not carried further than this; the optimum is far below unless the loss is tiny.
 const LARGEST_SAMPLED_ORDER: f64 = 1024.0;
@@ -20,6 +23,8 @@ pub(crate) enum Curve {
     Laplace { lambda: f64 },
     /// Discrete Laplace with ratio r = e^{−1/scale} and an integer shift: exact, three geometric sums.
     DiscreteLaplace { inverse_scale: f64, shift: f64 },
+    /// Sinh-normal noise: computed from the integers of its table.
+    SinhNormal(Arc<Certificate>),
     /// Randomized response among `values` answers: exact; with two, the worst case of anything ε-private.
     RandomizedResponse { epsilon: f64, values: f64 },
     /// A mechanism whose loss has range ε: exact supremum over the two-point pairs \[DDR20\].
@@ -43,6 +48,7 @@ impl Curve {
             Self::Concentrated { .. } => f64::INFINITY,
             Self::Laplace { lambda } => laplace(*lambda, order),
             Self::DiscreteLaplace { inverse_scale, shift } => discrete_laplace(*inverse_scale, *shift, order),
+            Self::SinhNormal(certificate) => (order - 1.0) * certificate.renyi_upper(order),
             Self::RandomizedResponse { epsilon, values } => randomized_response(*epsilon, *values, order),
             Self::BoundedRange { epsilon } => bounded_range(*epsilon, order),
             Self::Pair { p, q } => pair(p, q, order).max(pair(q, p, order)),
@@ -179,7 +185,8 @@ fn sampled_replace(base: &Curve, rate: f64, order: f64) -> f64 {
     }
     let mixture = binomial_mixture(base, rate, order).exp_m1();
     let second = order * (order - 1.0) * rate * rate * base.cumulant(2.0).exp_m1();
-    (2.0 * mixture + second).ln_1p().min(whole).max(0.0)
+    let known = known_noise_replaced(base, rate, order).unwrap_or(f64::INFINITY);
+    (2.0 * mixture + second).ln_1p().min(known).min(whole).max(0.0)
 }
 
 #[cfg(test)]

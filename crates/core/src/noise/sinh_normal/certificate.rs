@@ -18,20 +18,20 @@ const LARGEST_WORK: u64 = 4_000_000;
 /// assert!((0.00999..=0.01).contains(&slope)); // (0.01, 10)-tCDP
 /// # Ok::<(), scumble::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Certificate {
     moves: Vec<Move>,
     digest: [u8; 32],
 }
 
 /// One move: atoms on which the likelihood ratio is constant.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Move {
     atoms: Vec<Atom>,
 }
 
 /// P is the moved distribution, Q the one in place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Atom {
     /// ln Q of the atom.
     ln_q: f64,
@@ -95,10 +95,35 @@ impl Certificate {
         slope
     }
 
-    /// The masses of the pair (P, Q) for each of the moves 1, …, m, over atoms on which P/Q is constant.
-    pub fn pairs(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let mass = |one: &Move| one.atoms.iter().map(|atom| ((atom.ln_q + atom.loss).exp(), atom.ln_q.exp())).unzip();
-        self.moves.iter().map(mass).collect()
+    /// The largest move that is covered.
+    pub fn largest_move(&self) -> u64 {
+        self.moves.len() as u64
+    }
+
+    /// A pair that dominates every one of the moves: (ln(P/Q), P, Q) of each atom of the largest move, and a mass at loss +∞
+    /// (in either direction) that covers by how much a smaller move may exceed it, 0 for a single move.
+    ///
+    /// δ_m and δ_i are convex and piecewise linear in e^ε, so that their difference is smallest where δ_m has a corner: at the
+    /// losses of the largest move. Of a smaller move only what the rounded tails add can exceed, far below 2^{−100}.
+    pub fn dominating_pair(&self) -> (Vec<(f64, f64, f64)>, f64) {
+        let Some((largest, smaller)) = self.moves.split_last() else { return (Vec::new(), 0.0) };
+        let mut atoms: Vec<(f64, f64, f64)> =
+            largest.atoms.iter().map(|atom| (atom.loss, (atom.ln_q + atom.loss).exp(), atom.ln_q.exp())).collect();
+        atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let corners: Vec<f64> = atoms.iter().map(|atom| atom.0).collect();
+        let reference = largest.deltas(&corners);
+        let excess = |one: &Move| {
+            let deltas = one.deltas(&corners);
+            deltas.iter().zip(&reference).map(|(delta, most)| delta * INFLATION - most).fold(0.0, f64::max)
+        };
+        let missing = smaller.iter().map(excess).fold(0.0, f64::max);
+        (atoms, 2.0 * missing)
+    }
+
+    /// E_Q of a function of P/Q, for the largest move.
+    pub(crate) fn expectation(&self, function: impl Fn(f64) -> f64) -> f64 {
+        let atoms = self.moves.last().map_or(&[][..], |one| &one.atoms);
+        atoms.iter().map(|atom| atom.ln_q.exp() * function(atom.loss.exp())).sum()
     }
 }
 
@@ -120,6 +145,24 @@ fn largest_slope_on_chord((x0, y0): (f64, f64), (x1, y1): (f64, f64)) -> f64 {
 }
 
 impl Move {
+    /// δ at each of the increasing `epsilons`.
+    fn deltas(&self, epsilons: &[f64]) -> Vec<f64> {
+        let mut sorted: Vec<&Atom> = self.atoms.iter().collect();
+        sorted.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+        let (mut p, mut q, mut next) = (0.0f64, 0.0f64, 0);
+        let mut deltas: Vec<f64> = Vec::with_capacity(epsilons.len());
+        for epsilon in epsilons.iter().rev() {
+            while next < sorted.len() && sorted[next].loss > *epsilon {
+                p += (sorted[next].ln_q + sorted[next].loss).exp();
+                q += sorted[next].ln_q.exp();
+                next += 1;
+            }
+            deltas.push((p - epsilon.exp() * q).max(0.0));
+        }
+        deltas.reverse();
+        deltas
+    }
+
     /// Between −K and K + shift each integer is an atom; beyond, the ratio is constant and each tail is one atom.
     fn of(table: &Table, shift: i64) -> Self {
         let last = table.last_index() as i64;
