@@ -7,6 +7,7 @@
 
 mod check;
 mod distribution;
+pub mod example_table;
 pub mod neighbours;
 
 pub use check::{Claim, Slack, check};

@@ -1,1 +1,33 @@
-//! Many queries at once over a finite domain.
+//! Many queries at once over a finite domain: marginals, conjunctions, parities; how to answer them privately, and synthetic rows.
+//!
+//! A [`Domain`] is a product of categorical attributes. The quickest way from a table to private rows is [`residual::Plan`]: it gives
+//! every set of attributes its own noise, so that the variances are known exactly and the cost of any scope can be read off, and fits
+//! a non-negative [`Model`] from which whole rows are made.
+//!
+//! ```
+//! use scumble::noise::InsecureSeededSource;
+//! use scumble::quantity::Rho;
+//! use scumble::workload::{Domain, Subset, residual::Plan};
+//! let domain = Domain::new(vec![3, 2, 2])?;
+//! let columns: Vec<Vec<u8>> = [3u32, 2, 2].iter().map(|size| (0..900u32).map(|i| (i / size % size) as u8).collect()).collect();
+//! let counts = domain.count(&columns)?;
+//! let plan = Plan::for_marginals(&domain, 2, Rho::new(0.1)?)?;
+//! let model = plan.release(&counts, &mut InsecureSeededSource::new(1))?.model()?;
+//! let rows = model.rows();
+//! assert!((rows.len() as i64 - 900).abs() < 100);
+//! assert!(plan.rho(Subset::of(&[1])) < plan.rho_person());
+//! # Ok::<(), scumble::Error>(())
+//! ```
+
+mod domain;
+mod fit;
+mod rows;
+mod transform;
+
+#[cfg(test)]
+mod tests;
+
+pub mod residual;
+
+pub use domain::{Domain, Subset};
+pub use rows::Model;

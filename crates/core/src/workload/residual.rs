@@ -1,0 +1,304 @@
+//! The best batch of noisy marginals: every set of attributes gets its own noise.
+//!
+//! A marginal table is a sum of *residuals*, one for each subset of its attributes: what the subset's table says beyond its own
+//! subsets. Measuring residuals instead of tables pays for nothing twice (ResidualPlanner \[XHK23\]): the variance of every marginal
+//! is known in closed form, a weighted sum of variances is minimised exactly, and a change of attribute j moves only the
+//! residuals of sets that hold j, so that the cost of any set of attributes can be read off.
+//!
+//! Noise is integer noise. For a set A the table Ξ·M_A·x is released with independent discrete Gaussian noise, where
+//! Ξ = ⊗_{j∈A} (d_j·I − 11ᵀ) is the projection onto the residual times ∏d_j: an integer matrix. One person moves this table by
+//! ∏ d_j(d_j − 1) in squared length, no more than the residual itself moves, so that nothing is lost against continuous noise.
+
+use super::domain::{Domain, Subset};
+use super::fit::{self, Coefficient};
+use super::rows::Model;
+use super::transform;
+use crate::error::{Error, Result};
+use crate::noise::{BitSource, DiscreteGaussian};
+use crate::quantity::{Rho, Sigma};
+use std::collections::BTreeMap;
+
+/// Which residuals are measured, and with how much noise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    domain: Domain,
+    tables: Vec<Subset>,
+    noise: Vec<(Subset, Sigma)>,
+}
+
+/// The noisy residuals of one release; all else is post-processing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    plan: Plan,
+    coefficients: Vec<Coefficient>,
+}
+
+/// In a workload of all marginals up to some order, a table of one order less counts so much more.
+const LOWER_ORDER_WEIGHT: f64 = 8.0;
+/// What rounding of f64 may have taken from a computed cost is given back.
+const ROUNDING: f64 = 1.0 + 1e-12;
+
+impl Plan {
+    /// The plan for all marginals of up to `order` attributes that costs at most `rho` when a person is added or removed.
+    ///
+    /// # Guarantee
+    /// [`Plan::rho_presence`] is at most `rho`.
+    pub fn for_marginals(domain: &Domain, order: usize, rho: Rho) -> Result<Self> {
+        if order == 0 || order > domain.attributes() {
+            return Err(Error::refused(format!(
+                "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
+                domain.attributes(),
+                domain.attributes()
+            )));
+        }
+        let weight = |size: usize| LOWER_ORDER_WEIGHT.powi((order - size) as i32);
+        let of_size =
+            |size| Subset::all_of_size(domain.attributes(), size).into_iter().map(move |table| (table, weight(size)));
+        let workload: Vec<(Subset, f64)> = (1..=order).flat_map(of_size).collect();
+        Self::new(domain, &workload, rho)
+    }
+
+    /// The plan that minimises the weighted sum of the variances of all cells of these tables, at a cost of at most `rho` when a
+    /// person is added or removed.
+    ///
+    /// # Guarantee
+    /// [`Plan::rho_presence`] is at most `rho`.
+    pub fn new(domain: &Domain, workload: &[(Subset, f64)], rho: Rho) -> Result<Self> {
+        if rho.get() == 0.0 {
+            return Err(Error::refused("marginals cannot be released with a rho of 0: no noise is enough"));
+        }
+        let importance = importance(domain, workload)?;
+        // Minimise Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ: σ_A² ∝ √(c_A/v_A) [XHK23].
+        let spent: f64 = importance.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
+        let factor = spent / (2.0 * rho.get()) * (1.0 + 8e-12);
+        let mut noise = Vec::with_capacity(importance.len());
+        for (subset, moved, weight) in importance {
+            let variance = (moved / weight).sqrt() * factor;
+            noise.push((subset, Sigma::new(variance.sqrt() * domain.table_cells(subset) as f64)?));
+        }
+        let tables = workload.iter().map(|(table, _)| *table).collect();
+        Ok(Self { domain: domain.clone(), tables, noise })
+    }
+
+    /// The measured sets, each with the σ of the integer noise on its table Ξ·M_A·x.
+    pub fn noise(&self) -> &[(Subset, Sigma)] {
+        &self.noise
+    }
+
+    /// The domain.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// ρ when one person is added or removed.
+    ///
+    /// # Guarantee
+    /// The release is ρ-zCDP: an integer table that moves by Δ in Euclidean length, with discrete Gaussian noise of parameter σ in
+    /// each cell, is Δ²/(2σ²)-zCDP \[CKS20\], and the tables compose.
+    pub fn rho_presence(&self) -> f64 {
+        self.noise
+            .iter()
+            .map(|&(subset, sigma)| moved_by_presence(&self.domain, subset) / half(self, subset, sigma))
+            .sum::<f64>()
+            * ROUNDING
+    }
+
+    /// ρ when one person's values of these attributes change, all else staying.
+    ///
+    /// # Guarantee
+    /// As [`Plan::rho_presence`], for datasets of the same size that differ in these attributes of one person.
+    pub fn rho(&self, attributes: Subset) -> f64 {
+        let changed = attributes.common(self.domain.all());
+        let cost = |subset: Subset, sigma: Sigma, moved: f64| moved / half(self, subset, sigma);
+        let total = if changed.len() <= 12 {
+            // Exactly: the worst set of attributes that really change.
+            let of = |really: Subset| {
+                let moved =
+                    self.noise.iter().map(|&(a, sigma)| cost(a, sigma, moved_by_change(&self.domain, a, really)));
+                moved.sum::<f64>()
+            };
+            changed.subsets().map(of).fold(0.0, f64::max)
+        } else {
+            let worst = |a: Subset| {
+                a.common(changed).subsets().map(|really| moved_by_change(&self.domain, a, really)).fold(0.0, f64::max)
+            };
+            self.noise.iter().map(|&(a, sigma)| cost(a, sigma, worst(a))).sum()
+        };
+        total * ROUNDING
+    }
+
+    /// ρ when one person is replaced by another.
+    ///
+    /// # Guarantee
+    /// As [`Plan::rho`] with all attributes.
+    pub fn rho_person(&self) -> f64 {
+        self.rho(self.domain.all())
+    }
+
+    /// The variance of each cell of the unbiased estimate of this table (but for the discreteness of the noise, which only lowers
+    /// it); None if the table was not planned.
+    pub fn cell_variance(&self, table: Subset) -> Option<f64> {
+        let mut variance = 0.0;
+        for subset in table.subsets().filter(|&subset| !is_constant(&self.domain, subset)) {
+            let (_, sigma) = self.noise.iter().find(|(planned, _)| *planned == subset)?;
+            let scaled = sigma.get() / self.domain.table_cells(subset) as f64;
+            variance += scaled * scaled * weight_in(&self.domain, subset, table);
+        }
+        Some(variance)
+    }
+
+    /// Measures a table of counts.
+    ///
+    /// # Guarantee
+    /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
+    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], bits: &mut S) -> Result<Measured> {
+        if counts.len() != self.domain.cells() {
+            return Err(Error::refused(format!(
+                "the table has {} counts, but the domain has {} cells",
+                counts.len(),
+                self.domain.cells()
+            )));
+        }
+        let total =
+            counts.iter().try_fold(0u64, |total, &count| total.checked_add(count)).filter(|&total| total < 1 << 40);
+        if total.is_none() {
+            return Err(Error::refused("the table has more than 2^40 people"));
+        }
+        let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
+        let mut coefficients = Vec::new();
+        for &(subset, sigma) in &self.noise {
+            let mut table = self.domain.marginal(&counts, subset);
+            let sizes: Vec<usize> = subset.iter().map(|attribute| self.domain.sizes()[attribute] as usize).collect();
+            residual_times_cells(&mut table, &sizes);
+            let noise = DiscreteGaussian::new(sigma);
+            table.iter_mut().for_each(|value| *value = noise.add_to(*value, bits));
+            self.add_coefficients(subset, sigma, &table, &mut coefficients)?;
+        }
+        Ok(Measured { plan: self.clone(), coefficients })
+    }
+
+    /// The coefficients that belong to this set, of the whole table of counts.
+    fn add_coefficients(&self, subset: Subset, sigma: Sigma, table: &[i64], out: &mut Vec<Coefficient>) -> Result<()> {
+        let cells = table.len() as f64;
+        let share = (cells / self.domain.cells() as f64).sqrt();
+        let mut values: Vec<f64> = table.iter().map(|&value| value as f64 / cells * share).collect();
+        let variance = (sigma.get() / cells * share).powi(2);
+        if subset.is_empty() {
+            out.push(Coefficient { index: 0, subset, value: values[0], variance });
+            return Ok(());
+        }
+        let own = Domain::new(subset.iter().map(|attribute| self.domain.sizes()[attribute]).collect())?;
+        transform::forward(&own, &mut values);
+        for (position, value) in values.into_iter().enumerate() {
+            let digits = own.values(position);
+            if digits.iter().all(|&digit| digit > 0) {
+                let index = index_of(&self.domain, subset, &digits);
+                out.push(Coefficient { index, subset, value, variance });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Measured {
+    /// The unbiased estimate of a planned table, with the variance of [`Plan::cell_variance`]; it may have negative cells.
+    pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
+        let domain = &self.plan.domain;
+        if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
+            return Err(Error::refused(format!("the marginal of {table} was not measured")));
+        }
+        let mut cells = vec![0.0; domain.cells()];
+        let known = self.coefficients.iter().filter(|coefficient| coefficient.subset.is_within(table));
+        known.for_each(|coefficient| cells[coefficient.index] = coefficient.value);
+        transform::inverse(domain, &mut cells);
+        Ok(domain.marginal(&cells, table))
+    }
+
+    /// The most likely non-negative table: consistent, and far less noisy than the unbiased estimates.
+    pub fn model(&self) -> Result<Model> {
+        let cells = fit::most_likely_table(&self.plan.domain, &self.coefficients);
+        Model::new(self.plan.domain.clone(), cells, self.plan.tables.clone())
+    }
+}
+
+/// For each set with a residual: how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
+fn importance(domain: &Domain, workload: &[(Subset, f64)]) -> Result<Vec<(Subset, f64, f64)>> {
+    let mut weights: BTreeMap<Subset, f64> = BTreeMap::new();
+    for &(table, weight) in workload {
+        if !table.is_within(domain.all()) || table.len() > 20 || !(weight > 0.0 && weight.is_finite()) {
+            return Err(Error::refused(format!(
+                "the marginal of {table} is not in the domain, or its weight {weight} is not above 0"
+            )));
+        }
+        let cells = domain.table_cells(table) as f64;
+        for subset in table.subsets().filter(|&subset| !is_constant(domain, subset)) {
+            *weights.entry(subset).or_insert(0.0) += weight * cells * weight_in(domain, subset, table);
+        }
+    }
+    if weights.is_empty() {
+        return Err(Error::refused("a workload needs at least one marginal"));
+    }
+    Ok(weights.into_iter().map(|(subset, weight)| (subset, moved_by_presence(domain, subset), weight)).collect())
+}
+
+/// A set with an attribute of one value has no residual.
+fn is_constant(domain: &Domain, subset: Subset) -> bool {
+    subset.iter().any(|attribute| domain.sizes()[attribute] == 1)
+}
+
+/// How much of the variance of a residual reaches one cell of a table.
+fn weight_in(domain: &Domain, subset: Subset, table: Subset) -> f64 {
+    let size = |attribute: usize| f64::from(domain.sizes()[attribute]);
+    let own: f64 = subset.iter().map(|attribute| 1.0 - 1.0 / size(attribute)).product();
+    let spread: f64 = table.without(subset).iter().map(|attribute| size(attribute).powi(-2)).product();
+    own * spread
+}
+
+/// The squared length by which one person's presence moves a residual: ∏(1 − 1/d_j).
+fn moved_by_presence(domain: &Domain, subset: Subset) -> f64 {
+    subset.iter().map(|attribute| 1.0 - 1.0 / f64::from(domain.sizes()[attribute])).product()
+}
+
+/// The squared length by which a residual moves when exactly these attributes of one person change: 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the
+/// projection P has 1 − 1/d on the diagonal and −1/d off it.
+fn moved_by_change(domain: &Domain, subset: Subset, really: Subset) -> f64 {
+    if !subset.meets(really) {
+        return 0.0;
+    }
+    let factor = |attribute: usize| {
+        let share = 1.0 / f64::from(domain.sizes()[attribute]);
+        if really.contains(attribute) { -share } else { 1.0 - share }
+    };
+    2.0 * (moved_by_presence(domain, subset) - subset.iter().map(factor).product::<f64>())
+}
+
+/// 2σ² in the units of the residual itself.
+fn half(plan: &Plan, subset: Subset, sigma: Sigma) -> f64 {
+    2.0 * (sigma.get() / plan.domain.table_cells(subset) as f64).powi(2)
+}
+
+/// Ξ = ⊗(d_j·I − 11ᵀ), in place.
+fn residual_times_cells(table: &mut [i64], sizes: &[usize]) {
+    let mut inner = table.len();
+    for &size in sizes {
+        let block = inner;
+        inner /= size;
+        for chunk in table.chunks_exact_mut(block) {
+            for fibre in 0..inner {
+                let sum: i64 = (0..size).map(|row| chunk[row * inner + fibre]).sum();
+                (0..size).for_each(|row| {
+                    let value = &mut chunk[row * inner + fibre];
+                    *value = *value * size as i64 - sum;
+                });
+            }
+        }
+    }
+}
+
+fn index_of(domain: &Domain, subset: Subset, digits: &[u32]) -> usize {
+    let mut digits = digits.iter();
+    (0..domain.attributes()).fold(0, |index, attribute| {
+        let digit = if subset.contains(attribute) { digits.next().copied().unwrap_or(0) } else { 0 };
+        index * domain.sizes()[attribute] as usize + digit as usize
+    })
+}
