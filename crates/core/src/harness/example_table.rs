@@ -27,7 +27,7 @@ impl SplitMix64 {
 pub fn columns() -> Vec<Vec<u8>> {
     let mut random = SplitMix64(SEED);
     let tables: Vec<Vec<Vec<u64>>> = (0..7).map(|attribute| cumulative_weights(attribute, &mut random)).collect();
-    let mut columns = vec![Vec::with_capacity(PEOPLE); 8];
+    let mut columns = vec![Vec::new(); 8];
     for _ in 0..PEOPLE {
         let mut person = [0u8; 8];
         for attribute in 0..7 {
@@ -38,7 +38,7 @@ pub fn columns() -> Vec<Vec<u8>> {
             let drawn = random.next() % weights[weights.len() - 1];
             person[attribute] = weights.iter().take_while(|&&weight| drawn >= weight).count() as u8;
         }
-        person[7] = (person[2] ^ person[5]) ^ u8::from(random.next() % 5 == 0);
+        person[7] = (person[2] ^ person[5]) ^ u8::from(random.next().is_multiple_of(5));
         columns.iter_mut().zip(person).for_each(|(column, value)| column.push(value));
     }
     columns
