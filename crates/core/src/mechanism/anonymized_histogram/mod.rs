@@ -21,7 +21,8 @@
 //! ```
 //!
 //! **Where we differ from the paper** and why: the projections ignore the constraint that the counts sum to at most n (only the feasibility of the truth
-//! is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of ε instead of a whole 1 (the paper's split multiplies the error by e·√2);
+//! is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of ε instead of a whole 1 (the paper's split multiplies the error by e·√2), and nothing is cut off afterwards to make the
+//! counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones, and the error bound does not need it;
 //! small ε uses strips whose *sums* are released (prevalences at single points, as Section 2.1 suggests, would multiply the noise by the strips' widths).
 
 mod error;
@@ -188,11 +189,8 @@ impl AnonymizedHistogram {
             *area = noise.add_to(*area, bits);
         }
         let projection = Projection::suited_to(self.cell_epsilon, &layout);
-        let mut released = reconstruct(&layout, &noisy, projection);
-        if self.size == Size::Private {
-            released = released.capped(laid_out_for);
-        }
-        Ok(Released { size_estimate, laid_out_for, layout, noisy, partition: released, scale })
+        let partition = reconstruct(&layout, &noisy, projection);
+        Ok(Released { size_estimate, laid_out_for, layout, noisy, partition, scale })
     }
 
     fn size_to_lay_out<S: BitSource + ?Sized>(&self, data: &Partition, bits: &mut S) -> Result<(Option<i64>, u64)> {

@@ -171,25 +171,6 @@ impl Partition {
         top.resize(rows, 0);
         (top, Self::from_unsorted(rest))
     }
-
-    /// At most `elements` elements: the excess is taken from the smallest counts.
-    ///
-    /// Any removal of exactly the excess is an L1 projection; this rule is ours, so that the answer is one and the same
-    /// everywhere (Algorithm 2, line 6, leaves it open).
-    pub(super) fn capped(self, elements: u64) -> Self {
-        let mut room = elements;
-        let mut runs = Vec::with_capacity(self.runs.len() + 1);
-        for (count, values) in &self.runs {
-            let whole = (*values).min(room / count);
-            room -= whole * count;
-            runs.push((*count, whole));
-            if whole < *values {
-                runs.push((room, 1));
-                break;
-            }
-        }
-        Self::from_unsorted(runs)
-    }
 }
 
 fn advanced(count: u64, left: u64, runs: &mut impl Iterator<Item = (u64, u64)>) -> Option<(u64, u64)> {
@@ -241,14 +222,6 @@ mod tests {
             prop_assert_eq!(top.len(), rows);
             prop_assert!(rest.runs().next().is_none_or(|run| top.last().is_none_or(|last| run.count <= *last)));
             prop_assert_eq!(Partition::from_counts(top).unwrap().union(&rest), partition);
-        }
-
-        #[test]
-        fn a_cap_removes_exactly_the_excess(counts in counts(), cap in 0u64..100_000) {
-            let partition = Partition::from_counts(counts).unwrap();
-            let capped = partition.clone().capped(cap);
-            prop_assert_eq!(capped.elements(), partition.elements().min(cap));
-            prop_assert_eq!(capped.distance(&partition), partition.elements().saturating_sub(cap));
         }
     }
 

@@ -5,12 +5,13 @@
 
 use super::super::*;
 use super::{all_partitions, epsilon};
+use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::quantity::Epsilon;
 use crate::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-const ROUNDING: f64 = 1e-9;
+const ROUNDING: f64 = 1e-12;
 
 /// P\[clamp(area + z) = outcome\] for discrete Laplace z with parameter ε.
 fn probability(area: i64, outcome: i64, window: &RangeInclusive<i64>, epsilon: f64) -> f64 {
@@ -57,53 +58,46 @@ fn distribution(
     window: &RangeInclusive<i64>,
     epsilon: f64,
     data: &Partition,
-) -> BTreeMap<Partition, f64> {
+) -> Distribution<Partition> {
     let areas = flattened(layout.areas(data));
-    let mut distribution = BTreeMap::new();
+    let mut masses: BTreeMap<&Partition, f64> = BTreeMap::new();
     for (vector, partition) in outcomes {
         let mass: f64 = vector.iter().zip(&areas).map(|(z, area)| probability(*area, *z, window, epsilon)).product();
-        *distribution.entry(partition.clone()).or_insert(0.0) += mass;
+        *masses.entry(partition).or_insert(0.0) += mass;
     }
-    distribution
-}
-
-fn max_divergence(left: &BTreeMap<Partition, f64>, right: &BTreeMap<Partition, f64>) -> f64 {
-    left.iter().map(|(outcome, mass)| (mass / right[outcome]).ln().abs()).fold(0.0, f64::max)
+    let total: f64 = masses.values().sum();
+    assert!((total - 1.0).abs() < ROUNDING, "{total}");
+    let listed = masses.into_iter().map(|(partition, mass)| (partition.clone(), Probability::near(mass, ROUNDING)));
+    Distribution::new(listed, 0.0)
 }
 
 /// How far apart the neighbours are: one element more or less, or one element that has another value.
-fn neighbours<'a>(all: &'a [Partition], apart: u64, same_size: bool) -> impl Iterator<Item = (usize, usize)> + 'a {
-    let pairs = (0..all.len()).flat_map(move |left| (0..all.len()).map(move |right| (left, right)));
-    pairs.filter(move |(left, right)| {
-        let sizes_agree = all[*left].elements() == all[*right].elements();
-        left != right && sizes_agree == same_size && all[*left].distance(&all[*right]) == apart
-    })
+fn neighbours(all: &[Partition], apart: u64, same_size: bool) -> Vec<(Partition, Partition)> {
+    let pairs = all.iter().flat_map(|left| all.iter().map(move |right| (left, right)));
+    let near = pairs
+        .filter(|(left, right)| (left.elements() == right.elements()) == same_size && left.distance(right) == apart);
+    near.map(|(left, right)| (left.clone(), right.clone())).collect()
+}
+
+fn moved(layout: &Layout, left: &Partition, right: &Partition) -> u64 {
+    let (left, right) = (flattened(layout.areas(left)), flattened(layout.areas(right)));
+    left.iter().zip(&right).map(|(here, there)| here.abs_diff(*there)).sum()
 }
 
 /// The whole claim on one layout: D_∞ of the released histogram is at most ε per element that appears, and 2ε per element that
-/// changes; and the noisy areas themselves attain it, so that the claim is not loose.
+/// changes; and some neighbours move the areas as far as that, so that the claim is not loose for the noisy areas.
 fn check_layout(layout: &Layout, at: f64, window: RangeInclusive<i64>, projection: Projection) {
     let all = all_partitions(6);
     let outcomes = outcomes(layout, &window, projection);
-    let distributions: Vec<_> = all.iter().map(|data| distribution(layout, &outcomes, &window, at, data)).collect();
-    for distribution in &distributions {
-        let total: f64 = distribution.values().sum();
-        assert!((total - 1.0).abs() < ROUNDING, "{total}");
+    let known = all.iter().map(|data| (data.clone(), distribution(layout, &outcomes, &window, at, data)));
+    let known: BTreeMap<Partition, Distribution<Partition>> = known.collect();
+    for (apart, same_size) in [(1, false), (2, true)] {
+        let pairs = neighbours(&all, apart, same_size);
+        let claim = Claim { pure: Some(at * apart as f64), ..Claim::default() };
+        check(&pairs, |data: &Partition| known[data].clone(), &claim, Slack::ANY);
+        let furthest = pairs.iter().map(|(left, right)| moved(layout, left, right)).max();
+        assert_eq!(furthest, Some(apart), "{layout:?}: the claim would be loose, or wrong");
     }
-    let mut worst = [0.0f64; 2];
-    for (scope, apart, same_size) in [(0, 1, false), (1, 2, true)] {
-        for (left, right) in neighbours(&all, apart, same_size) {
-            let divergence = max_divergence(&distributions[left], &distributions[right]);
-            assert!(divergence <= at * apart as f64 + ROUNDING, "{layout:?} {:?} {:?}", all[left], all[right]);
-            let moved: i64 = flattened(layout.areas(&all[left]))
-                .iter()
-                .zip(flattened(layout.areas(&all[right])))
-                .map(|(here, there)| (here - there).abs())
-                .sum();
-            worst[scope] = worst[scope].max(moved as f64);
-        }
-    }
-    assert_eq!(worst, [1.0, 2.0], "{layout:?}: the claim would be loose");
 }
 
 #[test]
@@ -133,12 +127,11 @@ fn a_private_size_costs_its_share_and_no_more() {
         for estimate in -3..=12i64 {
             let raised = (estimate + slack(mechanism.size_epsilon.unwrap()) as i64).max(1) as u64;
             let layout = Layout::new(LayoutChoice::Automatic, mechanism.cell_epsilon, raised);
-            let areas: Vec<Vec<i64>> = all.iter().map(|data| flattened(layout.areas(data))).collect();
             for (left, right) in neighbours(&all, 1, false) {
-                let moved: u64 = areas[left].iter().zip(&areas[right]).map(|(here, there)| here.abs_diff(*there)).sum();
                 let off = |data: &Partition| (estimate - data.elements() as i64).unsigned_abs() as f64;
-                let size_loss = (off(&all[left]) - off(&all[right])).abs() * size_epsilon;
-                assert!(size_loss + moved as f64 * cell_epsilon <= at * (1.0 + 1e-15), "{at} {estimate}");
+                let size_loss = (off(&left) - off(&right)).abs() * size_epsilon;
+                let loss = size_loss + moved(&layout, &left, &right) as f64 * cell_epsilon;
+                assert!(loss <= at * (1.0 + 1e-15), "{at} {estimate}");
             }
         }
     }
@@ -163,10 +156,8 @@ fn an_edge_moves_two_cells() {
     let layout = Layout::new(LayoutChoice::RowsAndColumns, epsilon(1.0), 20);
     let mut largest = 0;
     for graph in 0..1 << pairs.len() {
-        let here = flattened(layout.areas(&degrees(graph)));
         for edge in 0..pairs.len() {
-            let there = flattened(layout.areas(&degrees(graph ^ 1 << edge)));
-            largest = largest.max(here.iter().zip(&there).map(|(here, there)| here.abs_diff(*there)).sum::<u64>());
+            largest = largest.max(moved(&layout, &degrees(graph), &degrees(graph ^ (1 << edge))));
         }
     }
     assert_eq!(largest, 2);

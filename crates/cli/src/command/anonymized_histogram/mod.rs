@@ -1,0 +1,140 @@
+//! `scumble anonymized-histogram`: how often values occur, without the values.
+
+mod experiment;
+mod input;
+mod plan;
+mod release;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Family, LayoutChoice, Partition, Size};
+use scumble::quantity::Epsilon;
+use std::io::Write;
+
+/// The subcommands.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Releases the anonymized histogram of a file of counts, with its statistics
+    #[command(allow_negative_numbers = true)]
+    Release(release::Arguments),
+    /// Releases the degree sequence of a graph, private for each edge
+    #[command(allow_negative_numbers = true)]
+    Degrees(release::DegreeArguments),
+    /// Says beforehand what error to expect, and what nobody can beat
+    #[command(allow_negative_numbers = true)]
+    Plan(plan::Arguments),
+    /// Measures the error on generated histograms, beside naive layouts and the lower bound
+    #[command(allow_negative_numbers = true)]
+    Experiment(experiment::Arguments),
+    /// Writes a generated histogram as a table of counts
+    #[command(allow_negative_numbers = true)]
+    Generate(GenerateArguments),
+}
+
+/// Runs one of the subcommands.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Release(arguments) => release::counts(arguments),
+        What::Degrees(arguments) => release::degrees(arguments),
+        What::Plan(arguments) => plan::run(arguments),
+        What::Experiment(arguments) => experiment::run(arguments),
+        What::Generate(arguments) => generate(arguments),
+    }
+}
+
+/// What the mechanism needs to know, shared by the subcommands that run it.
+#[derive(Args)]
+struct MechanismArguments {
+    /// What an owner's presence may cost
+    #[arg(long)]
+    epsilon: Epsilon,
+    /// The most elements there can be, a public number not computed from the data; without it the number is estimated privately
+    #[arg(long, value_name = "ELEMENTS", value_parser = whole_number)]
+    at_most: Option<u64>,
+    /// The layout: automatic, rows-and-columns, rows-and-strips, rows-only or columns-only
+    #[arg(long, default_value = "automatic", value_parser = layout)]
+    layout: LayoutChoice,
+}
+
+impl MechanismArguments {
+    fn mechanism(&self, elements_per_owner: u64) -> Result<AnonymizedHistogram, Failure> {
+        let size = self.at_most.map_or(Size::Private, Size::AtMost);
+        let mechanism = AnonymizedHistogram::new(self.epsilon, size)?.with_layout(self.layout);
+        Ok(mechanism.with_elements_per_owner(elements_per_owner)?)
+    }
+}
+
+#[derive(Args)]
+struct GenerateArguments {
+    /// The family: staircase, wide-staircase, zipf, passwords, flat or singletons
+    #[arg(value_parser = family)]
+    family: Family,
+    /// How many elements at most
+    #[arg(long, value_parser = generated_elements)]
+    elements: u64,
+}
+
+fn generate(arguments: &GenerateArguments) -> Result<(), Failure> {
+    print(&as_csv(&arguments.family.generate(arguments.elements)?))
+}
+
+/// The frequency-of-frequencies table, as `release` reads it.
+fn as_csv(partition: &Partition) -> String {
+    let rows: String = partition.runs().map(|run| format!("{},{}\n", run.count, run.values)).collect();
+    format!("count,values\n{rows}")
+}
+
+/// Writes what was built to stdout, at once.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    Ok(stdout.flush()?)
+}
+
+/// Writes a picture, before anything goes to stdout.
+fn write_svg(path: Option<&std::path::Path>, svg: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, svg())
+        .map_err(|error| Failure::Input(format!("cannot write the picture {}: {error}", path.display())))
+}
+
+fn layout(text: &str) -> Result<LayoutChoice, String> {
+    named(text, "layout", &LayoutChoice::ALL, LayoutChoice::name)
+}
+
+fn family(text: &str) -> Result<Family, String> {
+    named(text, "family", &Family::ALL, Family::name)
+}
+
+fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
+    let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+    let position = names.iter().position(|name| *name == text);
+    position.map(|position| all[position]).ok_or_else(|| format!("the {what} must be one of {}", names.join(", ")))
+}
+
+/// A whole number, also as 1e7.
+fn whole_number(text: &str) -> Result<u64, String> {
+    let refused = || format!("'{text}' is not a whole number such as 1000 or 1e7");
+    if let Ok(number) = text.parse::<u64>() {
+        return Ok(number);
+    }
+    let number: f64 = text.parse().map_err(|_| refused())?;
+    let whole = number >= 0.0 && number.fract() == 0.0 && number <= 9e15;
+    if whole { Ok(number as u64) } else { Err(refused()) }
+}
+
+/// Generated histograms are built value by value, so there is an end to them.
+fn generated_elements(text: &str) -> Result<u64, String> {
+    let elements = whole_number(text)?;
+    if (1..=1_000_000_000).contains(&elements) {
+        Ok(elements)
+    } else {
+        Err("the elements of a generated histogram must be a whole number in [1, 1e9]".to_string())
+    }
+}
