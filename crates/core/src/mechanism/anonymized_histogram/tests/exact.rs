@@ -219,3 +219,27 @@ fn what_cannot_be_done_is_refused() {
     let mut bits = crate::noise::InsecureSeededSource::new(1);
     assert!(naive.release(&Partition::default(), &mut bits).unwrap_err().to_string().contains("rows-only"));
 }
+
+/// What accounting says about the events is what was proven: ε for presence, at most 2ε for a person, nothing for other attributes.
+#[test]
+fn accounting_claims_what_was_asked_for() {
+    use crate::loss::Loss;
+    use crate::quantity::Delta;
+    let password = AttributeSet::new(["password"]).unwrap();
+    let other = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
+    for at in [0.05, 0.4, 1.0, 4.0] {
+        for most in [1, 2, 5] {
+            for size in [Size::Private, Size::AtMost(100)] {
+                let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
+                let events = mechanism.with_elements_per_owner(most).unwrap().events(&password).unwrap();
+                let claimed =
+                    |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+                assert!((claimed(&Scope::Presence) / at - 1.0).abs() < 1e-9, "{}", claimed(&Scope::Presence));
+                let person = claimed(&Scope::Person);
+                assert!(person <= 2.0 * at * (1.0 + 1e-9) && person >= 1.9 * at, "{at} {person}");
+                assert_eq!(claimed(&Scope::Attributes(password.clone())), person);
+                assert_eq!(claimed(&other), 0.0);
+            }
+        }
+    }
+}
