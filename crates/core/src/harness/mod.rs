@@ -9,6 +9,7 @@ mod check;
 mod distribution;
 pub mod example_table;
 pub mod neighbours;
+pub mod statistics;
 
 pub use check::{Claim, Slack, check};
 pub use distribution::{Distribution, Probability};

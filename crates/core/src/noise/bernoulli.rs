@@ -3,11 +3,12 @@
 //! The samplers use integers only (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020,
 //! algorithm 1 [CKS20]).
 
+use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
 use super::source::BitSource;
 use super::uniform::below;
 use crate::quantity::Probability;
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
@@ -70,6 +71,35 @@ pub fn logistic<S: BitSource + ?Sized>(bits: &mut S, score: &Fraction) -> bool {
         if exp_minus(bits, score) {
             return false;
         }
+    }
+}
+
+/// True with the probability that `enclose` encloses ever more narrowly: a uniform real, of which `known` leading bits are
+/// given as `leading`, is compared with it; while the enclosure does not decide, both get more digits.
+pub(super) fn real<S: BitSource + ?Sized>(
+    bits: &mut S,
+    leading: u64,
+    known: u32,
+    enclose: impl Fn(&Arithmetic) -> Interval,
+) -> bool {
+    let mut uniform = BigUint::from(leading);
+    let mut known = u64::from(known);
+    let mut wanted = 64;
+    loop {
+        while known < wanted {
+            let more = (wanted - known).min(64);
+            uniform = (uniform << more) | BigUint::from(bits.next_bits(more as u32));
+            known += more;
+        }
+        let guard = 32;
+        let chance = enclose(&Arithmetic::new(known + guard));
+        if BigInt::from(&uniform + 1u32) << guard <= chance.low {
+            return true;
+        }
+        if BigInt::from(uniform.clone()) << guard >= chance.high {
+            return false;
+        }
+        wanted *= 2;
     }
 }
 

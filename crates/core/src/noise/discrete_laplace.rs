@@ -1,12 +1,15 @@
 //! Discrete Laplace noise (two-sided geometric): P\[z\] ∝ e^{−|z|/scale} on the integers.
 
+use super::blocks::{Layout, Shape, Side};
+use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::geometric;
+use super::geometric::{self, Exponential};
+use super::prepared::{Drawn, Prepared};
 use super::source::BitSource;
 use super::{add, into_i64};
 use crate::quantity::Scale;
 
-/// P\[z\] = tanh(1/2·scale) e^{−|z|/scale} on the integers.
+/// P\[z\] = tanh(1/(2·scale)) e^{−|z|/scale} on the integers.
 ///
 /// ```
 /// use scumble::noise::{DiscreteLaplace, InsecureSeededSource};
@@ -20,34 +23,74 @@ use crate::quantity::Scale;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteLaplace {
-    scale: Fraction,
+    prepared: Prepared<TwoSided>,
 }
 
 impl DiscreteLaplace {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { scale: Fraction::of_checked(scale.get()) }
+        Self { prepared: Prepared::new(TwoSided(Exponential::new(scale))) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn shape(&self) -> &TwoSided {
+        self.prepared.shape()
     }
 
     /// One draw, brought into the range of an i64.
+    #[inline]
     pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> i64 {
         into_i64(self.sample_wide(bits))
     }
 
-    /// Independent draws.
+    /// Independent draws, each brought into the range of an i64.
     pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
-        for slot in out {
-            *slot = self.sample(bits);
-        }
+        self.prepared.fill(bits, out);
     }
 
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
+    #[inline]
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
         add(value, self.sample_wide(bits))
     }
 
+    /// Adds independent draws to `values`, each brought into the range of an i64 only after the sum.
+    pub fn add_to_all<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
+        self.prepared.add_to_all(values, bits);
+    }
+
+    /// One draw, brought into the range of an i128.
+    #[inline]
     pub(super) fn sample_wide<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
-        integer_only(&self.scale, bits)
+        self.prepared.sample_wide(bits)
+    }
+
+    pub(super) fn scale(&self) -> &Fraction {
+        &self.prepared.shape().0.scale
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TwoSided(Exponential);
+
+impl Shape for TwoSided {
+    fn layout(&self) -> Layout {
+        Layout::TwoSided { length_log2: self.0.length_log2 }
+    }
+    fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
+        self.0.ratio(arithmetic, at, edge)
+    }
+    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+        self.0.edge_weights(arithmetic, side)
+    }
+    fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
+        Some(self.0.quick_exponent(at, edge))
+    }
+}
+
+impl Drawn for TwoSided {
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
+        integer_only(&self.0.scale, bits)
     }
 }
 

@@ -1,11 +1,15 @@
 //! One-sided geometric noise: P\[n\] ∝ e^{−n/scale} on 0, 1, 2, …
 
 use super::bernoulli::{exp_minus_ratio, run_of_exp_minus_one};
+use super::blocks::{Layout, Shape, Side};
+use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
+use super::prepared::{Drawn, Prepared};
 use super::source::BitSource;
 use super::uniform::below;
 use super::{add, into_i64};
 use crate::quantity::Scale;
+use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
 /// P\[n\] = (1 − e^{−1/scale}) e^{−n/scale} on the integers from zero.
@@ -19,35 +23,100 @@ use num_traits::ToPrimitive;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometric {
-    scale: Fraction,
+    prepared: Prepared<OneSided>,
 }
 
 impl Geometric {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { scale: Fraction::of_checked(scale.get()) }
+        Self { prepared: Prepared::new(OneSided(Exponential::new(scale))) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn shape(&self) -> &OneSided {
+        self.prepared.shape()
     }
 
     /// One draw, at most `i64::MAX`.
+    #[inline]
     pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> i64 {
-        into_i64(self.sample_wide(bits))
+        into_i64(self.prepared.sample_wide(bits))
     }
 
     /// Independent draws.
     pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
-        for slot in out {
-            *slot = self.sample(bits);
-        }
+        self.prepared.fill(bits, out);
     }
 
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
-        add(value, self.sample_wide(bits))
+        add(value, self.prepared.sample_wide(bits))
     }
 
-    /// One draw, at most `i128::MAX`, with integers only.
+    /// One draw, at most `i128::MAX`.
     pub(super) fn sample_wide<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
-        integer_only(&self.scale, bits)
+        self.prepared.sample_wide(bits)
+    }
+}
+
+/// Weights e^{−|z|/scale}, on one side or both.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Exponential {
+    pub(super) scale: Fraction,
+    scale_f64: f64,
+    pub(super) length_log2: u32,
+}
+
+impl Exponential {
+    pub(super) fn new(scale: Scale) -> Self {
+        let length_log2 = Layout::length_log2(scale.get(), 128.0, 32.0);
+        Self { scale: Fraction::of_checked(scale.get()), scale_f64: scale.get(), length_log2 }
+    }
+
+    /// e^{−(|at| − |edge|)/scale}.
+    pub(super) fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
+        let distance = BigUint::from(at.unsigned_abs() - edge.unsigned_abs());
+        arithmetic.exp_minus(&(distance * self.scale.denominator()), self.scale.numerator())
+    }
+
+    /// A product per block: e^{−(a + L)/scale} = e^{−a/scale}·e^{−L/scale}.
+    pub(super) fn edge_weights<'a>(
+        &self,
+        arithmetic: &'a Arithmetic,
+        side: Side,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
+        let first = if side == Side::Right { arithmetic.one() } else { self.ratio(arithmetic, -1, 0) };
+        let step = self.ratio(arithmetic, 1 << self.length_log2, 0);
+        Box::new(std::iter::successors(Some(first), move |weight| Some(arithmetic.times(weight, &step))))
+    }
+
+    /// Two conversions and a division: a relative error below 2^−50.
+    pub(super) fn quick_exponent(&self, at: i128, edge: i128) -> f64 {
+        (at.unsigned_abs() - edge.unsigned_abs()) as f64 / self.scale_f64
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OneSided(Exponential);
+
+impl Shape for OneSided {
+    fn layout(&self) -> Layout {
+        Layout::OneSided { length_log2: self.0.length_log2 }
+    }
+    fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
+        self.0.ratio(arithmetic, at, edge)
+    }
+    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+        self.0.edge_weights(arithmetic, side)
+    }
+    fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
+        Some(self.0.quick_exponent(at, edge))
+    }
+}
+
+impl Drawn for OneSided {
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
+        integer_only(&self.0.scale, bits)
     }
 }
 

@@ -23,12 +23,15 @@
 //! because no data enters here. Somebody who can time a single draw learns something about its noise.
 
 pub mod bernoulli;
+mod blocks;
+mod certified;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod fixed_point;
 mod fraction;
 mod geometric;
 pub mod permutation;
+mod prepared;
 pub(crate) mod refine;
 pub mod sinh_normal;
 mod source;
@@ -57,3 +60,10 @@ fn into_i64(wide: i128) -> i64 {
 fn add(value: i64, noise: i128) -> i64 {
     into_i64(noise.saturating_add(value.into()))
 }
+
+#[cfg(test)]
+mod test_shapes;
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;

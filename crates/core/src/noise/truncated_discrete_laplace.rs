@@ -1,7 +1,6 @@
 //! Discrete Laplace noise that never exceeds a bound: P\[z\] ∝ e^{−|z|/scale} for |z| ≤ bound, zero beyond.
 
 use super::bernoulli::exp_minus_ratio;
-use super::fraction::Fraction;
 use super::source::BitSource;
 use super::{DiscreteLaplace, add, into_i64, uniform};
 use crate::error::{Error, Result};
@@ -21,7 +20,6 @@ use num_bigint::BigUint;
 #[derive(Debug, Clone, PartialEq)]
 pub struct TruncatedDiscreteLaplace {
     untruncated: DiscreteLaplace,
-    scale: Fraction,
     bound: i64,
     proposal: Proposal,
 }
@@ -42,7 +40,7 @@ impl TruncatedDiscreteLaplace {
             return Err(Error::refused(format!("bound must be an integer that is at least 0, not {bound}")));
         }
         let proposal = if (bound as f64) < scale.get() { Proposal::Uniform } else { Proposal::Laplace };
-        Ok(Self { untruncated: DiscreteLaplace::new(scale), scale: Fraction::of_checked(scale.get()), bound, proposal })
+        Ok(Self { untruncated: DiscreteLaplace::new(scale), bound, proposal })
     }
 
     /// One draw, between −bound and bound.
@@ -51,8 +49,8 @@ impl TruncatedDiscreteLaplace {
             let (candidate, kept) = match self.proposal {
                 Proposal::Uniform => {
                     let candidate = uniform::between(bits, -self.bound, self.bound);
-                    let exponent = BigUint::from(candidate.unsigned_abs()) * self.scale.denominator();
-                    (candidate, exp_minus_ratio(bits, &exponent, self.scale.numerator()))
+                    let exponent = BigUint::from(candidate.unsigned_abs()) * self.untruncated.scale().denominator();
+                    (candidate, exp_minus_ratio(bits, &exponent, self.untruncated.scale().numerator()))
                 }
                 Proposal::Laplace => {
                     let wide = self.untruncated.sample_wide(bits);

@@ -1,0 +1,129 @@
+//! A shape and its table, made when it pays: the first few draws go without, because a table costs as much as many draws.
+
+use super::blocks::{Blocks, Place, Shape};
+use super::source::BitSource;
+use super::{add, into_i64};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A shape that can be drawn from without a table, only more slowly.
+pub(super) trait Drawn: Shape {
+    /// One draw with integers alone, as an offset from the mode.
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128;
+
+    /// How many draws cost about as much as the table.
+    const WITHOUT_TABLE: usize = 256;
+}
+
+/// A shape with its table, if it has been drawn from often enough.
+pub(super) struct Prepared<T> {
+    shape: T,
+    drawn: AtomicUsize,
+    table: OnceLock<Arc<Blocks>>,
+}
+
+impl<T: Drawn> Prepared<T> {
+    pub(super) fn new(shape: T) -> Self {
+        Self { shape, drawn: AtomicUsize::new(0), table: OnceLock::new() }
+    }
+
+    pub(super) fn shape(&self) -> &T {
+        &self.shape
+    }
+
+    /// One draw, as an offset from the mode.
+    #[inline]
+    pub(super) fn sample_wide<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
+        match self.table.get() {
+            Some(table) => table.sample(&self.shape, bits),
+            None => self.sample_early(bits),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sample_early<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
+        match self.table_for(1) {
+            Some(table) => table.sample(&self.shape, bits),
+            None => self.shape.draw(bits),
+        }
+    }
+
+    /// Fills `out` with independent draws.
+    pub(super) fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
+        self.draw_all(bits, out, Put);
+    }
+
+    /// Adds independent draws to `values`, each brought into the range of an i64 only after the sum.
+    pub(super) fn add_to_all<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
+        self.draw_all(bits, values, Add);
+    }
+
+    fn draw_all<S: BitSource + ?Sized, P: Place>(&self, bits: &mut S, slots: &mut [i64], place: P) {
+        match self.table_for(slots.len()) {
+            Some(table) => table.fill(&self.shape, bits, slots, place),
+            None => {
+                for slot in slots {
+                    place.wide(slot, self.shape.draw(bits));
+                }
+            }
+        }
+    }
+
+    /// The table, made now if that pays for so many more draws.
+    fn table_for(&self, count: usize) -> Option<&Blocks> {
+        if self.table.get().is_none() {
+            let before = self.drawn.fetch_add(count, Ordering::Relaxed);
+            if before.saturating_add(count) <= T::WITHOUT_TABLE {
+                return None;
+            }
+        }
+        Some(self.table.get_or_init(|| Arc::new(Blocks::new(&self.shape))))
+    }
+}
+
+impl<T: Clone> Clone for Prepared<T> {
+    fn clone(&self) -> Self {
+        let drawn = AtomicUsize::new(self.drawn.load(Ordering::Relaxed));
+        Self { shape: self.shape.clone(), drawn, table: self.table.clone() }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Prepared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shape.fmt(f)
+    }
+}
+
+impl<T: PartialEq> PartialEq for Prepared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Put;
+
+impl Place for Put {
+    #[inline]
+    fn narrow(self, slot: &mut i64, offset: i64) {
+        *slot = offset;
+    }
+    fn wide(self, slot: &mut i64, offset: i128) {
+        *slot = into_i64(offset);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Add;
+
+impl Place for Add {
+    #[inline]
+    fn narrow(self, slot: &mut i64, offset: i64) {
+        *slot = slot.saturating_add(offset);
+    }
+    fn wide(self, slot: &mut i64, offset: i128) {
+        *slot = add(*slot, offset);
+    }
+}
