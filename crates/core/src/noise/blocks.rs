@@ -313,7 +313,7 @@ fn block_of_cell(layout: Layout, cell: usize) -> Block {
     if !layout.has_left() {
         return layout.block(Side::Right, cell as u64);
     }
-    layout.block(if cell % 2 == 0 { Side::Right } else { Side::Left }, cell as u64 / 2)
+    layout.block(if cell.is_multiple_of(2) { Side::Right } else { Side::Left }, cell as u64 / 2)
 }
 
 /// Whether `offset` is kept: a uniform real with the leading bits `keep` against weight(offset)/weight(edge).
@@ -337,7 +337,6 @@ fn keep<T: Shape, S: BitSource + ?Sized>(shape: &T, offset: i128, edge: i128, ke
 
 /// Cumulative envelopes of a shape, certified.
 struct Envelope {
-    arithmetic: Arithmetic,
     /// Weight at the edge of each cell, relative to the mode.
     edges: Vec<Interval>,
     /// The sum of the envelopes of the cells up to and with each one.
@@ -376,8 +375,7 @@ impl Envelope {
                 break;
             }
         }
-        drop(sides);
-        Self { arithmetic, edges, ends, total: sum }
+        Self { edges, ends, total: sum }
     }
 
     /// The cumulative probabilities in units of 2^−64, rounded down, and one more than how far they may be too low.

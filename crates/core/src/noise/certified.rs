@@ -118,16 +118,6 @@ impl Arithmetic {
         Interval { low: low >> self.precision, high: ceiling_shift(&high, self.precision) }
     }
 
-    /// The quotient of a number that is not negative by one that is certainly positive; `None` if that is not certain.
-    pub(super) fn quotient(&self, dividend: &Interval, divisor: &Interval) -> Option<Interval> {
-        if !divisor.low.is_positive() || dividend.low.is_negative() {
-            return None;
-        }
-        let low = (&dividend.low << self.precision).div_floor(&divisor.high);
-        let high = ceiling(&(&dividend.high << self.precision), &divisor.low);
-        Some(Interval { low, high })
-    }
-
     /// e^x.
     pub(super) fn exp(&self, x: &Interval) -> Interval {
         let at_low = self.exp_of_point(&x.low);
@@ -191,6 +181,16 @@ impl Arithmetic {
         self.ln_2.times_integer(&BigInt::from(exponent)).plus(&ln_fraction.times_integer(&BigInt::from(2)))
     }
 
+    /// ln of a number that is certainly positive; `None` if that is not certain.
+    pub(super) fn ln_of(&self, value: &Interval) -> Option<Interval> {
+        let (low, high) = (value.low.to_biguint()?, value.high.to_biguint()?);
+        if low.is_zero() {
+            return None;
+        }
+        let unit = BigUint::one() << self.precision;
+        Some(Interval { low: self.ln(&low, &unit).low, high: self.ln(&high, &unit).high })
+    }
+
     /// artanh z = z + z³/3 + z⁵/5 + … for z in [0, 1/3] (its lower end may be one unit below).
     fn artanh(&self, argument: &Interval) -> Interval {
         let square = self.times(argument, argument);
@@ -223,17 +223,19 @@ impl Arithmetic {
         let twice = BigInt::from(2);
         let mut sum = ln_lifted.times_ratio(&(&lifted * &twice - denominator), &(denominator * &twice));
         sum = sum.minus(&self.ratio(&lifted, denominator));
-        let mut power = self.ratio(denominator, &lifted);
-        let inverse_square = self.times(&power, &power);
+        // The terms B_2k / (2k (2k−1) z^{2k−1}) as exact fractions: their factors are far too large to round early.
+        let (mut above, mut below) = (denominator.clone(), lifted.clone());
+        let (denominator_square, lifted_square) = (denominator * denominator, &lifted * &lifted);
         for (index, coefficient) in stirling_coefficients().iter().enumerate() {
-            let term = power.times_ratio(coefficient.numer(), coefficient.denom());
+            let term = self.ratio(&(coefficient.numer() * &above), &(coefficient.denom() * &below));
             if index + 1 == STIRLING_TERMS || (term.high <= BigInt::one() && term.low >= -BigInt::one()) {
                 let bound = term.high.abs().max(term.low.abs());
                 sum = Interval { low: sum.low - &bound, high: sum.high + bound };
                 break;
             }
             sum = sum.plus(&term);
-            power = self.times(&power, &inverse_square);
+            above *= &denominator_square;
+            below *= &lifted_square;
         }
         if divisor.is_one() && product.is_one() {
             return sum;

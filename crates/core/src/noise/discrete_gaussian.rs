@@ -113,8 +113,8 @@ impl Shape for Bell {
 }
 
 impl Drawn for Bell {
-    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
-        integer_only(&self.sigma, bits)
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
+        Some(integer_only(&self.sigma, bits))
     }
 }
 

@@ -115,8 +115,8 @@ impl Shape for OneSided {
 }
 
 impl Drawn for OneSided {
-    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
-        integer_only(&self.0.scale, bits)
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
+        Some(integer_only(&self.0.scale, bits))
     }
 }
 

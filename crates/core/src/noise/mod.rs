@@ -23,6 +23,7 @@
 //! because no data enters here. Somebody who can time a single draw learns something about its noise.
 
 pub mod bernoulli;
+mod binomial;
 mod blocks;
 mod certified;
 mod discrete_gaussian;
@@ -30,8 +31,11 @@ mod discrete_laplace;
 mod fixed_point;
 mod fraction;
 mod geometric;
+mod k_norm;
+mod negative_binomial;
 pub mod permutation;
 mod prepared;
+pub mod race;
 pub(crate) mod refine;
 pub mod sinh_normal;
 mod source;
@@ -39,10 +43,13 @@ pub mod subset;
 mod truncated_discrete_laplace;
 pub mod uniform;
 
+pub use binomial::Binomial;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use fraction::Fraction;
 pub use geometric::Geometric;
+pub use k_norm::KNorm;
+pub use negative_binomial::NegativeBinomial;
 pub use sinh_normal::SinhNormal;
 pub use source::{BitSource, InsecureSeededSource, SecureSource};
 pub use truncated_discrete_laplace::TruncatedDiscreteLaplace;

@@ -7,14 +7,16 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A shape that can be drawn from without a table, only more slowly.
+/// A shape that can perhaps be drawn from without a table, only more slowly.
 pub(super) trait Drawn: Shape {
-    /// One draw with integers alone, as an offset from the mode.
-    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128;
-
-    /// How many draws cost about as much as the table.
-    const WITHOUT_TABLE: usize = 256;
+    /// One draw with integers alone, as an offset from the mode; `None` if only the table can do it.
+    fn draw<S: BitSource + ?Sized>(&self, _bits: &mut S) -> Option<i128> {
+        None
+    }
 }
+
+/// So many draws without a table cost about as much as the table.
+const WITHOUT_TABLE: usize = 256;
 
 /// A shape with its table, if it has been drawn from often enough.
 pub(super) struct Prepared<T> {
@@ -44,10 +46,12 @@ impl<T: Drawn> Prepared<T> {
     #[cold]
     #[inline(never)]
     fn sample_early<S: BitSource + ?Sized>(&self, bits: &mut S) -> i128 {
-        match self.table_for(1) {
-            Some(table) => table.sample(&self.shape, bits),
-            None => self.shape.draw(bits),
+        if !self.pays_for(1)
+            && let Some(offset) = self.shape.draw(bits)
+        {
+            return offset;
         }
+        self.table().sample(&self.shape, bits)
     }
 
     /// Fills `out` with independent draws.
@@ -61,25 +65,25 @@ impl<T: Drawn> Prepared<T> {
     }
 
     fn draw_all<S: BitSource + ?Sized, P: Place>(&self, bits: &mut S, slots: &mut [i64], place: P) {
-        match self.table_for(slots.len()) {
-            Some(table) => table.fill(&self.shape, bits, slots, place),
-            None => {
-                for slot in slots {
-                    place.wide(slot, self.shape.draw(bits));
-                }
-            }
+        if self.pays_for(slots.len()) {
+            return self.table().fill(&self.shape, bits, slots, place);
+        }
+        for slot in slots {
+            let offset = self.shape.draw(bits).unwrap_or_else(|| self.table().sample(&self.shape, bits));
+            place.wide(slot, offset);
         }
     }
 
-    /// The table, made now if that pays for so many more draws.
-    fn table_for(&self, count: usize) -> Option<&Blocks> {
-        if self.table.get().is_none() {
+    /// Whether the table is there already or pays for so many more draws.
+    fn pays_for(&self, count: usize) -> bool {
+        self.table.get().is_some() || {
             let before = self.drawn.fetch_add(count, Ordering::Relaxed);
-            if before.saturating_add(count) <= T::WITHOUT_TABLE {
-                return None;
-            }
+            before.saturating_add(count) > WITHOUT_TABLE
         }
-        Some(self.table.get_or_init(|| Arc::new(Blocks::new(&self.shape))))
+    }
+
+    fn table(&self) -> &Blocks {
+        self.table.get_or_init(|| Arc::new(Blocks::new(&self.shape)))
     }
 }
 
