@@ -5,83 +5,13 @@
 //! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP]; a privacy-loss distribution
 //! of the whole would not be.
 
-mod spent;
-
-pub use spent::Spent;
+pub use scumble::loss::filter::{Limit, Spent};
 
 use crate::error::{Error, Result};
 use scumble::event::Event;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-/// How much may be spent in one scope.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Limit {
-    /// (ε, δ); δ = 0 is pure.
-    Approximate {
-        /// ε
-        epsilon: Exact,
-        /// δ
-        delta: Exact,
-    },
-    /// ρ-zCDP, but for an event of probability δ.
-    Zcdp {
-        /// ρ
-        rho: Exact,
-        /// δ
-        delta: Exact,
-    },
-}
-
-impl Limit {
-    /// The δ at which spending under this limit is stated.
-    pub fn delta(&self) -> &Exact {
-        match self {
-            Self::Approximate { delta, .. } | Self::Zcdp { delta, .. } => delta,
-        }
-    }
-
-    /// What `spent` comes to in this limit's own number (ε or ρ); none if it cannot be expressed at this limit's δ.
-    pub fn measure(&self, spent: &Spent) -> Option<Exact> {
-        match self {
-            Self::Approximate { delta, .. } => spent.epsilon(delta),
-            Self::Zcdp { delta, .. } => spent.rho(delta),
-        }
-    }
-
-    /// The number that must not be passed.
-    pub fn most(&self) -> &Exact {
-        match self {
-            Self::Approximate { epsilon, .. } => epsilon,
-            Self::Zcdp { rho, .. } => rho,
-        }
-    }
-
-    /// The word for that number.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Approximate { .. } => "epsilon",
-            Self::Zcdp { .. } => "rho",
-        }
-    }
-
-    /// Whether `spent` is within.
-    pub fn holds(&self, spent: &Spent) -> bool {
-        self.measure(spent).is_some_and(|number| number <= *self.most())
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.word(), self.most())?;
-        if *self.delta() > Exact::zero() {
-            write!(f, " at delta {:e}", self.delta().to_f64())?;
-        }
-        Ok(())
-    }
-}
 
 /// The limits of a project. Without any, the ledger only records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

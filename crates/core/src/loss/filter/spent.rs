@@ -1,14 +1,23 @@
-//! What events add up to in one scope, by the ledger's filter rule.
+//! What events add up to in one scope, by the filter rule.
 
+use super::cost::{Cost, cost, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::Pow;
-use scumble::event::{Event, Kind, Shift};
-use scumble::quantity::Exact;
-use scumble::scope::Scope;
+use crate::event::Event;
+use crate::quantity::Exact;
+use crate::scope::Scope;
 
-/// Sums over the events so far, each an upper bound and exact as a sum.
+/// Sums over the events so far, each an upper bound and exact as a sum: the odometer.
+///
+/// ```
+/// use scumble::event::{Event, Kind, Moves, Shift};
+/// use scumble::loss::filter::Spent;
+/// use scumble::quantity::{Epsilon, Exact};
+/// use scumble::scope::Scope;
+/// let half = Event::new(Kind::Pure { epsilon: Epsilon::new(0.5)? }, Moves::everywhere(Shift::one_cell(1.0)?));
+/// let spent = Spent::of(&[half.clone(), half], &Scope::Person)?;
+/// assert_eq!(spent.epsilon(&Exact::zero()), Some("1".parse()?));
+/// # Ok::<(), scumble::Error>(())
+/// ```
 ///
 /// Single costs are rounded up to multiples of 10⁻³⁰, so that ten thousand of them add up quickly, and so that a cost that is at most
 /// a decimal of up to thirty places stays at most that.
@@ -21,13 +30,6 @@ pub struct Spent {
     /// Σρ over all events; none if an event has no ρ.
     rho_of_all: Option<Exact>,
     /// Σδ.
-    delta: Exact,
-}
-
-/// The cost of one event in the three numbers of the rule.
-struct Cost {
-    pure: Option<Exact>,
-    rho: Option<Exact>,
     delta: Exact,
 }
 
@@ -70,7 +72,12 @@ impl Spent {
         match (worst.pure, worst.rho) {
             (Some(pure), _) => self.pure = self.pure.clone() + times(pure),
             (None, Some(rho)) => self.rho_of_rest = self.rho_of_rest.clone() + times(rho),
-            (None, None) => return Err(Error::machine("the ledger holds an event that its filter cannot bound")),
+            (None, None) => {
+                return Err(Error::refused(format!(
+                    "a {} event has no finite cost under the filter rule: account for it as pure, zcdp or approximate",
+                    event.kind.name()
+                )));
+            }
         }
         Ok(())
     }
@@ -120,63 +127,6 @@ fn larger(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
     Some(left?.max(right?))
 }
 
-/// The cost of one event when `members` owners make the given move at once.
-fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
-    // k owners can move the same cells k times as far; that is the worst for every kind below.
-    let by = exact(shift.by.get())? * integer(u64::from(members));
-    let cells = integer(shift.cells);
-    let all = &cells * &by;
-    let pure = |epsilon: BigRational, rho: f64| Cost {
-        pure: Some(rounded_up(&epsilon)),
-        rho: rounded_up_f64(rho),
-        delta: Exact::zero(),
-    };
-    let concentrated = |rho: BigRational| Cost { pure: None, rho: Some(rounded_up(&rho)), delta: Exact::zero() };
-    let two = integer(2);
-    Ok(match kind {
-        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => {
-            let each = &by / exact(scale.get())?;
-            let rho = rational_to_f64(&cells) * pure_to_rho(rational_to_f64(&each));
-            pure(&cells * &each, rho)
-        }
-        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } => {
-            let sigma = exact(sigma.get())?;
-            concentrated(&cells * &by * &by / (&two * &sigma * &sigma))
-        }
-        Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
-            let epsilon = exact(epsilon.get())? * all;
-            let rho = pure_to_rho(rational_to_f64(&epsilon));
-            pure(epsilon, rho)
-        }
-        Kind::Exponential { epsilon } => {
-            let epsilon = exact(epsilon.get())? * all;
-            let number = rational_to_f64(&epsilon);
-            // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
-            pure(epsilon, number * number / 8.0)
-        }
-        Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &all * &all),
-        Kind::Approximate { epsilon, delta } => approximate(epsilon.get(), delta.get(), &all)?,
-        Kind::SinhNormal { .. } | Kind::Tcdp { .. } | Kind::Pair { .. } => {
-            return Err(Error::machine(format!("the ledger's filter has no rule for the event '{}'", kind.name())));
-        }
-    })
-}
-
-/// (ε, δ) for k owners: kε and δ·(e^{kε} − 1)/(e^ε − 1), which is kδ at ε = 0.
-fn approximate(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost> {
-    let total = exact(epsilon)? * owners;
-    let number = rational_to_f64(owners);
-    let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
-    let delta = if number == 1.0 { exact(delta)? } else { exact(delta * growth)? };
-    let rho = pure_to_rho(rational_to_f64(&total));
-    Ok(Cost { pure: Some(rounded_up(&total)), rho: rounded_up_f64(rho), delta: rounded_up(&delta) })
-}
-
-/// ε-pure is ε·tanh(ε/2)-zCDP, tight for randomized response.
-fn pure_to_rho(epsilon: f64) -> f64 {
-    epsilon * (epsilon / 2.0).tanh()
-}
-
 /// ρ-zCDP to ε at δ, by Canonne–Kamath–Steinke 2020, Prop. 12: any order α > 1 gives a valid bound, so that the search for the best
 /// one needs no certificate. None for δ = 0 with ρ > 0.
 fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
@@ -202,35 +152,4 @@ fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
     let best = bound(1.0 + low.exp());
     let upper = (best + (best.abs() + rho) * 1e-12 + 1e-13).max(0.0);
     rounded_up_f64(upper)
-}
-
-fn exact(value: f64) -> Result<BigRational> {
-    Ok(Exact::from_f64(value)?.rational().clone())
-}
-
-fn integer(value: u64) -> BigRational {
-    BigRational::from_integer(BigInt::from(value))
-}
-
-fn rational_to_f64(value: &BigRational) -> f64 {
-    num_traits::ToPrimitive::to_f64(value).unwrap_or(f64::INFINITY)
-}
-
-fn repeated(number: &Exact, times: u64) -> Exact {
-    Exact::from_rational(number.rational() * integer(times))
-}
-
-fn rounded_up_f64(value: f64) -> Option<Exact> {
-    if !value.is_finite() {
-        return None;
-    }
-    // tanh and exp are good to an ulp or two; the slack is a thousand times that.
-    BigRational::from_float(value * (1.0 + 1e-12)).map(|rational| rounded_up(&rational))
-}
-
-/// The least multiple of 10⁻³⁰ that is not below.
-fn rounded_up(value: &BigRational) -> Exact {
-    let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
-    let scaled = (value * BigRational::from_integer(power.clone())).ceil().to_integer();
-    Exact::from_rational(BigRational::new(scaled, power))
 }

@@ -1,0 +1,106 @@
+//! What one event costs, in the numbers that a filter may add up: exact rationals wherever the cost is rational.
+
+use crate::error::{Error, Result};
+use crate::event::{Kind, Shift};
+use crate::quantity::Exact;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Pow;
+
+/// The cost of one event in the three numbers of the rule.
+pub(super) struct Cost {
+    pub(super) pure: Option<Exact>,
+    pub(super) rho: Option<Exact>,
+    pub(super) delta: Exact,
+}
+
+/// The cost of one event when `members` owners make the given move at once.
+pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
+    // k owners can move the same cells k times as far; that is the worst for every kind below.
+    let by = exact(shift.by.get())? * integer(u64::from(members));
+    let cells = integer(shift.cells);
+    let all = &cells * &by;
+    let pure = |epsilon: BigRational, rho: f64| Cost {
+        pure: Some(rounded_up(&epsilon)),
+        rho: rounded_up_f64(rho),
+        delta: Exact::zero(),
+    };
+    let concentrated = |rho: BigRational| Cost { pure: None, rho: Some(rounded_up(&rho)), delta: Exact::zero() };
+    let two = integer(2);
+    Ok(match kind {
+        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => {
+            let each = &by / exact(scale.get())?;
+            let rho = rational_to_f64(&cells) * pure_to_rho(rational_to_f64(&each));
+            pure(&cells * &each, rho)
+        }
+        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } => {
+            let sigma = exact(sigma.get())?;
+            concentrated(&cells * &by * &by / (&two * &sigma * &sigma))
+        }
+        Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
+            let epsilon = exact(epsilon.get())? * all;
+            let rho = pure_to_rho(rational_to_f64(&epsilon));
+            pure(epsilon, rho)
+        }
+        Kind::Exponential { epsilon } => {
+            let epsilon = exact(epsilon.get())? * all;
+            let number = rational_to_f64(&epsilon);
+            // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
+            pure(epsilon, number * number / 8.0)
+        }
+        Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &all * &all),
+        Kind::Approximate { epsilon, delta } => approximate(epsilon.get(), delta.get(), &all)?,
+        Kind::SinhNormal { .. } | Kind::Tcdp { .. } | Kind::Pair { .. } => {
+            return Err(Error::refused(format!(
+                "a filter has no rule for a {} event: account for it as pure, zcdp or approximate",
+                kind.name()
+            )));
+        }
+    })
+}
+
+/// (ε, δ) for k owners: kε and δ·(e^{kε} − 1)/(e^ε − 1), which is kδ at ε = 0.
+fn approximate(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost> {
+    let total = exact(epsilon)? * owners;
+    let number = rational_to_f64(owners);
+    let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
+    let delta = if number == 1.0 { exact(delta)? } else { exact(delta * growth)? };
+    let rho = pure_to_rho(rational_to_f64(&total));
+    Ok(Cost { pure: Some(rounded_up(&total)), rho: rounded_up_f64(rho), delta: rounded_up(&delta) })
+}
+
+/// ε-pure is ε·tanh(ε/2)-zCDP, tight for randomized response.
+fn pure_to_rho(epsilon: f64) -> f64 {
+    epsilon * (epsilon / 2.0).tanh()
+}
+
+fn exact(value: f64) -> Result<BigRational> {
+    Ok(Exact::from_f64(value)?.rational().clone())
+}
+
+fn integer(value: u64) -> BigRational {
+    BigRational::from_integer(BigInt::from(value))
+}
+
+fn rational_to_f64(value: &BigRational) -> f64 {
+    num_traits::ToPrimitive::to_f64(value).unwrap_or(f64::INFINITY)
+}
+
+pub(super) fn repeated(number: &Exact, times: u64) -> Exact {
+    Exact::from_rational(number.rational() * integer(times))
+}
+
+pub(super) fn rounded_up_f64(value: f64) -> Option<Exact> {
+    if !value.is_finite() {
+        return None;
+    }
+    // tanh and exp are good to an ulp or two; the slack is a thousand times that.
+    BigRational::from_float(value * (1.0 + 1e-12)).map(|rational| rounded_up(&rational))
+}
+
+/// The least multiple of 10⁻³⁰ that is not below.
+fn rounded_up(value: &BigRational) -> Exact {
+    let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
+    let scaled = (value * BigRational::from_integer(power.clone())).ceil().to_integer();
+    Exact::from_rational(BigRational::new(scaled, power))
+}
