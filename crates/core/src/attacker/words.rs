@@ -1,0 +1,130 @@
+//! The verdict in plain words.
+
+use super::assess::{Change, Guarantee, Method, Notion};
+use super::noise::Noise;
+use super::scenario::{Published, Scenario, Uncertainty};
+
+/// What a reader must know before any number: what this is not.
+pub fn brittleness() -> &'static str {
+    "This is not differential privacy. If an attacker knows more records, if units are correlated (households, duplicates, \
+     repeated rows), or if another statistic on the same records is or was released, this statement does not apply. It does not \
+     cover what can be learned about a person from population-level facts."
+}
+
+/// The guarantee as a sentence that names every assumption.
+pub fn sentence(scenario: &Scenario, guarantee: &Guarantee) -> String {
+    let unit = if scenario.in_blocks() { "block of dependent records" } else { "record" };
+    let chosen = match scenario.knowledge.influenced {
+        0 => String::new(),
+        influenced => format!(" and chooses at most {influenced} of them"),
+    };
+    let population = scenario.population.records.map_or("the".to_string(), |records| format!("the {records}"));
+    let luck = match guarantee.notion {
+        Notion::Active => "probability mass of bad outcomes",
+        Notion::Passive => "probability mass of bad outcomes, or of the attacker's luck in what it happens to know,",
+    };
+    format!(
+        "Against an attacker who (i) knows at most {known} of {population} records{chosen}, (ii) for every other {unit} remains uncertain: \
+         {belief}, given all it knows, and (iii) considers different {unit}s independent, publishing {release} satisfies ({epsilon}, \
+         {delta})-{notion} for every single {unit}: the attacker's odds between any two values of that {unit} change by at most a factor \
+         e^{epsilon} = {factor}, except with {luck} at most {delta}. Method: {method}. Numerical slack included.",
+        known = scenario.known(),
+        belief = belief(&scenario.uncertainty),
+        release = release(scenario),
+        epsilon = rounded_up(guarantee.epsilon),
+        delta = rounded_up(guarantee.delta),
+        notion = guarantee.notion.name(),
+        factor = rounded_up(guarantee.epsilon.exp()),
+        method = method(guarantee.method),
+    )
+}
+
+fn belief(uncertainty: &Uncertainty) -> String {
+    match uncertainty {
+        Uncertainty::Lambda(lambda) => {
+            format!("it believes each value with probability between {} and {}", lambda.get(), 1.0 - lambda.get())
+        }
+        Uncertainty::Beliefs { .. } => "it believes value 1 with the listed probability".to_string(),
+        Uncertainty::AtMost(p_max) => format!("it believes value 1 with probability at most {p_max}"),
+        Uncertainty::TotalVariance(variance) => {
+            format!("the variances p(1-p) of its beliefs sum to at least {variance} over the unknown units")
+        }
+        Uncertainty::CategoryMinima(minima) => {
+            format!("it believes each category with at least its minimum probability ({minima:?})")
+        }
+        Uncertainty::RareCommon { lambda, rare } => format!(
+            "it believes each common category, and the hidden one, with probability at least {}, and each rare one with at most {rare}",
+            lambda.get()
+        ),
+    }
+}
+
+fn release(scenario: &Scenario) -> String {
+    let what = match scenario.release.published {
+        Published::Count if scenario.release.on_same_units > 1 => {
+            format!("{} counts of the same records", scenario.release.on_same_units)
+        }
+        Published::Count => "the count".to_string(),
+        Published::Histogram { .. } => "the histogram".to_string(),
+        Published::Threshold { threshold } => format!("the count if it is above {threshold}"),
+        Published::KAnonymity { k, .. } => format!("the number in each category that has at least {k}"),
+    };
+    let noise = match scenario.noise {
+        Noise::None => return format!("{what} without noise"),
+        Noise::Geometric(ratio) => format!("two-sided geometric noise of p = {}", ratio.get()),
+        Noise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
+        Noise::Gaussian(sigma) => format!("Gaussian noise of sigma {sigma}"),
+    };
+    format!("{what} with {noise}")
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::ExactCount => "exact law of the count",
+        Method::WorstCaseCount => "worst case over the lambda-box",
+        Method::Blanket => "privacy blanket",
+        Method::ChernoffBound => "Chernoff bound from all beliefs",
+        Method::VarianceBound => "bound from the total variance",
+        Method::ThresholdExact => "exact law of the thresholded count",
+        Method::ThresholdPassive => "exact law of the thresholded count, averaged over what is known",
+        Method::ThresholdCoupling => "coupling below the threshold",
+        Method::ThresholdUnified => "worst case over all beliefs below p_max",
+        Method::KAnonymity => "corrected theorem on k-anonymity",
+        Method::AlwaysSuppressed => "nothing is ever released",
+        Method::NoiseAlone => "the added noise alone",
+    }
+}
+
+impl Change {
+    /// What fails, in words.
+    pub fn words(self) -> String {
+        match self {
+            Self::Known(percent) => format!("{percent} % of the unknown records are known after all"),
+            Self::LessUncertain(divisor) => format!("the uncertainty is {divisor} times smaller"),
+            Self::EverythingKnown => "all others are known".to_string(),
+        }
+    }
+}
+
+/// Six digits, rounded up: what is printed is still a bound.
+///
+/// ```
+/// use scumble::attacker::rounded_up;
+/// assert_eq!(rounded_up(0.12345612), "0.123457");
+/// assert_eq!(rounded_up(1.0), "1");
+/// assert_eq!(rounded_up(2.5000000001e-12), "2.50001e-12");
+/// ```
+pub fn rounded_up(value: f64) -> String {
+    let number = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
+    let mut text = format!("{value:.5e}");
+    if number(&text) < value {
+        let exponent = text.split('e').nth(1).map_or(0.0, number);
+        text = format!("{:.5e}", number(&text) + 10f64.powf(exponent - 5.0));
+    }
+    let rounded = number(&text);
+    if rounded == 0.0 || (1e-4..1e6).contains(&rounded) {
+        return format!("{rounded}");
+    }
+    // 2.50000e-12 as 2.5e-12.
+    format!("{rounded:e}")
+}
