@@ -81,7 +81,9 @@ pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: Noise, epsilon: f64) ->
 
 fn number_of_coins(m: u64, probability: f64) -> Result<Window> {
     if m > MOST_RECORDS {
-        return Err(Error::refused(format!("more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)")));
+        return Err(Error::refused(format!(
+            "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
+        )));
     }
     Ok(Window::binomial(m, probability, 1.0 - probability))
 }
@@ -90,7 +92,9 @@ fn number_of_coins(m: u64, probability: f64) -> Result<Window> {
 /// since δ_N ≤ 1.
 fn mean(coins: &Window, each: &[Bound]) -> Bound {
     let error = coins.relative_error() + (coins.values().len() as f64 + 4.0) * UNIT;
-    let sum = |end: fn(&Bound) -> f64| -> f64 { coins.values().iter().zip(each).map(|(weight, delta)| weight * end(delta)).sum() };
+    let sum = |end: fn(&Bound) -> f64| -> f64 {
+        coins.values().iter().zip(each).map(|(weight, delta)| weight * end(delta)).sum()
+    };
     Bound::new(sum(|delta| delta.lower) * (1.0 - error), sum(|delta| delta.upper) / (1.0 - error) + coins.dropped())
 }
 

@@ -33,7 +33,11 @@ fn chernoff_one_way(records: &[Group], taken: u64, epsilon: f64, t: f64) -> f64 
                 ((tails + part).ln(), part / (tails + part))
             };
             let certain = heads == 0.0 || tails == 0.0;
-            if certain { (0.0, 0.0, group.how_many) } else { (lambda - t * tilted, lambda.abs() + t.abs(), group.how_many) }
+            if certain {
+                (0.0, 0.0, group.how_many)
+            } else {
+                (lambda - t * tilted, lambda.abs() + t.abs(), group.how_many)
+            }
         })
         .collect();
     gains.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -82,8 +86,11 @@ pub fn variance(total_variance: f64, epsilon: f64, shift: u32) -> f64 {
     let t = epsilon / f64::from(shift.max(1));
     // 1 − (1+t)e^{−t} = −expm1(−t) − t·e^{−t}; for small t its alternating
     // series up to a negative term, which is below it and does not cancel.
-    let gain =
-        if t < 0.05 { t * t * (0.5 - t * (1.0 / 3.0 - t * (0.125 - t / 30.0))) } else { -(-t).exp_m1() - t * (-t).exp() };
+    let gain = if t < 0.05 {
+        t * t * (0.5 - t * (1.0 / 3.0 - t * (0.125 - t / 30.0)))
+    } else {
+        -(-t).exp_m1() - t * (-t).exp()
+    };
     rounded_up(epsilon - total_variance * gain, epsilon + total_variance * t.min(1.0))
 }
 

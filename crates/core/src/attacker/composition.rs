@@ -83,7 +83,9 @@ impl TwoCounts {
         let entries = [joint[0][0], joint[0][1], joint[1][0], joint[1][1]];
         let sum: f64 = entries.iter().sum();
         if entries.iter().any(|&entry| !(0.0..=1.0).contains(&entry)) || (sum - 1.0).abs() > 1e-9 {
-            return Err(Error::refused(format!("the joint law of two answers must be four probabilities of sum 1, not {entries:?}")));
+            return Err(Error::refused(format!(
+                "the joint law of two answers must be four probabilities of sum 1, not {entries:?}"
+            )));
         }
         if others > MOST_JOINT_RECORDS {
             return Err(Error::refused(format!(
@@ -99,10 +101,8 @@ impl TwoCounts {
                     let at = |down: usize, left: usize| {
                         if first >= down && second >= left { law[(first - down) * side + second - left] } else { 0.0 }
                     };
-                    law[first * side + second] = at(0, 0) * entries[0]
-                        + at(0, 1) * entries[1]
-                        + at(1, 0) * entries[2]
-                        + at(1, 1) * entries[3];
+                    law[first * side + second] =
+                        at(0, 0) * entries[0] + at(0, 1) * entries[1] + at(1, 0) * entries[2] + at(1, 1) * entries[3];
                 }
             }
         }
@@ -112,7 +112,9 @@ impl TwoCounts {
     fn at(&self, first: usize, second: usize, target: [usize; 2]) -> f64 {
         let place = (first.checked_sub(target[0]), second.checked_sub(target[1]));
         match place {
-            (Some(first), Some(second)) if first < self.side && second < self.side => self.law[first * self.side + second],
+            (Some(first), Some(second)) if first < self.side && second < self.side => {
+                self.law[first * self.side + second]
+            }
             _ => 0.0,
         }
     }

@@ -124,11 +124,12 @@ pub struct Worst {
 /// ```
 pub fn worst_count(m: u64, lambda: Lambda, noise: Noise, epsilon: f64, shift: u32, tolerance: f64) -> Result<Worst> {
     if m > MOST_RECORDS {
-        return Err(Error::refused(format!("more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)")));
+        return Err(Error::refused(format!(
+            "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
+        )));
     }
-    let look = |low: u64, high: u64| {
-        noise::with_against_without(&two_point(low, high, lambda.0), noise, epsilon, shift)
-    };
+    let look =
+        |low: u64, high: u64| noise::with_against_without(&two_point(low, high, lambda.0), noise, epsilon, shift);
     if lambda.0 == 0.5 {
         return Ok(Worst { delta: look(m, 0), at_lambda: m, looks: 1 });
     }

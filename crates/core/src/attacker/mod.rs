@@ -24,6 +24,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
+mod allowed;
 mod assess;
 mod blanket;
 mod bound;
@@ -46,18 +47,21 @@ pub use assess::{Change, Degraded, Guarantee, Method, Notion, Verdict, assess};
 pub use blanket::{blanket, blanket_of_each, blanket_pair, blanket_with_noise};
 pub use bound::{Bound, Directions};
 pub use closed::{
-    blanket as closed_blanket, chernoff as closed_chernoff, kullback_leibler as closed_kullback_leibler, ln_smallest_delta,
-    ln_smallest_delta_of, variance as closed_variance, variance_without,
+    blanket as closed_blanket, chernoff as closed_chernoff, kullback_leibler as closed_kullback_leibler,
+    ln_smallest_delta, ln_smallest_delta_of, variance as closed_variance, variance_without,
 };
 pub use composition::{
-    Claim, MOST_JOINT_RECORDS, TwoCounts, chained, dependency_of_two_days, independent_coordinates, parallel, with_dependency,
+    Claim, MOST_JOINT_RECORDS, TwoCounts, chained, dependency_of_two_days, independent_coordinates, parallel,
+    with_dependency,
 };
 pub use count::{Lambda, Worst, exact_count, exact_count_of_all, worst_count};
 pub use hockey::directions;
 pub use k_anonymity::{Anonymity, k_anonymity, rare_delta};
 pub use noise::{Noise, Ratio, directions_with_noise};
 pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
-pub use scenario::{Generalisation, Knowledge, Listed, Population, Published, Query, Release, Scenario, Uncertainty, Which};
+pub use scenario::{
+    Generalisation, Knowledge, Listed, Population, Published, Query, Release, Scenario, Uncertainty, Which,
+};
 pub use solve::{EpsilonFound, epsilon_for};
 pub use threshold::{coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive};
 pub use window::Window;

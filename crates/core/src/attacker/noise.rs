@@ -287,8 +287,7 @@ impl Mixture<'_> {
         // Everything far above x counts in full: Φ̄(−9) is 1 to f64.
         let whole_from = ((x + 9.0 * self.sigma).ceil().max(0.0) as usize).min(self.values.len());
         let whole: f64 = self.values[whole_from..].iter().rev().sum();
-        let part: f64 =
-            (0..whole_from).map(|k| self.values[k] * 0.5 * libm::erfc((k as f64 - x) * factor)).sum();
+        let part: f64 = (0..whole_from).map(|k| self.values[k] * 0.5 * libm::erfc((k as f64 - x) * factor)).sum();
         whole + part
     }
 }

@@ -48,7 +48,9 @@ pub fn total(groups: &[Group]) -> Result<u64> {
     let total = groups.iter().try_fold(0u64, |sum, group| sum.checked_add(group.how_many));
     match total {
         Some(total) if total <= MOST_RECORDS => Ok(total),
-        _ => Err(Error::refused(format!("more than {MOST_RECORDS} records are not analysed; drop some (that is safe)"))),
+        _ => {
+            Err(Error::refused(format!("more than {MOST_RECORDS} records are not analysed; drop some (that is safe)")))
+        }
     }
 }
 
@@ -122,11 +124,8 @@ pub(super) fn leave_one_out(groups: &[Group], parts: usize) -> Result<Vec<Left>>
         same
     });
     let exact = groups.len() <= parts;
-    let slices: Vec<&[Group]> = if groups.is_empty() {
-        Vec::new()
-    } else {
-        groups.chunks(groups.len().div_ceil(parts.max(1))).collect()
-    };
+    let slices: Vec<&[Group]> =
+        if groups.is_empty() { Vec::new() } else { groups.chunks(groups.len().div_ceil(parts.max(1))).collect() };
     let mut left = Vec::with_capacity(slices.len());
     complements(&slices, &Window::point(0), exact, &mut left)?;
     Ok(left)
@@ -144,8 +143,7 @@ fn complements(slices: &[&[Group]], outside: &Window, exact: bool, left: &mut Ve
     match slices {
         [] => {}
         [only] if exact => {
-            let rest: Vec<Group> =
-                only.iter().map(|group| Group { how_many: group.how_many - 1, ..*group }).collect();
+            let rest: Vec<Group> = only.iter().map(|group| Group { how_many: group.how_many - 1, ..*group }).collect();
             left.push(Left { law: outside.convolved(&poisson_binomial(&rest)?), exact: true });
         }
         [_] => left.push(Left { law: outside.clone(), exact: false }),

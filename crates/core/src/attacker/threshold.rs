@@ -118,7 +118,10 @@ impl<'a> Curve<'a> {
 /// (PPKDP), averaged over what it happens to know.
 pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, epsilon: f64) -> Result<Directions> {
     if known >= n || n > MOST_RECORDS {
-        return Err(Error::refused(format!("of {n} records at most {} can be known, not {known}", n.saturating_sub(1))));
+        return Err(Error::refused(format!(
+            "of {n} records at most {} can be known, not {known}",
+            n.saturating_sub(1)
+        )));
     }
     let (heads, tails) = (p.get(), 1.0 - p.get());
     let luck = Window::binomial(known, heads, tails);
@@ -212,7 +215,13 @@ fn coarse(from: u64, most: u64, threshold: i64, heads: f64, tails: f64, plain: &
 
 /// The unified theorem for a passive attacker who knows `known` records: either it happens to know b₀ or more ones, or the
 /// threshold is still T − b₀ + 1 away. The best b₀ is taken.
-pub fn unified_passive(p_max: Probability, threshold: i64, epsilon: f64, known: u64, others: Option<u64>) -> Result<Bound> {
+pub fn unified_passive(
+    p_max: Probability,
+    threshold: i64,
+    epsilon: f64,
+    known: u64,
+    others: Option<u64>,
+) -> Result<Bound> {
     if known == 0 {
         return unified(p_max, threshold, epsilon, others);
     }
@@ -237,4 +246,3 @@ pub fn unified_passive(p_max: Probability, threshold: i64, epsilon: f64, known: 
     }
     Ok(Bound::at_most(best))
 }
-

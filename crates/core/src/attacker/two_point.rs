@@ -36,8 +36,10 @@ pub(super) fn two_point(low: u64, high: u64, lambda: f64) -> Window {
     let turn = (lambda * lambda * low as f64 + mu * mu * high as f64) / (lambda * lambda + mu * mu);
     // ρ(k) for first ≤ k < last: the forward run up to κ, the mirrored run from the other end beyond it.
     let forward_end = (turn.floor() as u64 + 1).clamp(first, last);
-    let forward = Run { low, high, lambda, mu }.ratios(first, forward_end);
-    let backward = Run { low: high, high: low, lambda, mu }.ratios(m - last, m - forward_end);
+    // Near κ an error dies out only over several standard deviations, of which the reach is fourteen.
+    let run_up = reach as u64 / 2 + 64;
+    let forward = Run { low, high, lambda, mu, run_up }.ratios(first, forward_end);
+    let backward = Run { low: high, high: low, lambda, mu, run_up }.ratios(m - last, m - forward_end);
     let steps: Vec<Step> = forward
         .into_iter()
         .chain(backward.into_iter().rev().map(|step| Step { ratio: 1.0 / step.ratio, error: step.error + UNIT }))
@@ -64,6 +66,7 @@ struct Run {
     high: u64,
     lambda: f64,
     mu: f64,
+    run_up: u64,
 }
 
 impl Run {
@@ -72,7 +75,7 @@ impl Run {
         if from >= to {
             return Vec::new();
         }
-        let start = from.saturating_sub(64 + (to - from) / 4);
+        let start = from.saturating_sub(self.run_up);
         let mut step = self.start(start);
         let mut steps = Vec::with_capacity((to - from) as usize);
         if start >= from {
@@ -100,10 +103,11 @@ impl Run {
     fn next(&self, k: u64, before: Step) -> Step {
         let (a, b, c, magnitude) = self.terms(k);
         let carried = b / before.ratio;
-        let a = a.max(0.0);
-        let sum = a + carried;
-        let share = carried / sum;
-        let error = share * (before.error / (1.0 - before.error) + 6.0 * UNIT) + 7.0 * UNIT * magnitude / sum + 6.0 * UNIT;
+        let sum = a.max(0.0) + carried;
+        let per_sum = 1.0 / sum;
+        // 1/(1−e) ≤ 1 + 2e for e ≤ ½; the start is never worse.
+        let entering = before.error * (1.0 + 2.0 * before.error) + 6.0 * UNIT;
+        let error = carried * per_sum * entering + 7.0 * UNIT * magnitude * per_sum + 8.0 * UNIT;
         Step { ratio: sum / c, error }
     }
 
@@ -118,7 +122,7 @@ impl Run {
         let upper = root(a, b, c);
         let (a_before, b_before, c_before, _) = self.terms(k - 1);
         let lower = (a + b / root(a_before, b_before, c_before)) / c;
-        Step { ratio: (upper * lower).sqrt(), error: (upper / lower - 1.0).abs() + 1e-9 }
+        Step { ratio: (upper * lower).sqrt(), error: ((upper / lower - 1.0).abs() + 1e-9).min(0.5) }
     }
 }
 
@@ -146,10 +150,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_vertex_of_a_large_box_is_held_precisely() {
+        // A run that began a fixed few steps before the window kept the error of its start wherever κ fell near an end of
+        // the window, and one vertex in many was off by a thousandth.
+        for (m, lambda) in [(99_999u64, 0.05), (1_000_000, 0.01), (30_000, 0.4)] {
+            for part in 0..=200 {
+                let low = m * part / 200;
+                let error = two_point(low, m - low, lambda).relative_error();
+                assert!(error < 2e-9, "{m} {lambda} {low}: {error}");
+            }
+        }
+    }
+
+    #[test]
     fn the_recurrence_agrees_with_the_convolution() {
-        for (low, high, lambda) in
-            [(40, 40, 0.3), (500, 500, 0.05), (10, 2000, 0.1), (3000, 7, 0.01), (700, 1900, 0.45), (99, 1, 0.2), (5, 995, 0.05)]
-        {
+        for (low, high, lambda) in [
+            (40, 40, 0.3),
+            (500, 500, 0.05),
+            (10, 2000, 0.1),
+            (3000, 7, 0.01),
+            (700, 1900, 0.45),
+            (99, 1, 0.2),
+            (5, 995, 0.05),
+        ] {
             let mu = 1.0 - lambda;
             let fast = two_point(low, high, lambda);
             let slow = Window::binomial(low, lambda, mu).convolved(&Window::binomial(high, mu, lambda));
