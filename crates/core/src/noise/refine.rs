@@ -114,6 +114,20 @@ impl Uniform {
     }
 }
 
+/// True with exactly the probability that `bounds` encloses ever more closely.
+pub(crate) fn bernoulli<S: BitSource + ?Sized>(source: &mut S, bounds: impl Fn(Precision) -> Enclosure) -> bool {
+    let whole = |precision: Precision| {
+        let one = BigUint::one() << precision.bits;
+        Enclosure { low: one.clone(), high: one }
+    };
+    let weights = |precision: Precision| {
+        let yes = bounds(precision);
+        let no = precision.minus(&whole(precision), &yes);
+        Weights { cells: vec![yes, no], beyond: BigUint::zero() }
+    };
+    choose(source, weights) == 0
+}
+
 /// Weights of a choice: cells, and an upper bound of the weight of all cells that were left out because they are far too light.
 pub(crate) struct Weights {
     pub(crate) cells: Vec<Enclosure>,
