@@ -38,11 +38,11 @@ pub struct HardBlocks {
 impl HardBlocks {
     /// Blocks whose bits each move about `weight` elements, shaped by `area`: as many copies as keep copies·base near `area`.
     pub fn new(elements: u64, weight: u64, area: f64) -> Self {
-        let weight = weight.max(1);
+        let weight = weight.clamp(1, MOST_ELEMENTS);
         let mut blocks = Vec::new();
         let (mut base, mut left) = (0u64, elements);
         loop {
-            let copies = libm::round(area / base as f64).clamp(1.0, weight as f64) as u64;
+            let copies = libm::round(area / base as f64).clamp(1.0, weight as f64).max(1.0) as u64;
             let step = (weight + copies / 2) / copies;
             let cost = copies.saturating_mul(base + step);
             if cost > left {

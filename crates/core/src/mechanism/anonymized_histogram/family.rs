@@ -1,7 +1,7 @@
 //! Families of histograms on which errors are measured, and a power law like that of passwords.
 
-use super::{Partition, Run};
-use crate::error::Result;
+use super::{MOST_ELEMENTS, Partition, Run};
+use crate::error::{Error, Result};
 
 /// A family of histograms, one for each number of elements.
 ///
@@ -46,6 +46,9 @@ impl Family {
 
     /// The member with at most `elements` elements.
     pub fn generate(self, elements: u64) -> Result<Partition> {
+        if elements > MOST_ELEMENTS {
+            return Err(Error::refused("a generated histogram has at most 2^40 elements"));
+        }
         let root = elements.isqrt();
         match self {
             Self::Staircase => Partition::from_counts(1..=((8 * elements + 1).isqrt() - 1) / 2),
@@ -92,6 +95,7 @@ mod tests {
                 assert!(partition.elements() <= elements, "{} {elements}", family.name());
             }
         }
+        assert!(Family::ALL.iter().all(|family| family.generate(u64::MAX).is_err()));
         assert_eq!(Family::WideStaircase.generate(16).unwrap().expanded(), [6, 4, 2]);
         assert_eq!(Family::Flat.generate(9).unwrap().expanded(), [3, 3, 3]);
         assert_eq!(Family::Zipf.generate(100).unwrap().expanded()[..3], [19, 9, 6]);

@@ -257,6 +257,10 @@ impl Released {
     /// the layout was made for at least as many elements as there are.
     pub fn band(&self, beta: Beta) -> Vec<BandPoint> {
         let regions = self.layout.regions() as u64;
+        if regions == 0 {
+            // Nothing was looked at: there may be as many values as there may be elements.
+            return vec![BandPoint { count: 1, lower: 0, upper: self.laid_out_for }];
+        }
         reconstruct::band(&self.layout, &self.noisy, error::largest_noise(regions, self.scale, beta))
     }
 

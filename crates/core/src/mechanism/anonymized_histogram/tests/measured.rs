@@ -121,7 +121,9 @@ fn an_empty_histogram_can_be_released() {
     }
     let nothing =
         at_most(0.001, 100).release(&Partition::from_counts([50, 50]).unwrap(), &mut InsecureSeededSource::new(1));
-    assert_eq!(nothing.unwrap().partition, Partition::default());
+    let nothing = nothing.unwrap();
+    assert_eq!(nothing.partition, Partition::default());
+    assert_eq!(nothing.band(Beta::new(0.1).unwrap()), [BandPoint { count: 1, lower: 0, upper: 100 }]);
 }
 
 /// The noise that `release` adds is the noise that was promised: the share of zeros, by Hoeffding at 1e-10.

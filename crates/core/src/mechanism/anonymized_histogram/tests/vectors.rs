@@ -179,6 +179,7 @@ fn hard_instances() {
         assert!(blocks.instance(|_| true).unwrap().elements() <= expected["total_all_up_at_most"].as_u64().unwrap());
     }
     assert_eq!(HardBlocks::new(1000, 1, 1.0).blocks().len(), 44);
+    assert!(HardBlocks::new(1000, u64::MAX, f64::NAN).blocks().is_empty());
 }
 
 /// Lemma 8's promises, over several (n, Δ): the sizes, and the distances of bits that differ.
