@@ -2,6 +2,7 @@
 //!
 //! [`resolve`] turns an event into the laws that a neighbour can make it follow; every view of the loss starts here.
 
+use super::pld::Own;
 use super::renyi::Curve;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Sampling, Shift};
@@ -35,6 +36,8 @@ pub(crate) enum Law {
     ConcentratedGroup { rho: f64, omega: f64, size: u64 },
     /// Two finite distributions, both directions.
     Pair { p: Vec<f64>, q: Vec<f64> },
+    /// A pair that the caller brought.
+    Custom(Own),
 }
 
 /// The sample that a law was run on.
@@ -85,11 +88,12 @@ impl Law {
                 Curve::ConcentratedGroup { rho: *rho, omega: *omega, size: *size }
             }
             Self::Pair { p, q } => Curve::Pair { p: p.clone(), q: q.clone() },
+            Self::Custom(_) => Curve::Concentrated { rho: f64::INFINITY, omega: f64::INFINITY },
         };
         (curve, if let Self::Approximate { delta, .. } = self { *delta } else { 0.0 })
     }
 
-    /// The largest loss in either direction, with the mass that may exceed it.
+    /// The largest loss in either direction.
     fn pure(&self) -> f64 {
         match self {
             Self::Gaussian { mu } if *mu == 0.0 => 0.0,
@@ -111,6 +115,7 @@ impl Law {
                 }
             }
             Self::Pair { p, q } => largest_ratio(p, q).max(largest_ratio(q, p)),
+            Self::Custom(own) => own.pure(),
         }
     }
 }
@@ -143,6 +148,16 @@ impl Component {
             Form::Presence { rate } => (Curve::SampledPresence { base: Box::new(base), rate }, failure),
             Form::Replace { rate } => (Curve::SampledReplace { base: Box::new(base), rate }, failure),
         }
+    }
+
+    /// Whether one run reveals nothing at all.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.pure() == 0.0
+    }
+
+    /// Whether both are the same but for their counts.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.law == other.law && self.form == other.form && self.without_pair == other.without_pair
     }
 
     /// The largest loss of one run.

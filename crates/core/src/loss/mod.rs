@@ -27,6 +27,7 @@ mod convert;
 pub mod filter;
 mod gaussian;
 mod law;
+mod pld;
 mod renyi;
 mod special;
 mod subsampling_tcdp;
@@ -34,7 +35,11 @@ mod truncated;
 
 use convert::Conversion;
 use law::{Component, Form, Law};
+use pld::{Question, Side};
 use renyi::Curve;
+use std::sync::Arc;
+
+pub use pld::{DominatingPair, Tails};
 
 /// Two numbers that certainly enclose a third.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +118,11 @@ impl fmt::Display for Direction {
 #[derive(Debug, Clone)]
 pub struct Loss {
     components: Vec<Component>,
+    tolerance: f64,
 }
+
+/// The relative difference between the bounds of ε that is aimed at.
+pub const TOLERANCE: f64 = 1e-4;
 
 impl Loss {
     /// The loss of `events` in `scope`.
@@ -129,32 +138,51 @@ impl Loss {
                 components.push(alternatives.into_iter().fold(last, worse));
             }
         }
-        Ok(Self { components })
+        Ok(Self { components: merged(components), tolerance: TOLERANCE })
+    }
+
+    /// The loss of `times` runs of a mechanism whose dominating pair the caller brings.
+    ///
+    /// # Guarantee
+    /// Before: `pair` dominates the mechanism's outputs on every two neighbours, in the order (removed, not removed), and
+    /// its mirror image in the other order. After: as for [`Loss::of`].
+    pub fn of_pair(pair: Arc<dyn DominatingPair>, times: u64) -> Result<Self> {
+        if times == 0 {
+            return Err(Error::refused("times must be at least 1, not 0"));
+        }
+        let law = Law::Custom(pld::Own(pair));
+        let component = Component { law, form: Form::Whole, times: times as f64, without_pair: false };
+        Ok(Self { components: vec![component], tolerance: TOLERANCE })
+    }
+
+    /// Both losses together.
+    pub fn and(mut self, other: Self) -> Self {
+        self.components.extend(other.components);
+        Self { components: merged(self.components), tolerance: self.tolerance.min(other.tolerance) }
     }
 
     /// The least ε that is certified at `delta`. With δ = 0: the pure bound, infinite where there is none.
     pub fn epsilon(&self, delta: Delta) -> Result<Answer> {
         let target = delta.get();
         let pure = self.pure();
-        if target >= 1.0 {
+        if target >= 1.0 || pure == 0.0 {
             return Ok(answer(0.0, 0.0, Method::Pure));
         }
-        let mut best = answer(pure, 0.0, Method::Pure);
         if target == 0.0 {
-            return Ok(Answer { lower: pure, ..best });
+            return Ok(answer(pure, pure, Method::Pure));
         }
         if let Some(mu) = self.gaussian_ratio() {
             let bounds = gaussian::epsilon(mu, target);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
-        let (curves, failure) = self.curves();
-        if failure < target {
-            let renyi = conversion(&curves).epsilon((target - failure) / (1.0 - failure));
-            if renyi < best.upper {
-                best = answer(renyi, best.lower, Method::Renyi);
-            }
+        let best = self.by_pairs(Question::Epsilon { delta: target });
+        let close = best.is_some_and(|best| best.upper - best.lower <= 10.0 * self.tolerance * best.upper);
+        let mut best = best.unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
+        if !close && best.lower.is_finite() {
+            best = best.or_lower(self.epsilon_by_renyi(target), Method::Renyi);
+            best = best.or_lower(self.epsilon_by_split(target), Method::Split);
         }
-        Ok(best)
+        Ok(best.or_lower(pure, Method::Pure))
     }
 
     /// The least δ that is certified at `epsilon`.
@@ -167,9 +195,60 @@ impl Loss {
             let bounds = gaussian::delta(mu, at);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
+        let best = self.by_pairs(Question::Delta { epsilon: at });
+        let close = best.is_some_and(|best| best.upper - best.lower <= 1e-2 * best.upper);
+        let mut best = best.unwrap_or(answer(1.0, 0.0, Method::Pld));
+        if !close {
+            best = best.or_lower(self.delta_by_renyi(at), Method::Renyi);
+        }
+        Ok(best)
+    }
+
+    /// The privacy-loss distributions of both directions, if every component has one.
+    fn by_pairs(&self, question: Question) -> Option<Answer> {
+        let side = |side: Side| -> Option<Bounds> {
+            let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
+            Some(pld::solve(&parts?, question, self.tolerance))
+        };
+        let remove = side(Side::Remove)?;
+        if self.components.iter().all(pld::is_symmetric) {
+            return Some(answer(remove.upper, remove.lower, Method::Pld));
+        }
+        let add = side(Side::Add)?;
+        let direction = if add.upper > remove.upper { Direction::Add } else { Direction::Remove };
+        let both = answer(remove.upper.max(add.upper), remove.lower.max(add.lower), Method::Pld);
+        Some(Answer { direction, ..both })
+    }
+
+    fn epsilon_by_renyi(&self, target: f64) -> f64 {
         let (curves, failure) = self.curves();
-        let renyi = failure + (1.0 - failure) * conversion(&curves).delta(at);
-        Ok(answer(renyi.min(1.0), 0.0, Method::Renyi))
+        if failure < target { conversion(&curves).epsilon((target - failure) / (1.0 - failure)) } else { f64::INFINITY }
+    }
+
+    fn delta_by_renyi(&self, epsilon: f64) -> f64 {
+        let (curves, failure) = self.curves();
+        (failure + (1.0 - failure) * conversion(&curves).delta(epsilon)).min(1.0)
+    }
+
+    /// Those with a pair by their distribution, the others by Rényi, and δ split between them.
+    fn epsilon_by_split(&self, target: f64) -> f64 {
+        let has_pair = |component: &&Component| pld::part(component, Side::Remove).is_some();
+        let (paired, others): (Vec<_>, Vec<_>) = self.components.iter().partition(has_pair);
+        if paired.is_empty() || others.is_empty() {
+            return f64::INFINITY;
+        }
+        let part = |components: Vec<&Component>| Self {
+            components: components.into_iter().cloned().collect(),
+            // Only the upper bound counts here.
+            tolerance: self.tolerance * 10.0,
+        };
+        let (paired, others) = (part(paired), part(others));
+        let at = |share: f64| {
+            let delta = Delta::new(target * share);
+            let first = delta.and_then(|delta| paired.epsilon(delta)).map_or(f64::INFINITY, |answer| answer.upper);
+            first + others.epsilon_by_renyi(target * (1.0 - share))
+        };
+        [0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98].into_iter().map(at).fold(f64::INFINITY, f64::min)
     }
 
     /// The sum of the largest losses, rounded up.
@@ -199,6 +278,38 @@ impl Loss {
         }
         (curves, -f64::exp_m1(ln_holds) * (1.0 + 1e-14))
     }
+}
+
+impl Answer {
+    /// This answer, or another rule's upper bound if that is lower.
+    fn or_lower(self, upper: f64, method: Method) -> Self {
+        if upper < self.upper {
+            Self { upper, lower: self.lower.min(upper), method, direction: Direction::Both }
+        } else {
+            self
+        }
+    }
+}
+
+/// Equal components are counted together, and all Gaussian noise on everybody is one.
+fn merged(components: Vec<Component>) -> Vec<Component> {
+    let mut kept: Vec<Component> = Vec::with_capacity(components.len());
+    let mut square = 0.0;
+    for component in components {
+        match (&component.law, component.form) {
+            (Law::Gaussian { mu }, Form::Whole) => square += component.times * mu * mu,
+            _ if component.is_nothing() => {}
+            _ => match kept.iter_mut().find(|other| other.is_same(&component)) {
+                Some(other) => other.times += component.times,
+                None => kept.push(component),
+            },
+        }
+    }
+    if square > 0.0 {
+        let law = Law::Gaussian { mu: f64::sqrt(square) };
+        kept.push(Component { law, form: Form::Whole, times: 1.0, without_pair: false });
+    }
+    kept
 }
 
 fn answer(upper: f64, lower: f64, method: Method) -> Answer {

@@ -5,7 +5,7 @@
 //! n = P − e^{y₋}Q ≥ 0 and m = e^{y₊}Q − P ≥ 0. Sources compute n and m directly, never as a difference of masses, so that
 //! the atoms keep their relative accuracy however fine the grid is.
 
-use crate::loss::special::mills;
+use crate::loss::special::{mills, normal_above};
 use std::f64::consts::PI;
 
 /// What a pair holds between the nodes, below the first and above the last; losses of +∞ are not counted here.
@@ -19,6 +19,8 @@ pub(crate) struct Cells {
     pub(crate) below: Tail,
     /// P and Q at finite losses above the last node, and P − e^{y}Q there.
     pub(crate) above: Tail,
+    /// What n and m of each cell were raised by, where they are not known to the last digits.
+    pub(crate) raised: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 /// The masses beyond an end of the nodes.
@@ -48,9 +50,9 @@ pub(crate) trait Base: Send + Sync {
     fn infinite(&self) -> f64 {
         0.0
     }
-    /// A bound of the variance of e^{−Z}, Z the move to a node, for nodes `step` apart starting at `first`.
-    fn spread(&self, _first: f64, step: f64) -> f64 {
-        (step / 2.0).sinh().powi(2)
+    /// If every loss is a node up to rounding, for nodes `step` apart through `anchor`: the largest distance.
+    fn misfit(&self, _anchor: f64, _step: f64) -> Option<f64> {
+        None
     }
     /// A loss that should be a node.
     fn anchor(&self) -> f64 {
@@ -132,11 +134,11 @@ impl Base for Gaussian {
         }
         let density = |t: f64| (-0.5 * t * t).exp() / (2.0 * PI).sqrt();
         let last = self.standard(nodes[nodes.len() - 1]);
-        let (p, q) = (super::super::special::normal_above(last), super::super::special::normal_above(last + self.mu));
+        let (p, q) = (normal_above(last), normal_above(last + self.mu));
         let excess = if last > -1.0 { density(last) * (mills(last) - mills(last + self.mu)) } else { p };
         cells.above = Tail { p, q, excess: excess.max(0.0) };
         let first = self.standard(nodes[0]);
-        let (p, q) = (super::super::special::normal_above(-first), super::super::special::normal_above(-first - self.mu));
+        let (p, q) = (normal_above(-first), normal_above(-first - self.mu));
         cells.below = Tail { p, q, excess: (nodes[0].min(700.0).exp() * q - p).max(0.0) };
         cells
     }
@@ -321,12 +323,13 @@ impl Base for Atoms {
         self.infinite
     }
 
-    fn spread(&self, first: f64, step: f64) -> f64 {
+    fn misfit(&self, anchor: f64, step: f64) -> Option<f64> {
         let of = |loss: f64| {
-            let above = (loss - first).rem_euclid(step);
-            (above.exp_m1() * -(above - step).exp_m1()).abs()
+            let position = (loss - anchor) / step;
+            (position - position.round()).abs() * step
         };
-        self.atoms.iter().map(|atom| of(atom.0)).fold(0.0, f64::max)
+        let largest = self.atoms.iter().map(|atom| of(atom.0)).fold(0.0, f64::max);
+        (largest <= 1e-11 * step).then_some(largest)
     }
 
     fn anchor(&self) -> f64 {

@@ -1,0 +1,370 @@
+//! The privacy-loss distribution engine: certified bounds of δ(ε) and ε(δ) for a list of dominating pairs.
+//!
+//! 1. A coarse look at each source gives K(θ) = Σ times·ln E\[e^{θ·loss}\] nearly; its saddle point says where the answer is,
+//!    how wide the law of the sum is there, and how fine the grid must be.
+//! 2. Each source is put on that grid by connect-the-dots ([`cells`]), pessimistically; what lies beyond the top is added to δ.
+//! 3. The tilted masses are composed by Fourier transforms ([`compose()`]).
+//! 4. The upper bound is read off with all numerical errors added; the lower bound takes off what the grid can have added.
+//!
+//! The gap between both is the certificate: the grid is refined until it is below the tolerance.
+
+mod cells;
+mod compose;
+mod custom;
+mod source;
+
+use super::Bounds;
+use super::law::{Component, Form, Law};
+use cells::{Atoms, Base, Exponential, Gaussian};
+use compose::{Composed, Gridded, Part, compose};
+pub(crate) use custom::Own;
+pub use custom::{DominatingPair, Tails};
+use source::Source;
+
+/// What is asked of the composition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Question {
+    /// The least ε at this δ.
+    Epsilon { delta: f64 },
+    /// The δ at this ε.
+    Delta { epsilon: f64 },
+}
+
+/// The most nodes a transform may have.
+const LARGEST_TRANSFORM: usize = 1 << 21;
+/// How much tilted mass may lie outside of the window.
+const WINDOW_TAIL: f64 = 1e-11;
+/// Which share of δ truncation may cost.
+const TRUNCATION_SHARE: f64 = 1e-8;
+/// Discrete Gaussians with more atoms than this have no exact list of losses.
+const MOST_ATOMS: f64 = 4e6;
+
+/// Which neighbour the first distribution of a pair belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Somebody was removed.
+    Remove,
+    /// Somebody was added.
+    Add,
+}
+
+/// Whether both sides have the same pair.
+pub(crate) fn is_symmetric(component: &Component) -> bool {
+    let law = !matches!(component.law, Law::Pair { .. } | Law::Custom(_));
+    law && !matches!(component.form, Form::Presence { .. })
+}
+
+/// The pair of a component, if it has one.
+pub(crate) fn part(component: &Component, side: Side) -> Option<Part> {
+    let reversed = side == Side::Add;
+    let source = match component.form {
+        _ if component.without_pair => return None,
+        Form::Whole => Source::Whole(base(&component.law, reversed)?),
+        Form::Presence { rate } if reversed => Source::Add { base: base(&component.law, false)?, rate },
+        Form::Presence { rate } => Source::Remove { base: base(&component.law, false)?, rate },
+        Form::Replace { rate } => Source::Replace {
+            forward: base(&component.law, reversed)?,
+            backward: base(&component.law, !reversed)?,
+            rate,
+        },
+    };
+    Some(Part { source, times: component.times })
+}
+
+fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
+    Some(match law {
+        Law::Gaussian { mu } => Box::new(Gaussian { mu: *mu }),
+        Law::Laplace { lambda } => Box::new(Exponential::laplace(*lambda)),
+        Law::BoundedRange { epsilon } => Box::new(Exponential::bounded_range(*epsilon)),
+        Law::DiscreteGaussian { sigma, shift } => Box::new(discrete_gaussian(*sigma, *shift)?),
+        Law::DiscreteLaplace { inverse_scale, shift } => Box::new(discrete_laplace(*inverse_scale, *shift)?),
+        Law::RandomizedResponse { epsilon, values } => Box::new(randomized_response(*epsilon, *values, 0.0)),
+        Law::Approximate { epsilon, delta } => Box::new(randomized_response(*epsilon, 2.0, *delta)),
+        Law::Pair { p, q } if reversed => Box::new(Atoms::of(q.iter().copied().zip(p.iter().copied()))),
+        Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
+        Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
+        Law::Concentrated { .. } | Law::ConcentratedGroup { .. } => return None,
+    })
+}
+
+/// Losses ±ε and, for more than two answers, 0; a mass δ at ±∞ \[KOV15\].
+fn randomized_response(epsilon: f64, values: f64, delta: f64) -> Atoms {
+    let keep = 1.0 - delta;
+    let other = keep / (epsilon.exp() + values - 1.0);
+    let truth = keep / (1.0 + (values - 1.0) * (-epsilon).exp());
+    let middle = (values - 2.0) * other;
+    let mut atoms = vec![(-epsilon, other, truth), (epsilon, truth, other)];
+    if middle > 0.0 {
+        atoms.insert(1, (0.0, middle, middle));
+    }
+    let step = if middle > 0.0 { epsilon } else { 2.0 * epsilon };
+    Atoms::on_lattice(atoms, delta, delta, step)
+}
+
+/// Noise −x shifted by s: loss ((|x − s|) − |x|)/scale, from −s to s in steps of 2.
+fn discrete_laplace(inverse_scale: f64, shift: u64) -> Option<Atoms> {
+    if shift as f64 > MOST_ATOMS {
+        return None;
+    }
+    let ratio = (-inverse_scale).exp();
+    let front = -(-inverse_scale).exp_m1() / (1.0 + ratio);
+    let s = shift as f64;
+    // P = law of the noise at 0, Q = the same shifted by s: x ≤ 0 has loss s, x ≥ s has loss −s, x between s − 2x.
+    let end = 1.0 / (1.0 + ratio);
+    let far = end * (-inverse_scale * s).exp();
+    let mut atoms = vec![(-s * inverse_scale, far, end)];
+    for x in (1..shift).rev() {
+        let x = x as f64;
+        let p = front * (-inverse_scale * x).exp();
+        let q = front * (-inverse_scale * (s - x)).exp();
+        atoms.push(((s - 2.0 * x) * inverse_scale, p, q));
+    }
+    atoms.push((s * inverse_scale, end, far));
+    Some(Atoms::on_lattice(atoms, 0.0, 0.0, 2.0 * inverse_scale))
+}
+
+/// Loss (s² − 2xs)/2σ² with x ∝ e^{−x²/2σ²}; atoms beyond 38σ underflow.
+fn discrete_gaussian(sigma: f64, shift: u64) -> Option<Atoms> {
+    let reach = (38.0 * sigma).ceil();
+    if 2.0 * reach > MOST_ATOMS || shift == 0 {
+        return (shift == 0).then(|| Atoms::of(std::iter::once((1.0, 1.0))));
+    }
+    let s = shift as f64;
+    let weight = |x: f64| (-0.5 * (x / sigma) * (x / sigma)).exp();
+    let half: f64 = (1..=reach as u64).rev().map(|x| weight(x as f64)).sum();
+    let total = 1.0 + 2.0 * half;
+    let count = reach as i64;
+    let atoms = (-count..=count).rev().map(|x| {
+        let x = x as f64;
+        (s * (s - 2.0 * x) / (2.0 * sigma * sigma), weight(x) / total, weight(x - s) / total)
+    });
+    Some(Atoms::on_lattice(atoms.collect(), 0.0, 0.0, s / (sigma * sigma)))
+}
+
+/// A source at a few uneven nodes: enough for a first idea of its cumulants.
+struct Sketch {
+    nodes: Vec<f64>,
+    masses: Vec<f64>,
+    times: f64,
+}
+
+impl Sketch {
+    fn new(part: &Part, tail: f64) -> Self {
+        let (low, high) = part.source.range(tail);
+        let far = low.abs().max(high.abs()).max(1e-300);
+        let mut nodes = vec![part.source.anchor(), 0.0];
+        nodes.extend((0..=96).map(|i| low + (high - low) * f64::from(i) / 96.0));
+        for i in 1..=100 {
+            let distance = 1e-5 * far * (f64::from(i) * 0.01 * 1e5f64.ln_1p()).exp_m1();
+            nodes.extend([distance, -distance]);
+        }
+        let slack = 1e-9 * far;
+        nodes.retain(|&node| node >= low - slack && node <= high + slack);
+        nodes.push(low - slack);
+        nodes.push(high + slack);
+        nodes.sort_by(f64::total_cmp);
+        nodes.dedup_by(|next, kept| *next - *kept < 1e-12 * far);
+        if nodes.len() < 2 {
+            nodes = vec![-1e-9, 1e-9];
+        }
+        let masses = part.source.masses(&nodes).at;
+        Self { nodes, masses, times: part.times }
+    }
+
+    /// times·(K, K′, K″).
+    fn cumulants(&self, theta: f64) -> (f64, f64, f64) {
+        let reference = if theta > 0.0 { self.nodes[self.nodes.len() - 1] } else { self.nodes[0] };
+        let (mut sum, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (&node, &mass) in self.nodes.iter().zip(&self.masses) {
+            let mass = mass * (theta * (node - reference)).exp();
+            sum += mass;
+            first += mass * node;
+            second += mass * node * node;
+        }
+        let mean = first / sum;
+        let variance = (second / sum - mean * mean).max(0.0);
+        (self.times * (sum.ln() + theta * reference), self.times * mean, self.times * variance)
+    }
+}
+
+fn total(sketches: &[Sketch], theta: f64) -> (f64, f64, f64) {
+    let add = |a: (f64, f64, f64), b: (f64, f64, f64)| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
+    sketches.iter().map(|sketch| sketch.cumulants(theta)).fold((0.0, 0.0, 0.0), add)
+}
+
+/// Where the answer is, nearly.
+struct Plan {
+    theta: f64,
+    epsilon: f64,
+    delta: f64,
+    deviation: f64,
+    window: (f64, f64),
+}
+
+const LARGEST_TILT: f64 = 2000.0;
+
+/// ln δ at the loss K′(θ), by the saddle-point approximation.
+fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
+    let (value, mean, variance) = cumulants;
+    let width = (2.0 * std::f64::consts::PI * variance).sqrt();
+    let smooth = (theta * (1.0 + theta) * width).max(1.0 + theta);
+    value - theta * mean - smooth.ln()
+}
+
+fn plan(sketches: &[Sketch], question: Question) -> Plan {
+    let above = |theta: f64| match question {
+        Question::Epsilon { delta } => ln_delta_at(theta, total(sketches, theta)) > delta.ln(),
+        Question::Delta { epsilon } => total(sketches, theta).1 < epsilon,
+    };
+    let (mut low, mut high) = (1e-4f64.ln(), LARGEST_TILT.ln());
+    for _ in 0..20 {
+        let middle = 0.5 * (low + high);
+        if above(middle.exp()) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let theta = low.exp();
+    let (value, mean, variance) = total(sketches, theta);
+    let reach = -WINDOW_TAIL.ln() + 1.0;
+    let unit = (2.0 * reach / variance.max(1e-300)).sqrt();
+    let bound = |t: f64| (total(sketches, theta + t).0 - value + reach) / t;
+    let scales = [0.25, 0.5, 1.0, 2.0];
+    let largest = |end: usize| -> f64 {
+        let last = |s: &Sketch| if end == 0 { s.nodes[0] } else { s.nodes[s.nodes.len() - 1] };
+        sketches.iter().map(|sketch| sketch.times * last(sketch)).sum()
+    };
+    let top = scales.iter().map(|scale| bound(scale * unit)).fold(f64::INFINITY, f64::min).min(largest(1));
+    let bottom = scales.iter().map(|scale| bound(-scale * unit)).fold(f64::NEG_INFINITY, f64::max).max(largest(0));
+    let (epsilon, delta) = match question {
+        Question::Epsilon { delta } => (mean, delta),
+        Question::Delta { epsilon } => (epsilon, ln_delta_at(theta, (value, epsilon, variance)).exp()),
+    };
+    Plan { theta, epsilon, delta, deviation: variance.sqrt(), window: (bottom, top) }
+}
+
+/// A length that transforms fast, at least `least`.
+fn fast_size(least: f64) -> usize {
+    let least = (least.max(16.0)).min(LARGEST_TRANSFORM as f64) as usize;
+    let power = least.next_power_of_two();
+    [power / 8 * 5, power / 4 * 3, power].into_iter().find(|&size| size >= least && size.is_multiple_of(2)).unwrap_or(power)
+}
+
+/// Bounds of the answer for one side.
+pub(crate) fn solve(parts: &[Part], question: Question, tolerance: f64) -> Bounds {
+    let infinite = infinite_mass(parts);
+    let nothing = match question {
+        Question::Epsilon { delta } if infinite > delta => f64::INFINITY,
+        Question::Epsilon { .. } => 0.0,
+        Question::Delta { .. } => infinite,
+    };
+    let everything = if matches!(question, Question::Epsilon { .. }) { f64::INFINITY } else { 1.0 };
+    let useless = Bounds { lower: nothing, upper: everything };
+    if matches!(question, Question::Epsilon { .. }) && nothing > 0.0 {
+        return useless;
+    }
+    let runs: f64 = parts.iter().map(|part| part.times).sum();
+    let sketch_tail = match question {
+        Question::Epsilon { delta } => (delta - infinite) * TRUNCATION_SHARE / runs,
+        Question::Delta { .. } => 1e-30,
+    };
+    if sketch_tail <= 1e-300 || parts.is_empty() {
+        return useless;
+    }
+    let sketches: Vec<Sketch> = parts.iter().map(|part| Sketch::new(part, sketch_tail)).collect();
+    let finite = match question {
+        Question::Epsilon { delta } => Question::Epsilon { delta: delta - infinite },
+        other => other,
+    };
+    let plan = plan(&sketches, finite);
+    let tail = (plan.delta * TRUNCATION_SHARE / runs).clamp(1e-290, 1e-6);
+    refine(parts, question, &plan, tail, tolerance, useless)
+}
+
+fn infinite_mass(parts: &[Part]) -> f64 {
+    let ln_finite: f64 = parts.iter().map(|part| part.times * (-part.source.infinite()).ln_1p()).sum();
+    -ln_finite.exp_m1()
+}
+
+/// Composes on finer and finer grids until the bounds agree to the tolerance.
+fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance: f64, useless: Bounds) -> Bounds {
+    let width = (plan.window.1 - plan.window.0).max(1e-12);
+    let finest = width / (LARGEST_TRANSFORM - 4) as f64;
+    let lattice = common_lattice(parts).filter(|&step| step >= finest && step > 0.0);
+    let mut step = lattice.unwrap_or_else(|| first_step(parts, plan, tolerance)).max(finest);
+    let mut best = useless;
+    for _ in 0..5 {
+        let composed = composed(parts, plan, step, tail);
+        let found = read(&composed, question);
+        best = Bounds { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
+        let scale = match question {
+            Question::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-9),
+            Question::Delta { .. } => best.upper,
+        };
+        let ratio = (best.upper - best.lower) / (tolerance * scale);
+        if ratio <= 1.0 || ratio.is_nan() || lattice.is_some() || step <= finest {
+            break;
+        }
+        // The grid's effect is quadratic in the step; without a bound yet, go down by a fixed factor.
+        let factor = if ratio.is_finite() { (0.7 / ratio).sqrt().clamp(0.1, 0.8) } else { 0.25 };
+        step = (step * factor).max(finest);
+    }
+    best
+}
+
+fn read(composed: &Composed, question: Question) -> Bounds {
+    match question {
+        Question::Epsilon { delta } => {
+            let upper = composed.epsilon_upper(delta);
+            Bounds { lower: composed.epsilon_lower(delta, upper).min(upper), upper }
+        }
+        Question::Delta { epsilon } => {
+            Bounds { lower: composed.delta_lower(epsilon), upper: composed.delta_upper(epsilon) }
+        }
+    }
+}
+
+/// The step of a lattice that every source's losses lie on.
+fn common_lattice(parts: &[Part]) -> Option<f64> {
+    let first = parts.first()?.source.lattice()?;
+    let same = |part: &Part| part.source.lattice().is_some_and(|step| (step / first - 1.0).abs() < 1e-14);
+    parts.iter().all(same).then_some(first)
+}
+
+/// The bounds' gap is about 0.8·runs·step²·(1+θ) in ε, and 1+θ times that in ln δ.
+fn first_step(parts: &[Part], plan: &Plan, tolerance: f64) -> f64 {
+    let runs: f64 = parts.iter().map(|part| part.times).sum();
+    let gap = 0.7 * tolerance * plan.epsilon.abs().max(1e-3 * plan.deviation).max(1e-9);
+    let step = (gap / (0.8 * runs * (1.0 + plan.theta))).sqrt();
+    // The rate of the lower bound's envelope, 0.7/s with s = step·√runs/2, must exceed the tilt's.
+    let envelope = 1.2 / (runs.sqrt() * (2.0 * plan.theta + 2.0));
+    step.min(plan.deviation / 8.0).min(envelope)
+}
+
+fn composed(parts: &[Part], plan: &Plan, step: f64, tail: f64) -> Composed {
+    let sources: Vec<Gridded> = parts.iter().map(|part| Gridded::new(part, step, tail)).collect();
+    let margin = 0.01 * (plan.window.1 - plan.window.0) + 2.0 * step;
+    let from = plan.window.0 - margin;
+    let size = fast_size((plan.window.1 - plan.window.0 + 2.0 * margin) / step);
+    let to = from + (size - 1) as f64 * step;
+    let stray = stray_mass(&sources, step, plan, from + step, to - step);
+    compose(&sources, step, plan.theta, from, size, stray)
+}
+
+/// Chernoff's bound of the tilted mass outside of the window, on the masses actually composed.
+fn stray_mass(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -> f64 {
+    let sum = |theta: f64| -> f64 { sources.iter().map(|source| source.times * source.cumulant(step, theta)).sum() };
+    let value = sum(plan.theta);
+    let beyond = |edge: f64, sign: f64| -> f64 {
+        let support: f64 = sources.iter().map(|source| source.times * source.end(step, sign)).sum();
+        if sign * support <= sign * edge {
+            return 0.0;
+        }
+        let distance = sign * (edge - plan.epsilon);
+        let t = sign * (distance / (plan.deviation * plan.deviation)).max(1e-9);
+        let at = |t: f64| (sum(plan.theta + t) - value - t * edge).exp();
+        at(t).min(at(0.5 * t)).min(1.0)
+    };
+    beyond(to, 1.0) + beyond(from, -1.0)
+}

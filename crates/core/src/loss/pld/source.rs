@@ -1,0 +1,190 @@
+//! Sources: a pair in one direction, on everybody or on a sample, as masses at the nodes of a grid.
+//!
+//! Sampling moves likelihood ratios by an affine map, γ = 1 − s + s·γ′, and leaves Q alone, so connect-the-dots of the sampled
+//! pair is that of the base pair at the moved nodes: n = s·n′ and m = s·m′ \[ZDW22, Theorem 11\]. The other direction is the
+//! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
+
+use super::cells::{Base, Cells, Tail};
+
+/// A dominating pair in one direction.
+pub(crate) enum Source {
+    /// On everybody.
+    Whole(Box<dyn Base>),
+    /// On a sample, somebody removed: ((1−s)Q + sP, Q).
+    Remove { base: Box<dyn Base>, rate: f64 },
+    /// On a sample, somebody added: (Q, (1−s)Q + sP) for the base pair of the removal.
+    Add { base: Box<dyn Base>, rate: f64 },
+    /// On a sample, somebody replaced; the base pair in both directions.
+    Replace { forward: Box<dyn Base>, backward: Box<dyn Base>, rate: f64 },
+}
+
+/// P's masses at the nodes of a grid.
+pub(crate) struct Masses {
+    /// At each node.
+    pub(crate) at: Vec<f64>,
+    /// At loss +∞, by the pair itself.
+    pub(crate) infinite: f64,
+    /// At loss +∞, because the grid ends: certainly no more than this.
+    pub(crate) truncated: f64,
+    /// What was moved up to the first node from below it.
+    pub(crate) raised: f64,
+    /// How much of each node's mass may be too much.
+    pub(crate) doubt: Vec<f64>,
+}
+
+/// The atoms that cells with these n and m leave at the nodes.
+fn atoms(nodes: &[f64], n: &[f64], m: &[f64]) -> Vec<f64> {
+    let mut at = vec![0.0; nodes.len()];
+    for (i, pair) in nodes.windows(2).enumerate() {
+        let c = pair[1] - pair[0];
+        if m[i] > 0.0 {
+            at[i] += m[i] / c.exp_m1();
+        }
+        if n[i] > 0.0 {
+            at[i + 1] += n[i] / -(-c).exp_m1();
+        }
+    }
+    at
+}
+
+impl Masses {
+    fn gather(nodes: &[f64], cells: &Cells, above: Tail, infinite: f64) -> Self {
+        let mut at = atoms(nodes, &cells.n, &cells.m);
+        at[0] += cells.below.p;
+        at[nodes.len() - 1] += (above.p - above.excess).max(0.0);
+        let doubt = cells.raised.as_ref().map_or_else(Vec::new, |(n, m)| atoms(nodes, n, m));
+        Self { at, infinite, truncated: above.excess.max(0.0), raised: cells.below.p, doubt }
+    }
+}
+
+impl Source {
+    /// Losses between which the nodes must lie for at most `tail` of P's mass to be beyond either end.
+    pub(crate) fn range(&self, tail: f64) -> (f64, f64) {
+        let sampled =
+            |rate: f64, loss: f64| if loss > 700.0 { loss + rate.ln() } else { (rate * loss.exp_m1()).ln_1p() };
+        match self {
+            Self::Whole(base) => base.range(tail),
+            Self::Remove { base, rate } => ((-rate).ln_1p(), sampled(*rate, base.range(tail).1)),
+            Self::Add { base, rate } => (-sampled(*rate, base.range(tail).1.max(0.0)), -(-rate).ln_1p()),
+            Self::Replace { forward, backward, rate } => {
+                let up = sampled(*rate, forward.range(tail).1.max(0.0));
+                (-sampled(*rate, backward.range(tail).1.max(0.0)), up)
+            }
+        }
+    }
+
+    /// The masses at `nodes`, which must reach below the least loss of a sampled source.
+    pub(crate) fn masses(&self, nodes: &[f64]) -> Masses {
+        match self {
+            Self::Whole(base) => {
+                let cells = base.cells(nodes);
+                let above = cells.above;
+                Masses::gather(nodes, &cells, above, self.infinite())
+            }
+            Self::Remove { base, rate } => {
+                let cells = sampled(base.as_ref(), *rate, nodes);
+                let above = cells.above;
+                Masses::gather(nodes, &cells, above, self.infinite())
+            }
+            Self::Add { base, rate } => {
+                let mirrored: Vec<f64> = nodes.iter().rev().map(|loss| -loss).collect();
+                let cells = mirror(&mirrored, &sampled(base.as_ref(), *rate, &mirrored));
+                let above = cells.above;
+                Masses::gather(nodes, &cells, above, 0.0)
+            }
+            Self::Replace { forward, backward, rate } => replace(forward.as_ref(), backward.as_ref(), *rate, nodes),
+        }
+    }
+
+    /// P's mass at loss +∞, by the pair itself.
+    pub(crate) fn infinite(&self) -> f64 {
+        match self {
+            Self::Whole(base) => base.infinite(),
+            Self::Remove { base, rate } => rate * base.infinite(),
+            Self::Add { .. } => 0.0,
+            Self::Replace { forward, rate, .. } => rate * forward.infinite(),
+        }
+    }
+
+    /// See [`Base::misfit`].
+    pub(crate) fn misfit(&self, anchor: f64, step: f64) -> Option<f64> {
+        if let Self::Whole(base) = self { base.misfit(anchor, step) } else { None }
+    }
+
+    /// A loss that should be a node.
+    pub(crate) fn anchor(&self) -> f64 {
+        if let Self::Whole(base) = self { base.anchor() } else { 0.0 }
+    }
+
+    /// The distance between losses if they form a lattice through the anchor.
+    pub(crate) fn lattice(&self) -> Option<f64> {
+        if let Self::Whole(base) = self { base.lattice() } else { None }
+    }
+}
+
+/// The cells of ((1−s)Q + sP, Q) between `nodes`.
+fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
+    let keep = 1.0 - rate;
+    // The base pair's node for each of ours; those at or below the least loss have none.
+    let moved = |loss: f64| ((loss.exp_m1() + rate) / rate).ln();
+    let first = nodes.iter().position(|&loss| loss.exp_m1() + rate > 1e-9 * rate).unwrap_or(nodes.len() - 1);
+    let base_nodes: Vec<f64> = nodes[first..].iter().map(|&loss| moved(loss)).collect();
+    let inner = base.cells(&base_nodes);
+    let mut cells = Cells { n: vec![0.0; nodes.len() - 1], m: vec![0.0; nodes.len() - 1], ..Cells::default() };
+    for i in 0..inner.n.len() {
+        cells.n[first + i] = rate * inner.n[i];
+        cells.m[first + i] = rate * inner.m[i];
+    }
+    let mixed = |tail: Tail| Tail { p: keep * tail.q + rate * tail.p, q: tail.q, excess: rate * tail.excess };
+    cells.above = mixed(inner.above);
+    let below = mixed(inner.below);
+    if first == 0 {
+        cells.below = below;
+    } else {
+        // The cell that holds the least loss: its lower node γ₋ lies below 1 − s.
+        let lower = nodes[first - 1].exp();
+        cells.n[first - 1] = rate * inner.below.p + (keep - lower).max(0.0) * inner.below.q;
+        cells.m[first - 1] = below.excess;
+    }
+    cells
+}
+
+/// The cells of (Q, P) at the negated nodes, from those of (P, Q) at `nodes`.
+fn mirror(nodes: &[f64], cells: &Cells) -> Cells {
+    let last = nodes.len() - 1;
+    let n = (0..last).rev().map(|i| (-nodes[i + 1]).exp() * cells.m[i]).collect();
+    let m = (0..last).rev().map(|i| (-nodes[i]).exp() * cells.n[i]).collect();
+    let below = Tail { p: cells.above.q, q: cells.above.p, excess: (-nodes[last]).exp() * cells.above.excess };
+    let above = Tail { p: cells.below.q, q: cells.below.p, excess: (-nodes[0]).exp() * cells.below.excess };
+    Cells { n, m, below, above, raised: None }
+}
+
+/// The sampled curve above loss 0 and its mirror below, with what is left at 0; a node must lie at 0.
+fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) -> Masses {
+    let zero = nodes.iter().position(|&loss| loss >= 0.0).unwrap_or(nodes.len() - 1);
+    let mut at = vec![0.0; nodes.len()];
+    let mut truncated = 0.0;
+    let mut raised = 0.0;
+    if zero + 1 < nodes.len() {
+        let cells = Cells { below: Tail::default(), ..sampled(forward, rate, &nodes[zero..]) };
+        let above = cells.above;
+        let up = Masses::gather(&nodes[zero..], &cells, above, 0.0);
+        for (i, mass) in up.at.iter().enumerate() {
+            at[zero + i] += mass;
+        }
+        truncated = up.truncated;
+    }
+    if zero > 0 {
+        let down: Vec<f64> = nodes[..=zero].iter().rev().map(|loss| -loss).collect();
+        let cells = mirror(&down, &Cells { below: Tail::default(), ..sampled(backward, rate, &down) });
+        let below = Masses::gather(&nodes[..=zero], &cells, Tail::default(), 0.0);
+        for (i, mass) in below.at.iter().enumerate() {
+            at[i] += mass;
+        }
+        raised = below.raised;
+    }
+    let infinite = rate * forward.infinite();
+    let placed: f64 = at.iter().sum::<f64>() + truncated + infinite;
+    at[zero] += (1.0 - placed).max(0.0) + 1e-15;
+    Masses { at, infinite, truncated, raised, doubt: Vec::new() }
+}
