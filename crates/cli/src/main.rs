@@ -2,6 +2,7 @@
 
 mod command;
 mod failure;
+mod input;
 
 use clap::Parser;
 use std::process::ExitCode;

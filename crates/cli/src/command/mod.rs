@@ -3,14 +3,20 @@
 use crate::failure::Failure;
 use clap::Subcommand;
 
+mod account;
 mod anonymized_histogram;
+mod calibrate;
 mod demo;
 
 /// What the program can do.
 #[derive(Subcommand)]
 pub enum Command {
+    /// What a list of events costs: ε at a δ, or δ at an ε, with certified bounds
+    Account(account::Arguments),
     /// How often values occur, without the values: releases, plans and measures anonymized histograms
     AnonymizedHistogram(anonymized_histogram::Arguments),
+    /// The least noise, the largest sample or the most repetitions for a target
+    Calibrate(calibrate::Arguments),
     /// Draws noise and shows that it is what it should be
     Demo(demo::Arguments),
 }
@@ -19,6 +25,8 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Account(arguments) => account::run(&arguments),
+            Self::Calibrate(arguments) => calibrate::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Demo(arguments) => demo::run(&arguments),
         }

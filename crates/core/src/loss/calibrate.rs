@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Sampling};
-use crate::loss::Loss;
+use crate::loss::{Loss, TOLERANCE};
 use crate::quantity::{Delta, Epsilon, Rate, Rho, Scale, Sigma};
 use crate::scope::Scope;
 
@@ -30,21 +30,52 @@ pub enum Free {
 /// let event = Event::new(anything, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
 /// let found = calibrate(&event, Free::Noise, &Scope::Presence, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
 /// let Kind::Gaussian { sigma } = found.kind else { unreachable!() };
-/// assert!(sigma.get() >= 13.3596076 && sigma.get() < 13.3596077 * (1.0 + 1e-6));
+/// assert!(sigma.get() >= 13.3596076 && sigma.get() < 13.3596077 * (1.0 + 2e-6));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 ///
 /// # Guarantee
 /// The certified ε of the returned event at `delta` is at most `epsilon`.
 pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, delta: Delta) -> Result<Event> {
-    let holds = |event: &Event| -> Result<bool> {
-        let loss = Loss::of(std::slice::from_ref(event), scope)?;
-        Ok(loss.epsilon(delta)?.upper <= epsilon.get())
-    };
+    let target = Target { scope, epsilon: epsilon.get(), delta };
     match free {
-        Free::Noise => noise(event, holds),
-        Free::Rate => rate(event, holds),
-        Free::Times => times(event, holds),
+        Free::Noise => {
+            let (start, ends) = noise_range(&event.kind)?;
+            search(start, ends, |value| target.excess(&with_noise(event, value)?))
+                .and_then(|value| with_noise(event, value))
+        }
+        Free::Rate => {
+            let whole = with_rate(event, 1.0)?;
+            if target.excess(&whole)?.0 <= 0.0 {
+                return Ok(whole);
+            }
+            search(0.1, (1.0, 1e-12), |value| target.excess(&with_rate(event, value)?))
+                .and_then(|value| with_rate(event, value))
+        }
+        Free::Times => times(event, |event| Ok(target.excess(event)?.0 <= 0.0)),
+    }
+}
+
+struct Target<'a> {
+    scope: &'a Scope,
+    epsilon: f64,
+    delta: Delta,
+}
+
+/// By how much ln ε exceeds the target's; at most 0 where the target is met.
+struct Excess(f64);
+
+impl Target<'_> {
+    fn excess(&self, event: &Event) -> Result<Excess> {
+        let loss = Loss::of(std::slice::from_ref(event), self.scope)?;
+        let judge = |upper: f64| match upper {
+            upper if upper <= self.epsilon => (upper.max(1e-300) / self.epsilon.max(1e-300)).ln().min(0.0),
+            upper => (upper / self.epsilon.max(1e-300)).ln().max(f64::MIN_POSITIVE),
+        };
+        // A rough answer decides far from the target.
+        let rough = loss.clone().with_tolerance(100.0 * TOLERANCE).epsilon(self.delta)?;
+        let near = judge(rough.lower) <= 0.0 && judge(rough.upper) > -0.05 || judge(rough.upper).abs() < 0.05;
+        if near { Ok(Excess(judge(loss.epsilon(self.delta)?.upper))) } else { Ok(Excess(judge(rough.upper))) }
     }
 }
 
@@ -52,45 +83,78 @@ fn impossible() -> Error {
     Error::refused("no value of the free parameter meets the target: raise epsilon or delta, or lower the sensitivity")
 }
 
-/// The relative precision of a search.
-const PRECISION: f64 = 1e-9;
+/// How close, relatively, the parameter or the ε must be.
+const PRECISION: f64 = 1e-6;
 
-fn noise(event: &Event, holds: impl Fn(&Event) -> Result<bool>) -> Result<Event> {
-    let range = noise_range(&event.kind)?;
-    let with = |value: f64| with_noise(event, value);
-    // Searched in ln(value), from the side of more privacy.
-    let (mut safe, mut unsafe_) = (range.1.ln(), range.0.ln());
-    if !holds(&with(range.1)?)? {
-        return Err(impossible());
-    }
-    if holds(&with(range.0)?)? {
-        return with(range.0);
-    }
-    while (safe - unsafe_).abs() > PRECISION {
-        let middle = 0.5 * (safe + unsafe_);
-        if holds(&with(middle.exp())?)? {
-            safe = middle;
+/// The value nearest to `ends.0` (least private) that meets the target; `ends.1` is the most private end.
+///
+/// A false-position search in ln(value), where ln ε is nearly straight; the side that stays is halved (Illinois), so that
+/// the bracket closes. What is returned has been tried and holds.
+fn search(start: f64, ends: (f64, f64), excess: impl Fn(f64) -> Result<Excess>) -> Result<f64> {
+    let toward_private = (ends.1 / ends.0).ln().signum();
+    let clamp = |x: f64| x.clamp(ends.0.min(ends.1).ln(), ends.0.max(ends.1).ln());
+    let at = |x: f64| excess(x.exp()).map(|found| found.0);
+    let mut x = clamp(start.ln());
+    let mut value = at(x)?;
+    let mut stride = 1.4;
+    // Walk until the sign changes.
+    let (mut safe, mut unsafe_) = loop {
+        let direction = if value > 0.0 { toward_private } else { -toward_private };
+        let next = clamp(x + direction * stride);
+        if next == x {
+            return if value > 0.0 { Err(impossible()) } else { Ok(x.exp()) };
+        }
+        let found = at(next)?;
+        if (found > 0.0) != (value > 0.0) {
+            break if value > 0.0 { ((next, found), (x, value)) } else { ((x, value), (next, found)) };
+        }
+        (x, value) = (next, found);
+        stride *= 2.0;
+    };
+    let mut kept = 0i32;
+    let (mut safe_weight, mut unsafe_weight) = (safe.1, unsafe_.1);
+    for round in 0..200 {
+        if (safe.0 - unsafe_.0).abs() < PRECISION || safe.1 > -PRECISION {
+            break;
+        }
+        let finite = safe_weight.is_finite() && unsafe_weight.is_finite() && round % 4 != 3;
+        let share = if finite { safe_weight / (safe_weight - unsafe_weight) } else { 0.5 };
+        // Aim a little to the safe side, so that the last step is likely to hold.
+        let next = safe.0 + (unsafe_.0 - safe.0) * share.clamp(0.001, 0.999) + toward_private * 0.2 * PRECISION;
+        let found = at(next)?;
+        if found > 0.0 {
+            unsafe_ = (next, found);
+            unsafe_weight = found;
+            kept = kept.min(0) - 1;
+            if kept < -1 {
+                safe_weight *= 0.5;
+            }
         } else {
-            unsafe_ = middle;
+            safe = (next, found);
+            safe_weight = found;
+            kept = kept.max(0) + 1;
+            if kept > 1 {
+                unsafe_weight *= 0.5;
+            }
         }
     }
-    with(safe.exp())
+    Ok(safe.0.exp())
 }
 
 /// The least σ of a sinh-normal table whose first weight beside 0 is above 2^{−128}.
 const LEAST_SINH_SIGMA: f64 = 0.2;
 
-/// The noise parameter's range: first the least private end, then the most private one.
-fn noise_range(kind: &Kind) -> Result<(f64, f64)> {
+/// Where to begin, and the noise parameter's ends: the least private, then the most private.
+fn noise_range(kind: &Kind) -> Result<(f64, (f64, f64))> {
     Ok(match kind {
-        Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } => (1e-6, 1e12),
+        Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } => (2.0, (1e-6, 1e12)),
         // Log-concave up to σ = A; below LEAST_SINH_SIGMA the table has no neighbour of 0.
-        Kind::SinhNormal { a, .. } => (LEAST_SINH_SIGMA.min(a.get()), a.get()),
-        Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } => (1e-6, 1e12),
+        Kind::SinhNormal { a, .. } => (a.get() / 2.0, (LEAST_SINH_SIGMA.min(a.get()), a.get())),
+        Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } => (2.0, (1e-6, 1e12)),
         Kind::RandomizedResponse { .. } | Kind::Exponential { .. } | Kind::Pure { .. } | Kind::Approximate { .. } => {
-            (1e6, 1e-12)
+            (0.5, (1e4, 1e-12))
         }
-        Kind::Zcdp { .. } | Kind::Tcdp { .. } => (1e6, 1e-18),
+        Kind::Zcdp { .. } | Kind::Tcdp { .. } => (0.1, (1e4, 1e-18)),
         Kind::Pair { .. } => return Err(Error::refused("a pair event has no noise parameter to calibrate")),
     })
 }
@@ -112,30 +176,12 @@ fn with_noise(event: &Event, value: f64) -> Result<Event> {
     Ok(event)
 }
 
-fn rate(event: &Event, holds: impl Fn(&Event) -> Result<bool>) -> Result<Event> {
-    let with = |value: f64| -> Result<Event> {
-        let sampling = match event.sampling {
-            Some(Sampling::WithoutReplacement(_)) => Sampling::WithoutReplacement(Rate::new(value)?),
-            _ => Sampling::Poisson(Rate::new(value)?),
-        };
-        Ok(event.clone().sampled(sampling))
-    };
-    if holds(&with(1.0)?)? {
-        return with(1.0);
-    }
-    let (mut safe, mut unsafe_) = (1e-12f64.ln(), 0.0);
-    if !holds(&with(1e-12)?)? {
-        return Err(impossible());
-    }
-    while unsafe_ - safe > PRECISION {
-        let middle = 0.5 * (safe + unsafe_);
-        if holds(&with(middle.exp())?)? {
-            safe = middle;
-        } else {
-            unsafe_ = middle;
-        }
-    }
-    with(safe.exp())
+fn with_rate(event: &Event, value: f64) -> Result<Event> {
+    let rate = Rate::new(value.min(1.0))?;
+    Ok(event.clone().sampled(match event.sampling {
+        Some(Sampling::WithoutReplacement(_)) => Sampling::WithoutReplacement(rate),
+        _ => Sampling::Poisson(rate),
+    }))
 }
 
 fn times(event: &Event, holds: impl Fn(&Event) -> Result<bool>) -> Result<Event> {

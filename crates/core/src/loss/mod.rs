@@ -68,8 +68,6 @@ pub struct Answer {
 pub enum Method {
     /// The exact curve of Gaussian noise.
     Gaussian,
-    /// Exact sums over a few distinct losses.
-    Sum,
     /// A privacy-loss distribution on a grid.
     Pld,
     /// A Rényi curve, converted.
@@ -84,7 +82,6 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gaussian => "gaussian",
-            Self::Sum => "sum",
             Self::Pld => "pld",
             Self::Renyi => "renyi",
             Self::Split => "pld+renyi",
@@ -155,6 +152,11 @@ impl Loss {
         Ok(Self { components: vec![component], tolerance: TOLERANCE })
     }
 
+    /// The same, with another relative tolerance of the bounds of ε.
+    pub(crate) fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
     /// Both losses together.
     pub fn and(mut self, other: Self) -> Self {
         self.components.extend(other.components);
@@ -206,15 +208,19 @@ impl Loss {
 
     /// The privacy-loss distributions of both directions, if every component has one.
     fn by_pairs(&self, question: Question) -> Option<Answer> {
-        let side = |side: Side| -> Option<Bounds> {
+        let side = |side: Side, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
-            Some(pld::solve(&parts?, question, self.tolerance))
+            Some(pld::solve(&parts?, question, tolerance))
         };
-        let remove = side(Side::Remove)?;
+        let remove = side(Side::Remove, self.tolerance)?;
         if self.components.iter().all(pld::is_symmetric) {
             return Some(answer(remove.upper, remove.lower, Method::Pld));
         }
-        let add = side(Side::Add)?;
+        // The direction that is clearly the better one needs no close bounds.
+        let mut add = side(Side::Add, 300.0 * self.tolerance)?;
+        if add.upper > remove.lower {
+            add = side(Side::Add, self.tolerance)?;
+        }
         let direction = if add.upper > remove.upper { Direction::Add } else { Direction::Remove };
         let both = answer(remove.upper.max(add.upper), remove.lower.max(add.lower), Method::Pld);
         Some(Answer { direction, ..both })
@@ -239,10 +245,10 @@ impl Loss {
         }
         let part = |components: Vec<&Component>| Self {
             components: components.into_iter().cloned().collect(),
-            // Only the upper bound counts here.
-            tolerance: self.tolerance * 10.0,
+            tolerance: self.tolerance,
         };
-        let (paired, others) = (part(paired), part(others));
+        // Only the upper bound counts here.
+        let (paired, others) = (part(paired).with_tolerance(self.tolerance * 10.0), part(others));
         let at = |share: f64| {
             let delta = Delta::new(target * share);
             let first = delta.and_then(|delta| paired.epsilon(delta)).map_or(f64::INFINITY, |answer| answer.upper);

@@ -37,9 +37,12 @@ impl Gridded {
         Self { misfit: part.source.misfit(anchor, step), masses, start: nodes[0], times: part.times }
     }
 
-    /// The largest (sign 1) or least (sign −1) node.
+    /// The largest (sign 1) or least (sign −1) loss that has mass.
     pub(crate) fn end(&self, step: f64, sign: f64) -> f64 {
-        if sign > 0.0 { self.start + (self.masses.at.len() - 1) as f64 * step } else { self.start }
+        let has_mass = |mass: &f64| *mass > 0.0;
+        let at = &self.masses.at;
+        let index = if sign > 0.0 { at.iter().rposition(has_mass) } else { at.iter().position(has_mass) };
+        self.start + index.unwrap_or(0) as f64 * step
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) enum Question {
 
 /// The most nodes a transform may have.
 const LARGEST_TRANSFORM: usize = 1 << 21;
+/// The most nodes that all sources may have together.
+const MOST_NODES: f64 = 4e6;
 /// How much tilted mass may lie outside of the window.
 const WINDOW_TAIL: f64 = 1e-11;
 /// Which share of δ truncation may cost.
@@ -199,9 +201,14 @@ struct Plan {
     delta: f64,
     deviation: f64,
     window: (f64, f64),
+    /// The changes of tilt whose Chernoff bounds gave the window's ends.
+    turns: (f64, f64),
 }
 
+/// Between which tilts the saddle point is sought, and which share of the untilted variance must be left.
+const LEAST_TILT: f64 = 1e-4;
 const LARGEST_TILT: f64 = 2000.0;
+const LEAST_WIDTH: f64 = 1e-3;
 
 /// ln δ at the loss K′(θ), by the saddle-point approximation.
 fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
@@ -212,11 +219,17 @@ fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
 }
 
 fn plan(sketches: &[Sketch], question: Question) -> Plan {
-    let above = |theta: f64| match question {
-        Question::Epsilon { delta } => ln_delta_at(theta, total(sketches, theta)) > delta.ln(),
-        Question::Delta { epsilon } => total(sketches, theta).1 < epsilon,
+    let plain = total(sketches, LEAST_TILT).2;
+    // Near the largest loss the saddle point runs away; there a tilt that leaves the law some width serves as well.
+    let above = |theta: f64| {
+        let cumulants = total(sketches, theta);
+        let before = match question {
+            Question::Epsilon { delta } => ln_delta_at(theta, cumulants) > delta.ln(),
+            Question::Delta { epsilon } => cumulants.1 < epsilon,
+        };
+        before && cumulants.2 > LEAST_WIDTH * plain
     };
-    let (mut low, mut high) = (1e-4f64.ln(), LARGEST_TILT.ln());
+    let (mut low, mut high) = (LEAST_TILT.ln(), LARGEST_TILT.ln());
     for _ in 0..20 {
         let middle = 0.5 * (low + high);
         if above(middle.exp()) {
@@ -229,26 +242,31 @@ fn plan(sketches: &[Sketch], question: Question) -> Plan {
     let (value, mean, variance) = total(sketches, theta);
     let reach = -WINDOW_TAIL.ln() + 1.0;
     let unit = (2.0 * reach / variance.max(1e-300)).sqrt();
-    let bound = |t: f64| (total(sketches, theta + t).0 - value + reach) / t;
-    let scales = [0.25, 0.5, 1.0, 2.0];
-    let largest = |end: usize| -> f64 {
-        let last = |s: &Sketch| if end == 0 { s.nodes[0] } else { s.nodes[s.nodes.len() - 1] };
-        sketches.iter().map(|sketch| sketch.times * last(sketch)).sum()
-    };
-    let top = scales.iter().map(|scale| bound(scale * unit)).fold(f64::INFINITY, f64::min).min(largest(1));
-    let bottom = scales.iter().map(|scale| bound(-scale * unit)).fold(f64::NEG_INFINITY, f64::max).max(largest(0));
+    // An edge and the turn that gave it, for the upper end with a positive turn and for the lower with a negative one.
+    let edge = |turn: f64| ((total(sketches, theta + turn).0 - value + reach) / turn, turn);
+    let scales = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0].map(|scale| scale * unit);
+    let support = |end: fn(&Sketch) -> f64| -> f64 { sketches.iter().map(|s| s.times * end(s)).sum() };
+    let top = scales.iter().map(|&turn| edge(turn)).fold((f64::INFINITY, unit), |a, b| if b.0 < a.0 { b } else { a });
+    let bottom =
+        scales.iter().map(|&turn| edge(-turn)).fold((f64::NEG_INFINITY, -unit), |a, b| if b.0 > a.0 { b } else { a });
+    let turns = (bottom.1, top.1);
+    let top = top.0.min(support(|sketch| sketch.nodes[sketch.nodes.len() - 1]));
+    let bottom = bottom.0.max(support(|sketch| sketch.nodes[0]));
     let (epsilon, delta) = match question {
         Question::Epsilon { delta } => (mean, delta),
         Question::Delta { epsilon } => (epsilon, ln_delta_at(theta, (value, epsilon, variance)).exp()),
     };
-    Plan { theta, epsilon, delta, deviation: variance.sqrt(), window: (bottom, top) }
+    Plan { theta, epsilon, delta, deviation: variance.sqrt(), window: (bottom, top), turns }
 }
 
 /// A length that transforms fast, at least `least`.
 fn fast_size(least: f64) -> usize {
-    let least = (least.max(16.0)).min(LARGEST_TRANSFORM as f64) as usize;
+    let least = (least.ceil() + 2.0).clamp(16.0, LARGEST_TRANSFORM as f64) as usize;
     let power = least.next_power_of_two();
-    [power / 8 * 5, power / 4 * 3, power].into_iter().find(|&size| size >= least && size.is_multiple_of(2)).unwrap_or(power)
+    [power / 8 * 5, power / 4 * 3, power]
+        .into_iter()
+        .find(|&size| size >= least && size.is_multiple_of(2))
+        .unwrap_or(power)
 }
 
 /// Bounds of the answer for one side.
@@ -290,9 +308,13 @@ fn infinite_mass(parts: &[Part]) -> f64 {
 /// Composes on finer and finer grids until the bounds agree to the tolerance.
 fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance: f64, useless: Bounds) -> Bounds {
     let width = (plan.window.1 - plan.window.0).max(1e-12);
-    let finest = width / (LARGEST_TRANSFORM - 4) as f64;
+    let reach: f64 = parts.iter().map(|part| part.source.range(tail)).map(|(low, high)| high - low).sum();
+    let finest = (1.05 * width / LARGEST_TRANSFORM as f64).max(reach / MOST_NODES);
     let lattice = common_lattice(parts).filter(|&step| step >= finest && step > 0.0);
     let mut step = lattice.unwrap_or_else(|| first_step(parts, plan, tolerance)).max(finest);
+    if !step.is_finite() {
+        return useless;
+    }
     let mut best = useless;
     for _ in 0..5 {
         let composed = composed(parts, plan, step, tail);
@@ -361,10 +383,8 @@ fn stray_mass(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -
         if sign * support <= sign * edge {
             return 0.0;
         }
-        let distance = sign * (edge - plan.epsilon);
-        let t = sign * (distance / (plan.deviation * plan.deviation)).max(1e-9);
-        let at = |t: f64| (sum(plan.theta + t) - value - t * edge).exp();
-        at(t).min(at(0.5 * t)).min(1.0)
+        let turn = if sign > 0.0 { plan.turns.1 } else { plan.turns.0 };
+        (sum(plan.theta + turn) - value - turn * edge).exp().min(1.0)
     };
     beyond(to, 1.0) + beyond(from, -1.0)
 }

@@ -1,0 +1,180 @@
+//! `scumble account`: what a list of events costs.
+
+use crate::failure::Failure;
+use crate::input;
+use clap::Args;
+use comfy_table::Table;
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use scumble::event::{Event, Sampling};
+use scumble::loss::{Answer, Loss, TOLERANCE};
+use scumble::quantity::{Delta, Epsilon};
+use scumble::scope::Scope;
+use scumble_chart::{Axis, Chart, Series};
+use scumble_wire::{Account, Ask, account_from_json, event_to_json};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What to account for, and how to show it.
+#[derive(Args)]
+pub struct Arguments {
+    /// A JSON document with "events" and "delta" (or "epsilon"); - reads standard input
+    file: PathBuf,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Also draw δ(ε) of the whole and of each event into this SVG file
+    #[arg(long, value_name = "FILE")]
+    curve: Option<PathBuf>,
+}
+
+/// Reads the document, answers it, prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let account = account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
+    let loss = Loss::of(&account.events, &account.scope)?;
+    let answer = match account.ask {
+        Ask::Epsilon(delta) => loss.epsilon(delta)?,
+        Ask::Delta(epsilon) => loss.delta(epsilon)?,
+    };
+    if let Some(path) = &arguments.curve {
+        let svg = curve(&account, &loss, &answer)?;
+        std::fs::write(path, svg).map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+    }
+    let text = if arguments.json { as_json(&account, &answer) } else { as_table(&account, &answer)? };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// A number of an answer; infinity is a word in JSON.
+pub(super) fn value(number: f64) -> Value {
+    if number.is_finite() { json!(number) } else { json!("infinite") }
+}
+
+fn shown(number: f64) -> String {
+    match number {
+        number if !number.is_finite() => "infinite".to_string(),
+        number if number != 0.0 && !(1e-3..1e6).contains(&number) => format!("{number:.6e}"),
+        number => format!("{number:.6}"),
+    }
+}
+
+fn as_json(account: &Account, answer: &Answer) -> String {
+    let mut object = match account.ask {
+        Ask::Epsilon(delta) => json!({
+            "epsilon": value(answer.upper), "epsilon_lower": value(answer.lower), "delta": delta.get(),
+        }),
+        Ask::Delta(epsilon) => json!({
+            "delta": answer.upper, "delta_lower": answer.lower, "epsilon": epsilon.get(),
+        }),
+    };
+    object["method"] = json!(answer.method.to_string());
+    object["direction"] = json!(answer.direction.to_string());
+    object["tolerance"] = json!(TOLERANCE);
+    format!("{object}\n")
+}
+
+/// One line per event, then the answer.
+fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
+    let alone = matches!(account.ask, Ask::Epsilon(_)) && account.events.len() <= 20;
+    let mut table = Table::new();
+    table.load_preset(UTF8_BORDERS_ONLY);
+    let mut header = vec!["event", "parameters", "times", "sample"];
+    if alone {
+        header.push("ε alone");
+    }
+    table.set_header(header);
+    for event in &account.events {
+        let mut row = vec![event.kind.name().to_string(), parameters(event), event.times.to_string(), sample(event)];
+        if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
+            let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta)?;
+            row.push(shown(own.upper));
+        }
+        table.add_row(row);
+    }
+    let (asked, name) = match account.ask {
+        Ask::Epsilon(delta) => (format!("δ = {delta}"), "ε"),
+        Ask::Delta(epsilon) => (format!("ε = {epsilon}"), "δ"),
+    };
+    let neighbours = match account.scope.members() {
+        (Scope::Presence, _) => "one owner added or removed",
+        _ => "one owner replaced",
+    };
+    let slack = if answer.upper > 0.0 && answer.upper.is_finite() {
+        format!("{:.1e} of it", (answer.upper - answer.lower) / answer.upper)
+    } else {
+        "none".to_string()
+    };
+    let lines = [
+        format!("{name} ≤ {} at {asked}", shown(answer.upper)),
+        format!("  certainly not below {} (slack {slack})", shown(answer.lower)),
+        format!("  neighbours: {neighbours}{}; worse direction: {}", group(&account.scope), answer.direction),
+        format!("  rule: {}", rule(answer)),
+    ];
+    Ok(format!("{table}\n{}\n", lines.join("\n")))
+}
+
+fn group(scope: &Scope) -> String {
+    match scope.members().1 {
+        1 => String::new(),
+        size => format!(", groups of {size}"),
+    }
+}
+
+fn rule(answer: &Answer) -> &'static str {
+    use scumble::loss::Method::{Gaussian, Pld, Pure, Renyi, Split};
+    match answer.method {
+        Gaussian => "gaussian, the exact curve of Gaussian noise",
+        Pld => "pld, the privacy-loss distribution on a grid, rounded against us",
+        Renyi => "renyi, a Rényi curve converted at its best order",
+        Split => "pld+renyi, δ split between those with a privacy-loss distribution and the others",
+        Pure => "pure, the sum of the largest losses",
+    }
+}
+
+/// The event's parameters and moves in a few words.
+fn parameters(event: &Event) -> String {
+    let object = event_to_json(event);
+    let skip = ["mechanism", "times", "sampling", "moves", "p", "q"];
+    let fields = object.as_object().into_iter().flatten().filter(|(name, _)| !skip.contains(&name.as_str()));
+    fields.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn sample(event: &Event) -> String {
+    match event.sampling {
+        None => "everybody".to_string(),
+        Some(Sampling::Poisson(rate)) => format!("poisson {rate}"),
+        Some(Sampling::WithoutReplacement(rate)) => format!("without replacement {rate}"),
+    }
+}
+
+/// δ(ε) of the whole, and of the first few distinct events.
+fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Failure> {
+    const POINTS: u32 = 40;
+    const MOST_EVENTS: usize = 6;
+    let asked = match account.ask {
+        Ask::Epsilon(_) => answer.upper,
+        Ask::Delta(epsilon) => epsilon.get(),
+    };
+    // Up to where δ has fallen to 1e-12, or a little beyond what was asked.
+    let reach = loss.epsilon(Delta::new(1e-12)?)?.upper;
+    let end = [1.5 * asked, reach].into_iter().filter(|end| end.is_finite()).fold(0.0, f64::max);
+    let end = if end > 0.0 { end } else { 10.0 };
+    let points = |loss: &Loss| -> Result<Vec<(f64, f64)>, Failure> {
+        let mut points = Vec::new();
+        for i in 0..=POINTS {
+            let epsilon = end * f64::from(i) / f64::from(POINTS);
+            let delta = loss.delta(Epsilon::new(epsilon)?)?.upper;
+            if delta > 1e-14 {
+                points.push((epsilon, delta));
+            }
+        }
+        Ok(points)
+    };
+    let mut chart = Chart::new("What the events cost together").x(Axis::linear("ε")).y(Axis::log("δ(ε)"));
+    chart = chart.line(Series::new("all events", points(loss)?));
+    for event in account.events.iter().take(MOST_EVENTS).filter(|_| account.events.len() > 1) {
+        let own = Loss::of(std::slice::from_ref(event), &account.scope)?;
+        chart = chart.line(Series::new(format!("{} ×{}", event.kind.name(), event.times), points(&own)?));
+    }
+    Ok(chart.to_svg())
+}

@@ -1,0 +1,44 @@
+//! `scumble calibrate`: the least noise for a target.
+
+use crate::command::account;
+use crate::failure::Failure;
+use crate::input;
+use clap::Args;
+use scumble::loss::Loss;
+use scumble::loss::calibrate::calibrate;
+use scumble_wire::{calibration_from_json, event_to_json};
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What to calibrate, and how to show it.
+#[derive(Args)]
+pub struct Arguments {
+    /// A JSON document with one event whose noise parameter (or sampling rate) is missing, "epsilon" and "delta"; - reads
+    /// standard input
+    file: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the document, searches, prints the event completed.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let document = input::json(&arguments.file)?;
+    let asked = calibration_from_json(&document).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
+    let event = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta)?;
+    let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta)?;
+    let completed = event_to_json(&event);
+    let text = if arguments.json {
+        let object = json!({
+            "event": completed, "epsilon": account::value(answer.upper), "epsilon_lower": account::value(answer.lower),
+            "delta": asked.delta.get(), "method": answer.method.to_string(), "direction": answer.direction.to_string(),
+        });
+        format!("{object}\n")
+    } else {
+        let line = "the bound is certified; a parameter any nearer to the target could not be";
+        format!("{completed}\nε ≤ {} at δ = {} (target {}): {line}\n", answer.upper, asked.delta, asked.epsilon)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Events as JSON, both ways.
+
+use crate::place::{Place, WireError};
+use scumble::event::{Event, Kind, Moves, Sampling, Shift, Touch};
+use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
+use scumble::scope::AttributeSet;
+use serde_json::{Map, Value, json};
+
+type Result<T> = std::result::Result<T, WireError>;
+
+/// What every event may have besides its mechanism's parameters.
+const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
+
+/// Each word with its parameters.
+const WORDS: [(&str, &[&str]); 12] = [
+    ("gaussian", &["sigma"]),
+    ("discrete-gaussian", &["sigma"]),
+    ("laplace", &["scale"]),
+    ("discrete-laplace", &["scale"]),
+    ("sinh-normal", &["sigma", "a"]),
+    ("randomized-response", &["epsilon", "values"]),
+    ("exponential", &["epsilon"]),
+    ("pure", &["epsilon"]),
+    ("approximate", &["epsilon", "delta"]),
+    ("zcdp", &["rho"]),
+    ("tcdp", &["rho", "omega"]),
+    ("pair", &["p", "q"]),
+];
+
+/// The event that `value` describes.
+pub fn event_from_json(value: &Value) -> Result<Event> {
+    event_at(&Place::root(value))
+}
+
+/// The events of a list.
+pub fn events_at(place: &Place<'_>) -> Result<Vec<Event>> {
+    place.list()?.iter().map(event_at).collect()
+}
+
+/// The event at a place.
+pub fn event_at(place: &Place<'_>) -> Result<Event> {
+    event_with(place, None)
+}
+
+/// The event at a place; with `free`, that parameter may be missing and gets the value given.
+pub(crate) fn event_with(place: &Place<'_>, free: Option<(&str, f64)>) -> Result<Event> {
+    let word = place.field("mechanism")?;
+    let name = word.text()?;
+    let Some((_, parameters)) = WORDS.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<&str> = WORDS.iter().map(|(known, _)| *known).collect();
+        return Err(word.refuse(format!("there is no mechanism {name:?}; those that are: {}", known.join(", "))));
+    };
+    place.only(&[&COMMON, *parameters].concat())?;
+    let kind = kind(place, name, free)?;
+    let moves = moves(place, &kind)?;
+    let mut event = Event::new(kind, moves);
+    if let Some(times) = place.get("times")? {
+        event = times.core(event.repeated(times.whole()?))?;
+    }
+    match place.get("sampling")? {
+        None => Ok(event),
+        Some(sampling) => Ok(event.sampled(self::sampling(&sampling, free)?)),
+    }
+}
+
+/// The parameters of the mechanism at `place` that are missing (for calibration).
+pub(crate) fn missing_parameters(place: &Place<'_>) -> Result<Vec<&'static str>> {
+    let name = place.field("mechanism")?.text()?;
+    let parameters = WORDS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, parameters)| *parameters);
+    let mut missing = Vec::new();
+    for &parameter in parameters {
+        if place.get(parameter)?.is_none() {
+            missing.push(parameter);
+        }
+    }
+    Ok(missing)
+}
+
+fn kind(place: &Place<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Kind> {
+    let number = |parameter: &str| -> Result<(Place<'_>, f64)> {
+        match (place.get(parameter)?, free) {
+            (Some(field), _) => field.number().map(|value| (field, value)),
+            (None, Some((missing, value))) if missing == parameter => Ok((place.clone(), value)),
+            (None, _) => Err(place.field(parameter).err().unwrap_or_else(|| place.refuse("a parameter is missing"))),
+        }
+    };
+    let epsilon = || number("epsilon").and_then(|(at, value)| at.core(Epsilon::new(value)));
+    let sigma = || number("sigma").and_then(|(at, value)| at.core(Sigma::new(value)));
+    let scale = |word: &str| number(word).and_then(|(at, value)| at.core(Scale::new(value)));
+    let rho = || number("rho").and_then(|(at, value)| at.core(Rho::new(value)));
+    Ok(match name {
+        "gaussian" => Kind::Gaussian { sigma: sigma()? },
+        "discrete-gaussian" => Kind::DiscreteGaussian { sigma: sigma()? },
+        "laplace" => Kind::Laplace { scale: scale("scale")? },
+        "discrete-laplace" => Kind::DiscreteLaplace { scale: scale("scale")? },
+        "sinh-normal" => Kind::SinhNormal { sigma: sigma()?, a: scale("a")? },
+        "randomized-response" => {
+            let field = place.field("values")?;
+            let values = field.whole()?;
+            if values < 2 {
+                return Err(field.refuse(format!("randomized response needs at least 2 values, not {values}")));
+            }
+            Kind::RandomizedResponse { epsilon: epsilon()?, values }
+        }
+        "exponential" => Kind::Exponential { epsilon: epsilon()? },
+        "pure" => Kind::Pure { epsilon: epsilon()? },
+        "approximate" => Kind::Approximate { epsilon: epsilon()?, delta: place.field("delta")?.quantity(Delta::new)? },
+        "zcdp" => Kind::Zcdp { rho: rho()? },
+        "tcdp" => Kind::Tcdp { rho: rho()?, omega: place.field("omega")?.quantity(Omega::new)? },
+        _ => pair(place)?,
+    })
+}
+
+fn pair(place: &Place<'_>) -> Result<Kind> {
+    let masses = |name: &str| -> Result<Vec<f64>> {
+        let field = place.field(name)?;
+        let list = field.list()?;
+        let mut masses = Vec::with_capacity(list.len());
+        for element in &list {
+            masses.push(element.quantity(scumble::quantity::Probability::new)?.get());
+        }
+        let sum: f64 = masses.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(field.refuse(format!("probabilities must sum to 1, not {sum}")));
+        }
+        Ok(masses)
+    };
+    let (p, q) = (masses("p")?, masses("q")?);
+    if p.len() != q.len() {
+        let message = format!("p and q must have the same length, not {} and {}", p.len(), q.len());
+        return Err(place.field("q")?.refuse(message));
+    }
+    Ok(Kind::Pair { p, q })
+}
+
+fn moves(place: &Place<'_>, kind: &Kind) -> Result<Moves> {
+    if let Some(moves) = place.get("moves")? {
+        for name in ["sensitivity", "cells"] {
+            if let Some(field) = place.get(name)? {
+                return Err(field.refuse(format!("moves are given, so {name} must not be")));
+            }
+        }
+        return moves_at(&moves);
+    }
+    let by = match place.get("sensitivity")? {
+        Some(field) => field.quantity(|value| Shift::one_cell(value).map(|shift| shift.by.get()))?,
+        None if kind.is_additive() => return Err(place.field("sensitivity").err().unwrap_or_else(|| place.refuse(""))),
+        None => 1.0,
+    };
+    let cells = place.get("cells")?.map_or(Ok(1), |field| field.whole())?;
+    place.core(Shift::new(cells, by)).map(Moves::everywhere)
+}
+
+fn moves_at(place: &Place<'_>) -> Result<Moves> {
+    if let Some(everywhere) = place.get("everywhere")? {
+        place.only(&["everywhere"])?;
+        return shift(&everywhere).map(Moves::everywhere);
+    }
+    place.only(&["presence", "person", "touches"])?;
+    let touches = place.get("touches")?.map_or(Ok(Vec::new()), |field| field.list()?.iter().map(touch).collect())?;
+    Ok(Moves::by_scope(shifts(&place.field("presence")?)?, shifts(&place.field("person")?)?, touches))
+}
+
+fn shifts(place: &Place<'_>) -> Result<Vec<Shift>> {
+    place.list()?.iter().map(shift).collect()
+}
+
+fn shift(place: &Place<'_>) -> Result<Shift> {
+    place.only(&["cells", "by"])?;
+    let by = place.field("by")?;
+    by.core(Shift::new(place.field("cells")?.whole()?, by.number()?))
+}
+
+fn touch(place: &Place<'_>) -> Result<Touch> {
+    place.only(&["attributes", "shifts"])?;
+    let attributes = place.field("attributes")?;
+    let names: Vec<&str> = attributes.list()?.iter().map(Place::text).collect::<Result<_>>()?;
+    Ok(Touch { attributes: attributes.core(AttributeSet::new(names))?, shifts: shifts(&place.field("shifts")?)? })
+}
+
+fn sampling(place: &Place<'_>, free: Option<(&str, f64)>) -> Result<Sampling> {
+    place.only(&["kind", "rate"])?;
+    let rate = match (place.get("rate")?, free) {
+        (None, Some(("rate", value))) => place.core(Rate::new(value))?,
+        _ => place.field("rate")?.quantity(Rate::new)?,
+    };
+    let kind = place.field("kind")?;
+    match kind.text()? {
+        "poisson" => Ok(Sampling::Poisson(rate)),
+        "without-replacement" => Ok(Sampling::WithoutReplacement(rate)),
+        other => {
+            Err(kind.refuse(format!("there is no sampling {other:?}; those that are: poisson, without-replacement")))
+        }
+    }
+}
+
+/// The event as JSON: what [`event_from_json`] reads back as the same event.
+pub fn event_to_json(event: &Event) -> Value {
+    let mut object = Map::new();
+    object.insert("mechanism".to_string(), json!(event.kind.name()));
+    let mut put = |name: &str, value: Value| object.insert(name.to_string(), value);
+    match &event.kind {
+        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } => put("sigma", json!(sigma.get())),
+        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => put("scale", json!(scale.get())),
+        Kind::SinhNormal { sigma, a } => {
+            put("sigma", json!(sigma.get()));
+            put("a", json!(a.get()))
+        }
+        Kind::RandomizedResponse { epsilon, values } => {
+            put("epsilon", json!(epsilon.get()));
+            put("values", json!(values))
+        }
+        Kind::Exponential { epsilon } | Kind::Pure { epsilon } => put("epsilon", json!(epsilon.get())),
+        Kind::Approximate { epsilon, delta } => {
+            put("epsilon", json!(epsilon.get()));
+            put("delta", json!(delta.get()))
+        }
+        Kind::Zcdp { rho } => put("rho", json!(rho.get())),
+        Kind::Tcdp { rho, omega } => {
+            put("rho", json!(rho.get()));
+            put("omega", json!(omega.get()))
+        }
+        Kind::Pair { p, q } => {
+            put("p", json!(p));
+            put("q", json!(q))
+        }
+    };
+    put_moves(&mut object, event);
+    object.insert("times".to_string(), json!(event.times.get()));
+    if let Some(sampling) = event.sampling {
+        let (kind, rate) = match sampling {
+            Sampling::Poisson(rate) => ("poisson", rate),
+            Sampling::WithoutReplacement(rate) => ("without-replacement", rate),
+        };
+        object.insert("sampling".to_string(), json!({"kind": kind, "rate": rate.get()}));
+    }
+    Value::Object(object)
+}
+
+fn put_moves(object: &mut Map<String, Value>, event: &Event) {
+    let one = |shift: &Shift| json!({"cells": shift.cells, "by": shift.by.get()});
+    let all = |shifts: &[Shift]| Value::Array(shifts.iter().map(one).collect());
+    let (presence, person, touches, everywhere) = event.moves.parts();
+    if let (true, [shift]) = (everywhere, presence) {
+        object.insert("sensitivity".to_string(), json!(shift.by.get()));
+        if shift.cells != 1 {
+            object.insert("cells".to_string(), json!(shift.cells));
+        }
+        return;
+    }
+    let touch = |touch: &Touch| {
+        let names: Vec<&str> = touch.attributes.iter().collect();
+        json!({"attributes": names, "shifts": all(&touch.shifts)})
+    };
+    let touches: Vec<Value> = touches.iter().map(touch).collect();
+    object.insert("moves".to_string(), json!({"presence": all(presence), "person": all(person), "touches": touches}));
+}

@@ -1,0 +1,138 @@
+//! The documents of `scumble account` and `scumble calibrate`.
+
+use crate::event::{event_at, event_with, events_at, missing_parameters};
+use crate::place::{Place, WireError};
+use scumble::event::Event;
+use scumble::loss::calibrate::Free;
+use scumble::quantity::{Delta, Epsilon};
+use scumble::scope::Scope;
+use serde_json::Value;
+
+type Result<T> = std::result::Result<T, WireError>;
+
+/// What is asked of the events.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ask {
+    /// ε at this δ.
+    Epsilon(Delta),
+    /// δ at this ε.
+    Delta(Epsilon),
+}
+
+/// Events and a question about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Account {
+    /// What was done.
+    pub events: Vec<Event>,
+    /// Who is protected: presence for add-remove neighbours, a person for replace.
+    pub scope: Scope,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// An event with one parameter missing, and a target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// The event, with any value in place of what is missing.
+    pub event: Event,
+    /// What is missing.
+    pub free: Free,
+    /// Who is protected.
+    pub scope: Scope,
+    /// The target ε.
+    pub epsilon: Epsilon,
+    /// The target δ.
+    pub delta: Delta,
+}
+
+fn scope(place: &Place<'_>) -> Result<Scope> {
+    let scope = match place.get("neighbours")? {
+        None => Scope::Presence,
+        Some(field) => match field.text()? {
+            "add-remove" => Scope::Presence,
+            "replace" => Scope::Person,
+            other => {
+                let message = format!("there are no neighbours {other:?}; those that are: add-remove, replace");
+                return Err(field.refuse(message));
+            }
+        },
+    };
+    match place.get("group")? {
+        None => Ok(scope),
+        Some(field) => {
+            let size = u32::try_from(field.whole()?).ok().and_then(std::num::NonZeroU32::new);
+            Ok(scope.group(size.ok_or_else(|| field.refuse("a group has between 1 and 4294967295 owners"))?))
+        }
+    }
+}
+
+/// The document of `scumble account`.
+///
+/// ```
+/// let document = scumble_wire::parse(r#"{"events": [{"mechanism": "pure", "epsilon": 0.1}], "delta": 1e-5}"#)?;
+/// assert_eq!(scumble_wire::account_from_json(&document)?.events.len(), 1);
+/// # Ok::<(), scumble_wire::WireError>(())
+/// ```
+pub fn account_from_json(document: &Value) -> Result<Account> {
+    let place = Place::root(document);
+    place.only(&["events", "delta", "epsilon", "neighbours", "group"])?;
+    let ask = match (place.get("delta")?, place.get("epsilon")?) {
+        (Some(delta), None) => Ask::Epsilon(delta.quantity(Delta::new)?),
+        (None, Some(epsilon)) => Ask::Delta(epsilon.quantity(Epsilon::new)?),
+        (None, None) => return Err(place.refuse("give delta to ask for epsilon, or epsilon to ask for delta")),
+        (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of both")),
+    };
+    let events = events_at(&place.field("events")?)?;
+    if events.is_empty() {
+        return Err(place.field("events")?.refuse("give at least one event"));
+    }
+    Ok(Account { events, scope: scope(&place)?, ask })
+}
+
+/// The document of `scumble calibrate`: one event with one parameter missing, and a full target.
+///
+/// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
+pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
+    let place = Place::root(document);
+    place.only(&["events", "delta", "epsilon", "neighbours", "group", "free"])?;
+    let events = place.field("events")?;
+    let [event] = &events.list()?[..] else {
+        return Err(events.refuse("calibration takes exactly one event"));
+    };
+    let (event, free) = free_event(&place, event)?;
+    Ok(Calibration {
+        event,
+        free,
+        scope: scope(&place)?,
+        epsilon: place.field("epsilon")?.quantity(Epsilon::new)?,
+        delta: place.field("delta")?.quantity(Delta::new)?,
+    })
+}
+
+fn free_event(place: &Place<'_>, event: &Place<'_>) -> Result<(Event, Free)> {
+    let missing = missing_parameters(event)?;
+    let rate_missing = match event.get("sampling")? {
+        Some(sampling) => sampling.get("rate")?.is_none(),
+        None => false,
+    };
+    let asked_times = match place.get("free")? {
+        None => false,
+        Some(field) => match field.text()? {
+            "times" => true,
+            "rate" | "noise" => false,
+            other => return Err(field.refuse(format!("{other:?} cannot be free; what can: noise, rate, times"))),
+        },
+    };
+    match (&missing[..], rate_missing, asked_times) {
+        ([], false, true) => Ok((event_at(event)?, Free::Times)),
+        ([], true, false) => Ok((event_with(event, Some(("rate", 0.5)))?, Free::Rate)),
+        ([parameter], false, false) if ["sigma", "scale", "epsilon", "rho"].contains(parameter) => {
+            Ok((event_with(event, Some((parameter, 1.0)))?, Free::Noise))
+        }
+        ([], false, false) => Err(event.refuse(
+            "nothing is missing: leave out sigma, scale, epsilon, rho or the sampling rate, or set free to times",
+        )),
+        ([parameter], false, false) => Err(event.field(parameter).err().unwrap_or_else(|| event.refuse("missing"))),
+        _ => Err(event.refuse("only one parameter may be missing")),
+    }
+}
