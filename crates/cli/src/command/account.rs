@@ -30,7 +30,8 @@ pub struct Arguments {
 
 /// Reads the document, answers it, prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let account = account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
+    let account =
+        account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
     let loss = Loss::of(&account.events, &account.scope)?;
     let answer = match account.ask {
         Ask::Epsilon(delta) => loss.epsilon(delta)?,
@@ -77,7 +78,7 @@ fn as_json(account: &Account, answer: &Answer) -> String {
 fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
     let alone = matches!(account.ask, Ask::Epsilon(_)) && account.events.len() <= 20;
     let mut table = Table::new();
-    table.load_preset(UTF8_BORDERS_ONLY);
+    table.load_style(UTF8_BORDERS_ONLY);
     let mut header = vec!["event", "parameters", "times", "sample"];
     if alone {
         header.push("ε alone");

@@ -263,6 +263,11 @@ impl Atoms {
         made
     }
 
+    /// Atoms with finite losses, sorted, and a mass at loss +∞ in either direction.
+    pub(crate) fn sorted(atoms: Vec<(f64, f64, f64)>, infinite: f64) -> Self {
+        Self { infinite, absent: infinite, ..Self::at(atoms) }
+    }
+
     /// Atoms whose losses are known to lie `step` apart.
     pub(crate) fn on_lattice(atoms: Vec<(f64, f64, f64)>, infinite: f64, absent: f64, step: f64) -> Self {
         Self { atoms, infinite, absent, lattice: Some(step) }

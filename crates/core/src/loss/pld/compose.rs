@@ -300,7 +300,7 @@ impl Composed {
         if s > 0.25 {
             return f64::INFINITY;
         }
-        let rate = 0.7 / s;
+        let rate = ENVELOPE.1 / s;
         if rate <= 2.0 * self.theta + 2.0 {
             return f64::INFINITY;
         }
@@ -327,7 +327,7 @@ impl Composed {
             }
         }
         let weight_norm = (1.0 / ((rate - self.theta) * self.step) + 2.0).sqrt();
-        envelope(s) * (0.7f64).exp() * (total + self.transform_error * weight_norm + self.stray + 1e-17)
+        envelope(s) * ENVELOPE.1.exp() * (total + self.transform_error * weight_norm + self.stray + 1e-17)
     }
 
     /// The least ε with δ_upper(ε) ≤ `target`, within the window; infinite if there is none.
@@ -375,12 +375,15 @@ impl Composed {
 /// t = 2 and the Gaussian tail ∫_t^∞ e^{−y²/2}dy above, whose products with e^{0.7t} stay below 0.5 up to there and fall.
 /// The factor covers u ≠ 1 + x, the mean of Z (at most s²/2) and S² against s², all of relative order s.
 fn envelope(s: f64) -> f64 {
-    0.5 * s * (1.0 + 8.0 * s)
+    ENVELOPE.0 * s * (1.0 + 8.0 * s)
 }
+
+/// The envelope's height and rate, in units of s.
+const ENVELOPE: (f64, f64) = (0.5, 0.7);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::ENVELOPE;
 
     #[test]
     fn the_envelope_covers_both_bounds() {
@@ -388,7 +391,7 @@ mod tests {
             let t = f64::from(i) * 0.005;
             let scarf = 0.5 * ((1.0 + t * t).sqrt() - t);
             let tail = (2.0 * std::f64::consts::PI).sqrt() * crate::loss::special::normal_above(t);
-            assert!(scarf.min(tail) <= 0.5 * (-0.7 * t).exp() * (1.0 + 1e-12), "at {t}");
+            assert!(scarf.min(tail) <= ENVELOPE.0 * (-ENVELOPE.1 * t).exp() * (1.0 + 1e-12), "at {t}");
         }
     }
 }

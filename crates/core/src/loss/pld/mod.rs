@@ -15,6 +15,7 @@ mod source;
 
 use super::Bounds;
 use super::law::{Component, Form, Law};
+use crate::noise::sinh_normal::Certificate;
 use cells::{Atoms, Base, Exponential, Gaussian};
 use compose::{Composed, Gridded, Part, compose};
 pub(crate) use custom::Own;
@@ -82,6 +83,7 @@ fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
         Law::DiscreteLaplace { inverse_scale, shift } => Box::new(discrete_laplace(*inverse_scale, *shift)?),
         Law::RandomizedResponse { epsilon, values } => Box::new(randomized_response(*epsilon, *values, 0.0)),
         Law::Approximate { epsilon, delta } => Box::new(randomized_response(*epsilon, 2.0, *delta)),
+        Law::SinhNormal(certificate) => Box::new(sinh_normal(certificate)),
         Law::Pair { p, q } if reversed => Box::new(Atoms::of(q.iter().copied().zip(p.iter().copied()))),
         Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
         Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
@@ -141,6 +143,12 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Option<Atoms> {
         (s * (s - 2.0 * x) / (2.0 * sigma * sigma), weight(x) / total, weight(x - s) / total)
     });
     Some(Atoms::on_lattice(atoms.collect(), 0.0, 0.0, s / (sigma * sigma)))
+}
+
+/// The atoms of the table's certificate: (loss, P, Q) for one order of neighbours; the noise is symmetric.
+fn sinh_normal(certificate: &Certificate) -> Atoms {
+    let (atoms, infinite) = certificate.dominating_pair();
+    Atoms::sorted(atoms, infinite)
 }
 
 /// A source at a few uneven nodes: enough for a first idea of its cumulants.

@@ -1,0 +1,174 @@
+//! `scumble account` and `scumble calibrate`, as a user runs them.
+
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn scumble(arguments: &[&str], document: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn answered(command: &str, document: &Value) -> Value {
+    let output = scumble(&[command, "--json", "-"], &document.to_string());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn vectors() -> Vec<Value> {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/accounting.json")).unwrap();
+    serde_json::from_str::<Value>(&text).unwrap()["vectors"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_vector_through_the_command_line() {
+    for vector in vectors() {
+        let mut document = vector["inputs"].clone();
+        document["delta"] = vector["delta"].clone();
+        let name = &vector["name"];
+        if vector["command"] == "calibrate" {
+            let sigma = answered("calibrate", &document)["event"]["sigma"].as_f64().unwrap();
+            let (low, high) = (vector["sigma_lower"].as_f64().unwrap(), vector["sigma_upper"].as_f64().unwrap());
+            assert!(sigma >= low && sigma <= high * (1.0 + 1e-4), "{name}: {sigma}");
+            continue;
+        }
+        let answer = answered("account", &document);
+        if vector["eps_upper"] == "inf" {
+            assert_eq!(answer["epsilon"], "infinite", "{name}");
+            continue;
+        }
+        let (low, high) = (vector["eps_lower"].as_f64().unwrap(), vector["eps_upper"].as_f64().unwrap());
+        let epsilon = answer["epsilon"].as_f64().unwrap();
+        assert!(epsilon >= low && epsilon <= high * (1.0 + 1e-4), "{name}: {answer}");
+        assert!(answer["epsilon_lower"].as_f64().unwrap() <= high, "{name}: {answer}");
+        assert_eq!(answer["delta"], document["delta"]);
+    }
+}
+
+#[test]
+fn a_delta_of_zero_asks_for_the_pure_bound() {
+    let of = |event: Value| answered("account", &json!({"events": [event], "delta": 0}))["epsilon"].clone();
+    assert_eq!(of(json!({"mechanism": "gaussian", "sigma": 1, "sensitivity": 1})), "infinite");
+    let pure = of(json!({"mechanism": "laplace", "scale": 4, "sensitivity": 1, "times": 10})).as_f64().unwrap();
+    assert!((2.5..2.500001).contains(&pure), "{pure}");
+}
+
+#[test]
+fn an_epsilon_asks_for_delta() {
+    let events = json!([{"mechanism": "gaussian", "sigma": 1, "sensitivity": 1}]);
+    let answer = answered("account", &json!({"events": events, "epsilon": 1}));
+    let (upper, lower) = (answer["delta"].as_f64().unwrap(), answer["delta_lower"].as_f64().unwrap());
+    assert!(lower <= 0.126_936_737_506_643_95 && 0.126_936_737_506_643_95 <= upper && upper - lower < 1e-9, "{answer}");
+}
+
+#[test]
+fn the_table_says_what_was_composed_and_by_which_rule() {
+    let document = json!({
+        "events": [
+            {"mechanism": "gaussian", "sigma": 5, "sensitivity": 1, "times": 10},
+            {"mechanism": "laplace", "scale": 20, "sensitivity": 1, "times": 30},
+        ],
+        "delta": 1e-6,
+    });
+    let output = scumble(&["account", "-"], &document.to_string());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in
+        ["gaussian", "sigma 5", "laplace", "scale 20", "ε ≤ ", "at δ = 1e-6", "certainly not below", "rule: pld"]
+    {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn the_curve_is_a_drawing_with_every_event() {
+    let directory = std::env::temp_dir().join(format!("scumble-account-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("curve.svg");
+    let document = json!({
+        "events": [
+            {"mechanism": "gaussian", "sigma": 2, "sensitivity": 1},
+            {"mechanism": "discrete-laplace", "scale": 3, "sensitivity": 1, "times": 4},
+        ],
+        "delta": 1e-6,
+    });
+    let output = scumble(&["account", "--json", "--curve", path.to_str().unwrap(), "-"], &document.to_string());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let svg = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("gaussian ×1") && svg.contains("discrete-laplace ×4"));
+    assert!(!svg.contains("NaN"));
+}
+
+#[test]
+fn wrong_input_is_refused_with_its_path_and_nothing_is_printed() {
+    let refused = |command: &str, document: &str, part: &str| {
+        let output = scumble(&[command, "--json", "-"], document);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{document}: {error}");
+        assert!(output.stdout.is_empty(), "{document}");
+        assert!(error.contains(part), "{part:?} is not in {error:?}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    };
+    let event = |fields: &str| format!(r#"{{"events": [{{"mechanism": "gaussian", {fields}}}], "delta": 1e-5}}"#);
+    refused("account", &event(r#""sigma": NaN, "sensitivity": 1"#), "not JSON");
+    refused("account", &event(r#""sigma": -1, "sensitivity": 1"#), "$.events[0].sigma");
+    refused("account", &event(r#""sigma": 1"#), "$.events[0].sensitivity: sensitivity is missing");
+    refused("account", &event(r#""sensitivity": 1"#), "$.events[0].sigma: sigma is missing");
+    refused("account", &event(r#""sigma": 1e400, "sensitivity": 1"#), "not JSON");
+    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 0"#), "$.events[0].times");
+    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 2.5"#), "$.events[0].times");
+    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "sigmas": 2"#), "$.events[0].sigmas");
+    refused(
+        "account",
+        &event(r#""sigma": 1, "sensitivity": 1, "sampling": {"kind": "poisson", "rate": -0.1}"#),
+        "sampling.rate",
+    );
+    refused(
+        "account",
+        &event(r#""sigma": 1, "sensitivity": 1, "sampling": {"kind": "dice", "rate": 0.1}"#),
+        "sampling.kind",
+    );
+    refused("account", r#"{"events": [{"mechanism": "magic"}], "delta": 1e-5}"#, "$.events[0].mechanism");
+    refused("account", r#"{"events": [], "delta": 1e-5}"#, "$.events");
+    refused("account", r#"{"events": [{"mechanism": "pure", "epsilon": 1}], "delta": 2}"#, "$.delta");
+    refused("account", r#"{"events": [{"mechanism": "pure", "epsilon": 1}]}"#, "give delta");
+    refused(
+        "calibrate",
+        r#"{"events": [{"mechanism": "pure", "epsilon": 1}], "epsilon": 1, "delta": 0}"#,
+        "nothing is missing",
+    );
+    let output = scumble(&["account", "/nonexistent/file"], "");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn calibration_finds_rates_times_and_every_noise() {
+    let check = |document: Value, field: &str| {
+        let answer = answered("calibrate", &document);
+        let target = document["epsilon"].as_f64().unwrap();
+        let reached = answer["epsilon"].as_f64().unwrap();
+        assert!(reached <= target && reached > 0.9 * target, "{document}: {answer}");
+        answer["event"][field].clone()
+    };
+    let target = |event: Value| json!({"events": [event], "epsilon": 1, "delta": 1e-6});
+    check(target(json!({"mechanism": "laplace", "sensitivity": 1, "times": 20})), "scale");
+    check(target(json!({"mechanism": "discrete-laplace", "sensitivity": 2, "times": 20})), "scale");
+    check(target(json!({"mechanism": "discrete-gaussian", "sensitivity": 1, "times": 20})), "sigma");
+    check(target(json!({"mechanism": "zcdp"})), "rho");
+    let pure = check(target(json!({"mechanism": "pure", "times": 4})), "epsilon").as_f64().unwrap();
+    assert!(pure >= 0.25, "{pure}");
+    let sampled =
+        json!({"mechanism": "gaussian", "sigma": 1, "sensitivity": 1, "times": 100, "sampling": {"kind": "poisson"}});
+    check(target(sampled), "sampling");
+    let mut often = target(json!({"mechanism": "gaussian", "sigma": 100, "sensitivity": 1}));
+    often["free"] = json!("times");
+    let times = check(often, "times").as_u64().unwrap();
+    assert!((500..2000).contains(&times), "{times}");
+}
