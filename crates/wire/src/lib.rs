@@ -10,10 +10,12 @@
 //! # Ok::<(), scumble_wire::WireError>(())
 //! ```
 
+mod attacker;
 mod event;
 mod place;
 mod question;
 
+pub use attacker::{AttackerQuestion, attacker_from_json, verdict_to_json};
 pub use event::{event_at, event_from_json, event_to_json, events_at};
 pub use place::{Place, WireError, parse};
 pub use question::{Account, Ask, Calibration, account_from_json, calibration_from_json};

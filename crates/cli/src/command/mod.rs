@@ -5,6 +5,7 @@ use clap::Subcommand;
 
 mod account;
 mod anonymized_histogram;
+mod attacker;
 mod calibrate;
 mod demo;
 
@@ -15,6 +16,8 @@ pub enum Command {
     Account(account::Arguments),
     /// How often values occur, without the values: releases, plans and measures anonymized histograms
     AnonymizedHistogram(anonymized_histogram::Arguments),
+    /// What an attacker who knows only part of the records learns from a count, a histogram or a suppressed table
+    Attacker(attacker::Arguments),
     /// The least noise, the largest sample or the most repetitions for a target
     Calibrate(calibrate::Arguments),
     /// Draws noise and shows that it is what it should be
@@ -28,6 +31,7 @@ impl Command {
             Self::Account(arguments) => account::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
+            Self::Attacker(arguments) => attacker::run(&arguments),
             Self::Demo(arguments) => demo::run(&arguments),
         }
     }
