@@ -1,3 +1,4 @@
 //! What nobody can beat: lower bounds with explicit constants, printed beside the error that a plan expects.
 
 pub mod anonymized_histogram;
+pub mod tcdp;

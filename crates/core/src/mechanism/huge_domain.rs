@@ -84,48 +84,10 @@ impl HugeDomainHistogram {
             }
         }
         let tail = Geometric::new(self.scale);
-        for key in self.surviving_absent(&present, bits)? {
+        for key in surviving_absent(self.last, &present, &self.tail()?, bits) {
             published.insert(key, tail.add_to(self.threshold, bits));
         }
         Ok(published.into_iter().collect())
-    }
-
-    /// Distinct absent keys: their number is binomial, their set uniform (by rejection of those that are present or taken).
-    fn surviving_absent<S: BitSource + ?Sized>(
-        &self,
-        present: &BTreeMap<u128, i64>,
-        bits: &mut S,
-    ) -> Result<Vec<u128>> {
-        let domain = BigUint::from(self.last) + 1u32;
-        let absent = &domain - BigUint::from(present.len());
-        let survivors = binomial(&absent, &self.tail()?, bits);
-        if absent.clone() < BigUint::from(2 * present.len() + 4 * survivors) {
-            return Ok(self.few_absent(present, survivors, bits));
-        }
-        let mut taken = BTreeSet::new();
-        while taken.len() < survivors {
-            let key = uniform::below(bits, &domain).to_u128().unwrap_or(0);
-            if !present.contains_key(&key) {
-                taken.insert(key);
-            }
-        }
-        Ok(taken.into_iter().collect())
-    }
-
-    /// Where most of the domain is present, the absent keys are few enough to be listed.
-    fn few_absent<S: BitSource + ?Sized>(
-        &self,
-        present: &BTreeMap<u128, i64>,
-        survivors: usize,
-        bits: &mut S,
-    ) -> Vec<u128> {
-        let mut absent: Vec<u128> = (0..=self.last).filter(|key| !present.contains_key(key)).collect();
-        let mut taken = Vec::with_capacity(survivors);
-        for _ in 0..survivors.min(absent.len()) {
-            let index = uniform::below(bits, absent.len() as u64) as usize;
-            taken.push(absent.swap_remove(index));
-        }
-        taken
     }
 
     /// P\[Z ≥ t\] = e^{−t/s}/(1 + e^{−1/s}).
@@ -147,6 +109,46 @@ impl HugeDomainHistogram {
     pub fn error(&self, beta: Beta) -> f64 {
         super::additive::Noise::laplace(self.scale).quantile(beta.get())
     }
+}
+
+/// The absent keys of 0, …, last of which each survives with probability `survives`: their number is binomial, their set uniform
+/// (by rejection of those that are present or taken).
+pub(super) fn surviving_absent<S: BitSource + ?Sized>(
+    last: u128,
+    present: &BTreeMap<u128, i64>,
+    survives: &impl Fn(Precision) -> Enclosure,
+    bits: &mut S,
+) -> Vec<u128> {
+    let domain = BigUint::from(last) + 1u32;
+    let absent = &domain - BigUint::from(present.len());
+    let survivors = binomial(&absent, survives, bits);
+    if absent < BigUint::from(2 * present.len() + 4 * survivors) {
+        return few_absent(last, present, survivors, bits);
+    }
+    let mut taken = BTreeSet::new();
+    while taken.len() < survivors {
+        let key = uniform::below(bits, &domain).to_u128().unwrap_or(0);
+        if !present.contains_key(&key) {
+            taken.insert(key);
+        }
+    }
+    taken.into_iter().collect()
+}
+
+/// Where most of the domain is present, the absent keys are few enough to be listed.
+fn few_absent<S: BitSource + ?Sized>(
+    last: u128,
+    present: &BTreeMap<u128, i64>,
+    survivors: usize,
+    bits: &mut S,
+) -> Vec<u128> {
+    let mut absent: Vec<u128> = (0..=last).filter(|key| !present.contains_key(key)).collect();
+    let mut taken = Vec::with_capacity(survivors);
+    for _ in 0..survivors.min(absent.len()) {
+        let index = uniform::below(bits, absent.len() as u64) as usize;
+        taken.push(absent.swap_remove(index));
+    }
+    taken
 }
 
 /// Binomial(n, p) exactly, for a p that can be enclosed to any precision and an expectation of at most a few thousand.

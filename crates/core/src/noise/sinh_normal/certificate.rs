@@ -58,15 +58,26 @@ impl Certificate {
         &self.digest
     }
 
-    /// An upper bound of D_α for any of the moves. Both directions are the same, since the noise is symmetric.
+    /// An upper bound of D_α for one cell that moves by up to m, and for several cells whose moves add up to at most m: the
+    /// worst way to split m. Both directions are the same, since the noise is symmetric.
     pub fn renyi_upper(&self, order: f64) -> f64 {
-        self.moves.iter().map(|one| one.renyi(order)).fold(0.0, f64::max) * INFLATION
+        self.worst_split(|one| one.renyi(order)) * INFLATION
     }
 
-    /// The largest privacy loss of all: max |ln P/Q|.
+    /// The largest privacy loss of all, max |ln P/Q|, for the worst way to split m.
     pub fn epsilon_upper(&self) -> f64 {
-        let largest = |one: &Move| one.atoms.iter().map(|atom| atom.loss.abs()).fold(0.0, f64::max);
-        self.moves.iter().map(largest).fold(0.0, f64::max) * INFLATION
+        self.worst_split(|one| one.atoms.iter().map(|atom| atom.loss.abs()).fold(0.0, f64::max)) * INFLATION
+    }
+
+    /// W(v) = max(cost(v), max_i W(i) + W(v−i)): no assumption that one large move costs more than several small ones.
+    fn worst_split(&self, cost: impl Fn(&Move) -> f64) -> f64 {
+        let mut worst = vec![0.0f64];
+        for one in &self.moves {
+            let move_by = worst.len();
+            let split = (1..=move_by / 2).map(|part| worst[part] + worst[move_by - part]).fold(0.0, f64::max);
+            worst.push(cost(one).max(worst[move_by - 1]).max(split));
+        }
+        worst[worst.len() - 1]
     }
 
     /// An upper bound of δ(ε) for any of the moves: Σ(P − e^ε·Q)₊.
@@ -76,6 +87,19 @@ impl Certificate {
             above.map(|atom| (atom.ln_q + atom.loss).exp() * -(epsilon - atom.loss).exp_m1()).sum()
         };
         self.moves.iter().map(one_move).fold(0.0, f64::max) * INFLATION
+    }
+
+    /// An upper bound of δ(ε) where two cells move by up to m each: Σ P(x)·δ(ε − loss(x)), the exact composition.
+    pub fn delta_of_two_upper(&self, epsilon: f64) -> f64 {
+        let composed = |first: &Move, second: &Move| -> f64 {
+            let mut atoms: Vec<&Atom> = first.atoms.iter().collect();
+            atoms.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+            let rest: Vec<f64> = atoms.iter().map(|atom| epsilon - atom.loss).collect();
+            let deltas = second.deltas(&rest);
+            atoms.iter().zip(deltas).map(|(atom, delta)| (atom.ln_q + atom.loss).exp() * delta).sum()
+        };
+        let pairs = self.moves.iter().flat_map(|first| self.moves.iter().map(move |second| composed(first, second)));
+        pairs.fold(0.0, f64::max) * INFLATION
     }
 
     /// An upper bound of sup D_α/α over 1 < α ≤ ω: the ρ of a (ρ, ω)-tCDP guarantee.

@@ -1,0 +1,191 @@
+//! `scumble compare-noise`: which noise for a histogram, at equal privacy.
+
+use crate::failure::Failure;
+use clap::Args;
+use comfy_table::{Table, presets};
+use scumble::limits::tcdp::histogram_error_lower;
+use scumble::mechanism::additive::Noise;
+use scumble::mechanism::plan::{Candidate, Target, histogram_noise};
+use scumble::quantity::{Beta, Delta, Epsilon, Omega, Rho};
+use scumble::scope::Scope;
+use scumble_chart::{Axis, Chart, Series};
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What to compare.
+#[derive(Args)]
+pub struct Arguments {
+    /// How many cells the histogram has
+    #[arg(long, default_value = "1e6", value_parser = whole_number)]
+    cells: u64,
+    /// The probability that some cell is off by more than the maximum error
+    #[arg(long, default_value = "0.05")]
+    beta: Beta,
+    /// The target ε, with --delta
+    #[arg(long, requires = "delta", conflicts_with_all = ["rho", "omega"], required_unless_present = "rho")]
+    epsilon: Option<Epsilon>,
+    /// The target δ, with --epsilon
+    #[arg(long, requires = "epsilon")]
+    delta: Option<Delta>,
+    /// The target ρ of truncated concentrated privacy, with --omega
+    #[arg(long, requires = "omega")]
+    rho: Option<Rho>,
+    /// The target ω, with --rho
+    #[arg(long, requires = "rho")]
+    omega: Option<Omega>,
+    /// Who is protected: presence (an owner comes or goes) or person (an owner is replaced)
+    #[arg(long, default_value = "presence", value_parser = scope)]
+    scope: Scope,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+    /// Also draws the maximum error against the number of cells into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Compares, and draws.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let target = target(arguments)?;
+    let candidates = histogram_noise(target, &arguments.scope, arguments.cells, arguments.beta)?;
+    let limit = limit(arguments, target)?;
+    let text = if arguments.json { as_json(arguments, &candidates, limit) } else { as_table(arguments, &candidates, limit) };
+    if let Some(path) = &arguments.svg {
+        let svg = chart(arguments, target)?;
+        std::fs::write(path, svg).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    }
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn target(arguments: &Arguments) -> Result<Target, Failure> {
+    match (arguments.epsilon, arguments.delta, arguments.rho, arguments.omega) {
+        (Some(epsilon), Some(delta), None, None) => Ok(Target::Approximate(epsilon, delta)),
+        (None, None, Some(rho), Some(omega)) => Ok(Target::Truncated(rho, omega)),
+        _ => Err(Failure::Input("give either --epsilon and --delta, or --rho and --omega".to_string())),
+    }
+}
+
+/// What nobody can beat: known for truncated concentrated privacy where an owner is replaced.
+fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> {
+    match (target, &arguments.scope) {
+        (Target::Truncated(rho, omega), Scope::Person) => {
+            Ok(Some(histogram_error_lower(rho, omega, arguments.cells as f64)?))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn parameters(noise: &Noise) -> String {
+    match noise {
+        Noise::Laplace(scale, _) => format!("scale {:.4}", scale.get()),
+        Noise::Gaussian(sigma, _) => format!("sigma {:.4}", sigma.get()),
+        Noise::TruncatedLaplace(scale, bound, _) => format!("scale {:.4}, bound {bound}", scale.get()),
+        Noise::SinhNormal(noise) => format!("sigma {:.4}, a {:.4}", noise.sigma().get(), noise.a().get()),
+        other => other.name().to_string(),
+    }
+}
+
+fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["noise", "parameters", "maximum error", "standard deviation"]);
+    for candidate in candidates {
+        table.add_row([
+            candidate.noise.name().to_string(),
+            parameters(&candidate.noise),
+            format!("{:.0}", candidate.maximum_error),
+            format!("{:.3}", candidate.standard_deviation),
+        ]);
+    }
+    let mut text = format!("{table}\n");
+    let least = candidates.iter().min_by(|a, b| a.standard_deviation.total_cmp(&b.standard_deviation));
+    if let (Some(first), Some(least)) = (candidates.first(), least) {
+        text += &format!(
+            "least maximum error over {} cells: {}; least standard deviation: {}\n",
+            arguments.cells,
+            first.noise.name(),
+            least.noise.name()
+        );
+    }
+    if let Some(limit) = limit {
+        text += &format!("no mechanism with this guarantee has a maximum error below {limit}\n");
+    }
+    text
+}
+
+fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
+    let one = |candidate: &Candidate| {
+        let mut row = json!({
+            "noise": candidate.noise.name(),
+            "maximum_error": candidate.maximum_error,
+            "standard_deviation": candidate.standard_deviation,
+        });
+        match &candidate.noise {
+            Noise::Laplace(scale, _) => row["scale"] = json!(scale.get()),
+            Noise::Gaussian(sigma, _) => row["sigma"] = json!(sigma.get()),
+            Noise::TruncatedLaplace(scale, bound, _) => {
+                row["scale"] = json!(scale.get());
+                row["bound"] = json!(bound);
+            }
+            Noise::SinhNormal(noise) => {
+                row["sigma"] = json!(noise.sigma().get());
+                row["a"] = json!(noise.a().get());
+            }
+            _ => {}
+        }
+        row
+    };
+    let all: Vec<_> = candidates.iter().map(one).collect();
+    let whole = json!({
+        "cells": arguments.cells,
+        "beta": arguments.beta.get(),
+        "scope": arguments.scope.to_string(),
+        "candidates": all,
+        "maximum_error_limit": limit,
+    });
+    format!("{whole:#}\n")
+}
+
+/// The largest number of cells drawn, as a power of ten.
+const LARGEST_POWER: u32 = 15;
+
+fn chart(arguments: &Arguments, target: Target) -> Result<String, Failure> {
+    let title = match target {
+        Target::Approximate(epsilon, delta) => format!("Maximum error at ε = {epsilon}, δ = {delta}, {}", arguments.scope),
+        Target::Truncated(rho, omega) => format!("Maximum error at ρ = {rho}, ω = {omega}, {}", arguments.scope),
+    };
+    let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
+    for power in 0..=LARGEST_POWER {
+        let cells = 10u64.pow(power);
+        for candidate in histogram_noise(target, &arguments.scope, cells, arguments.beta)? {
+            let point = (cells as f64, candidate.maximum_error);
+            match curves.iter_mut().find(|(name, _)| *name == candidate.noise.name()) {
+                Some((_, points)) => points.push(point),
+                None => curves.push((candidate.noise.name(), vec![point])),
+            }
+        }
+    }
+    curves.sort_by_key(|(name, _)| *name);
+    let mut chart = Chart::new(title).x(Axis::log("cells")).y(Axis::linear("maximum error"));
+    for (name, points) in curves {
+        chart = chart.line(Series::new(name, points));
+    }
+    Ok(chart.to_svg())
+}
+
+/// A whole number, also as 1e6.
+fn whole_number(text: &str) -> Result<u64, String> {
+    let refused = || format!("'{text}' is not a whole number of cells from 1 to 1e18, such as 1000 or 1e6");
+    let value: f64 = text.trim().parse().map_err(|_| refused())?;
+    if value.fract() == 0.0 && (1.0..=1e18).contains(&value) { Ok(value as u64) } else { Err(refused()) }
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    match text {
+        "presence" => Ok(Scope::Presence),
+        "person" => Ok(Scope::Person),
+        _ => Err(format!("'{text}' is not presence or person")),
+    }
+}

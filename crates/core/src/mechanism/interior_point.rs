@@ -1,0 +1,298 @@
+//! A key that lies between the least and the largest of the data, over ordered domains of up to 2^128 keys.
+//!
+//! Two ways, chosen by the size of the domain ([`InteriorPoint::for_budget`]):
+//! - the exponential mechanism with the score min(#{x ≤ y}, #{x ≥ y}): needs a number of owners that grows with the
+//!   *logarithm* of the domain; best up to about 2^64 keys;
+//! - one level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected: choose a level of the binary tree
+//!   over the domain whose fullest node is clearly occupied while no node one level down holds too much, find an occupied
+//!   node there by noisy counts, and give one of its two ends: grows with the log log of the domain (and the noise's tail).
+//!
+//! Where the recursion differs from the paper: a node's value is the number of keys in its interval, ends included (the paper's
+//! F(b) − F(a) gives every leaf 0, and children that do not add up); a node is found by noisy counts over all nodes, because
+//! two half-full nodes have no gap; and the sensitivity is counted.
+
+use super::additive::Noise;
+use super::piecewise::{Segment, sample};
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift};
+use crate::noise::sinh_normal::{Calibrated, least_maximum_error};
+use crate::noise::{BitSource, SinhNormal};
+use crate::quantity::{Beta, Epsilon, Exact, Omega, Probability, Rho, Scale, Sigma};
+use num_rational::BigRational;
+use num_traits::One;
+
+mod fullest;
+use fullest::fullest_node;
+
+/// Finds a key between the least and the largest of the data.
+///
+/// ```
+/// use scumble::mechanism::interior_point::InteriorPoint;
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::{Beta, Epsilon};
+/// let point = InteriorPoint::exponential(128, Epsilon::new(1.0)?)?;
+/// let values: Vec<u128> = (0..400).map(|i| (1 << 90) + i).collect();
+/// let found = point.release(&values, &mut InsecureSeededSource::new(1))?;
+/// assert!(values[0] <= found && found <= values[399]);
+/// assert!(point.owners_needed(Beta::new(0.01)?)? <= 400.0);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct InteriorPoint {
+    bits: u32,
+    method: Method,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when replaced.
+    Exponential(Epsilon),
+    Recursive(Box<Recursive>),
+}
+
+/// One level of the recursion.
+#[derive(Debug, Clone)]
+struct Recursive {
+    /// The exponential mechanism over levels: weight e^{ε₀·q/2}.
+    epsilon: Epsilon,
+    /// Noise on the counts of all nodes of the level.
+    nodes: SinhNormal,
+    /// Noise on the number of keys before the node.
+    before: SinhNormal,
+    thresholds: Thresholds,
+}
+
+/// τ₁, τ₂ and w.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Thresholds {
+    occupied: i64,
+    too_full: i64,
+    margin: i64,
+}
+
+impl Thresholds {
+    /// τ₁ = ⌈q_N + q_1⌉ + 1, τ₂ = τ₁ + ⌈(4/ε₀)·ln(4K̂/β)⌉ + 1, w = ⌈2q_e⌉ + 1, with quantiles at β/4 each.
+    fn new(levels: f64, epsilon: f64, beta: f64, all_nodes: f64, one_node: f64, before: f64) -> Self {
+        let occupied = (all_nodes + one_node).ceil() as i64 + 1;
+        let too_full = occupied + (4.0 / epsilon * (4.0 * levels / beta).ln()).ceil() as i64 + 1;
+        Self { occupied, too_full, margin: (2.0 * before).ceil() as i64 + 1 }
+    }
+
+    fn owners(self) -> i64 {
+        2 * self.too_full + self.margin
+    }
+}
+
+/// How a budget is split between the level, the nodes and the end: near the best for the sizes that occur.
+const SHARES: [f64; 3] = [0.45, 0.43, 0.12];
+/// What stands for "no truncation" in a table that is nearly Gaussian.
+const NEARLY_GAUSSIAN: f64 = 1e4;
+
+impl InteriorPoint {
+    /// By the exponential mechanism, over keys of `bits` bits (1 to 128).
+    pub fn exponential(bits: u32, epsilon: Epsilon) -> Result<Self> {
+        if epsilon.get() == 0.0 {
+            return Err(Error::refused("an interior point needs epsilon above 0"));
+        }
+        Ok(Self { bits: checked_bits(bits)?, method: Method::Exponential(epsilon) })
+    }
+
+    /// By one level of the recursion, (ρ, ω)-tCDP when an owner is replaced, for a failure probability β.
+    pub fn recursive(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+        let bits = checked_bits(bits)?;
+        let [level, nodes, end] = SHARES.map(|share| share * rho.get() * (1.0 - 1e-12));
+        // ε₀²/8 for the level; two nodes move by one; the number before moves by one.
+        let epsilon = Epsilon::new((8.0 * level).sqrt())?;
+        let quarter = beta.get() / 4.0;
+        let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
+        let all = (quarter.ln() - ln_nodes).exp();
+        let nodes = table(Rho::new(nodes / 2.0)?, omega, all)?;
+        let before = table(Rho::new(end)?, omega, quarter)?;
+        let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
+        let thresholds = Thresholds::new(
+            f64::from(bits) + 1.0,
+            epsilon.get(),
+            beta.get(),
+            quantile(&nodes, all),
+            quantile(&nodes, quarter),
+            quantile(&before, quarter),
+        );
+        Ok(Self { bits, method: Method::Recursive(Box::new(Recursive { epsilon, nodes, before, thresholds })) })
+    }
+
+    /// The way that needs fewer owners, both (ρ, ω)-tCDP when an owner is replaced.
+    ///
+    /// ```
+    /// use scumble::mechanism::interior_point::InteriorPoint;
+    /// use scumble::quantity::{Beta, Omega, Rho};
+    /// let choose = |bits| InteriorPoint::for_budget(bits, Rho::new(0.1)?, Omega::new(6.0)?, Beta::new(0.05)?);
+    /// assert_eq!(choose(32)?.name(), "exponential mechanism");
+    /// assert_eq!(choose(128)?.name(), "recursion");
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn for_budget(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+        // Range 2ε when replaced: (2ε)²/8 = ρ.
+        let exponential = Self::exponential(bits, Epsilon::new((2.0 * rho.get()).sqrt().next_down())?)?;
+        let Ok(recursive) = Self::recursive(bits, rho, omega, beta) else { return Ok(exponential) };
+        let fewer = recursive.owners_needed(beta)? < exponential.owners_needed(beta)?;
+        Ok(if fewer { recursive } else { exponential })
+    }
+
+    /// Which way it is.
+    pub fn name(&self) -> &'static str {
+        match self.method {
+            Method::Exponential(_) => "exponential mechanism",
+            Method::Recursive(_) => "recursion",
+        }
+    }
+
+    /// With how many owners the point lies inside but for probability β (the recursion: for the β it was made for).
+    pub fn owners_needed(&self, beta: Beta) -> Result<f64> {
+        match &self.method {
+            // The best score is at least n/2, and at most 2^bits keys have score 0.
+            Method::Exponential(epsilon) => {
+                let ln_keys = f64::from(self.bits) * std::f64::consts::LN_2;
+                Ok(2.0 / epsilon.get() * (ln_keys - beta.get().ln()))
+            }
+            Method::Recursive(recursive) => Ok(recursive.thresholds.owners() as f64),
+        }
+    }
+
+    /// A key; values beyond the domain are refused.
+    ///
+    /// # Guarantee
+    /// As accounting says of [`InteriorPoint::events`].
+    pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<u128> {
+        let last = last_key(self.bits);
+        if let Some(beyond) = values.iter().find(|value| **value > last) {
+            return Err(Error::refused(format!("key {beyond} has more than {} bits", self.bits)));
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        match &self.method {
+            Method::Exponential(epsilon) => {
+                let rate = Exact::from_f64(epsilon.get())?.rational().clone();
+                Ok(sample(&score_segments(&sorted, last), &rate, 1, bits).unwrap_or(0))
+            }
+            Method::Recursive(recursive) => recursive.release(&sorted, self.bits, bits),
+        }
+    }
+
+    /// What was done.
+    pub fn events(&self) -> Result<Vec<Event>> {
+        let scoped = |presence: Shift, person: Shift| Moves::by_scope(vec![presence], vec![person], Vec::new());
+        let one = Shift::one_cell(1.0)?;
+        match &self.method {
+            Method::Exponential(epsilon) => {
+                Ok(vec![Event::new(Kind::Exponential { epsilon: *epsilon }, scoped(one, Shift::one_cell(2.0)?))])
+            }
+            // The fullest node of a level moves by at most one in either scope; replacing moves two nodes of a level.
+            Method::Recursive(recursive) => Ok(vec![
+                Event::new(Kind::Exponential { epsilon: recursive.epsilon }, scoped(one, one)),
+                Noise::SinhNormal(recursive.nodes.clone()).event(scoped(one, Shift::new(2, 1.0)?))?,
+                Noise::SinhNormal(recursive.before.clone()).event(scoped(one, one))?,
+            ]),
+        }
+    }
+}
+
+fn checked_bits(bits: u32) -> Result<u32> {
+    if (1..=128).contains(&bits) {
+        return Ok(bits);
+    }
+    Err(Error::refused(format!("keys have 1 to 128 bits, not {bits}")))
+}
+
+fn last_key(bits: u32) -> u128 {
+    u128::MAX >> (128 - bits)
+}
+
+/// A table with the least error; where a Gaussian would be chosen, a nearly Gaussian one (its tails must be rational).
+fn table(rho: Rho, omega: Omega, exceeded: f64) -> Result<SinhNormal> {
+    match least_maximum_error(rho, omega, 1, Probability::new(exceeded)?)? {
+        Calibrated::SinhNormal(noise) => Ok(noise),
+        Calibrated::DiscreteGaussian(sigma) => {
+            let mut sigma = sigma.get();
+            for _ in 0..40 {
+                let noise = SinhNormal::new(Sigma::new(sigma)?, Scale::new(NEARLY_GAUSSIAN * sigma)?)?;
+                if noise.certificate(1)?.slope_upper(omega.get()) <= rho.get() {
+                    return Ok(noise);
+                }
+                sigma *= 1.002;
+            }
+            Err(Error::refused("no table certifies this rho and omega: lower omega"))
+        }
+    }
+}
+
+/// Segments by how far below the best score they are.
+fn score_segments(sorted: &[u128], last: u128) -> Vec<Segment> {
+    let count = sorted.len();
+    let mut scored: Vec<(u128, u128, usize)> = Vec::new();
+    let mut next_key = Some(0u128);
+    let mut below = 0usize;
+    for run in sorted.chunk_by(|a, b| a == b) {
+        let value = run[0];
+        if let Some(first) = next_key.filter(|first| *first < value) {
+            scored.push((first, value - 1, below.min(count - below)));
+        }
+        let after = below + run.len();
+        scored.push((value, value, after.min(count - below)));
+        next_key = value.checked_add(1);
+        below = after;
+    }
+    if let Some(first) = next_key.filter(|first| *first <= last) {
+        scored.push((first, last, 0));
+    }
+    let best = scored.iter().map(|(_, _, score)| *score).max().unwrap_or(0);
+    let segment = |(first, last, score)| Segment { first, last, distance: (best - score) as u128 };
+    scored.into_iter().map(segment).collect()
+}
+
+impl Recursive {
+    fn release<S: BitSource + ?Sized>(&self, sorted: &[u128], key_bits: u32, bits: &mut S) -> Result<u128> {
+        let level = self.level(sorted, key_bits, bits)?;
+        let node = fullest_node(sorted, level, key_bits, &self.nodes, bits)?;
+        let first = if level == 128 { 0 } else { node << level };
+        if level == 0 {
+            return Ok(first);
+        }
+        let end = first + last_key(level);
+        let before = sorted.partition_point(|value| *value < first) as i64;
+        let noisy = before.saturating_add(self.before.sample(bits));
+        Ok(if 2 * noisy.clamp(-1 << 60, 1 << 60) >= self.thresholds.margin { first } else { end })
+    }
+
+    /// q(l) = min(g(l), H′ − g(l−1)) with g(l) = clamp(f̂(l) − τ₁, 0, H′), H′ = τ₂ − τ₁, and g = H′ at the root by fiat.
+    fn level<S: BitSource + ?Sized>(&self, sorted: &[u128], key_bits: u32, bits: &mut S) -> Result<u32> {
+        let height = self.thresholds.too_full - self.thresholds.occupied;
+        let gain = |level: u32| match level {
+            level if level == key_bits => height,
+            level => (largest_count(sorted, level) - self.thresholds.occupied).clamp(0, height),
+        };
+        let mut below = 0;
+        let mut scores = Vec::with_capacity(key_bits as usize + 1);
+        for level in 0..=key_bits {
+            let here = gain(level);
+            scores.push(here.min(height - below));
+            below = here;
+        }
+        let best = scores.iter().copied().max().unwrap_or(0);
+        let segment = |(level, score): (usize, &i64)| {
+            let distance = (best - score).unsigned_abs().into();
+            Segment { first: level as u128, last: level as u128, distance }
+        };
+        let segments: Vec<Segment> = scores.iter().enumerate().map(segment).collect();
+        let rate = Exact::from_f64(self.epsilon.get())?.rational().clone() / (BigRational::one() + BigRational::one());
+        Ok(sample(&segments, &rate, 1, bits).unwrap_or(0) as u32)
+    }
+}
+
+/// f̂(l): how many keys the fullest node of a level holds.
+fn largest_count(sorted: &[u128], level: u32) -> i64 {
+    let same_node = |a: &u128, b: &u128| level == 128 || a >> level == b >> level;
+    sorted.chunk_by(same_node).map(|run| run.len() as i64).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! Which noise for a histogram: every kind calibrated to the same privacy, and the error that each would have.
+//!
+//! A plan touches no data. The comparison behind `scumble compare-noise` and `docs/choosing-noise.md`.
+
+use super::additive::{Noise, edge_mass_upper};
+use super::histogram::{Histogram, one_cell_per_owner};
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind};
+use crate::loss::calibrate::{Free, calibrate};
+use crate::noise::SinhNormal;
+use crate::quantity::{Beta, Delta, Epsilon, Omega, Rho, Scale, Sigma};
+use crate::scope::Scope;
+
+/// The privacy that every candidate must have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target {
+    /// (ε, δ).
+    Approximate(Epsilon, Delta),
+    /// (ρ, ω)-tCDP.
+    Truncated(Rho, Omega),
+}
+
+/// One kind of noise that meets the target.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The noise.
+    pub noise: Noise,
+    /// The most that any cell is off, but for probability β.
+    pub maximum_error: f64,
+    /// The standard deviation of one cell.
+    pub standard_deviation: f64,
+}
+
+/// Every kind of noise that can meet the target for a histogram of `cells` cells with each owner in one cell, best maximum
+/// error first.
+///
+/// # Guarantee
+/// Each candidate meets the target in `scope` (presence or person).
+///
+/// ```
+/// use scumble::mechanism::plan::{Target, histogram_noise};
+/// use scumble::quantity::{Beta, Omega, Rho};
+/// use scumble::scope::Scope;
+/// let target = Target::Truncated(Rho::new(0.01)?, Omega::new(10.0)?);
+/// let plan = histogram_noise(target, &Scope::Presence, 1_000_000, Beta::new(1e-6)?)?;
+/// assert_eq!(plan[0].noise.name(), "sinh-normal");
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
+    let moved = match scope {
+        Scope::Presence => 1u32,
+        Scope::Person => 2,
+        other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
+    };
+    if cells == 0 {
+        return Err(Error::refused("a histogram needs at least one cell"));
+    }
+    let noises = match target {
+        Target::Approximate(epsilon, delta) => approximate(epsilon, delta, scope, moved, cells, beta)?,
+        Target::Truncated(rho, omega) => truncated(rho, omega, moved, cells, beta)?,
+    };
+    let candidate = |noise: Noise| Candidate {
+        maximum_error: noise.maximum(cells as f64, beta.get()),
+        standard_deviation: noise.standard_deviation(),
+        noise,
+    };
+    let mut candidates: Vec<Candidate> = noises.into_iter().map(candidate).collect();
+    candidates.sort_by(|a, b| a.maximum_error.total_cmp(&b.maximum_error));
+    Ok(candidates)
+}
+
+fn truncated(rho: Rho, omega: Omega, moved: u32, cells: u64, beta: Beta) -> Result<Vec<Noise>> {
+    if rho.get() == 0.0 {
+        return Err(Error::refused("rho must be above 0 to calibrate noise"));
+    }
+    let per_cell = rho.get() / f64::from(moved);
+    let gaussian = Sigma::new((0.5 / per_cell).sqrt().next_up())?;
+    // Pure ε is ε·tanh(ε/2)-zCDP: the largest ε for ρ.
+    let (mut low, mut high) = (0.0f64, per_cell + 2.0 * per_cell.sqrt() + 1.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle * (middle / 2.0).tanh() <= per_cell {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let mut noises = vec![Noise::gaussian(gaussian), Noise::laplace(Scale::new((1.0 / low).next_up())?)];
+    let best = Histogram::truncated_concentrated(rho, omega, moved, cells, beta)?;
+    if let Noise::SinhNormal(_) = best.noise() {
+        noises.push(best.noise().clone());
+    }
+    Ok(noises)
+}
+
+fn approximate(
+    epsilon: Epsilon,
+    delta: Delta,
+    scope: &Scope,
+    moved: u32,
+    cells: u64,
+    beta: Beta,
+) -> Result<Vec<Noise>> {
+    if epsilon.get() == 0.0 {
+        return Err(Error::refused("epsilon must be above 0 to calibrate noise"));
+    }
+    let cells_moved = f64::from(moved);
+    let pure = Scale::new((cells_moved / epsilon.get()).next_up())?;
+    let mut noises = vec![Noise::laplace(pure)];
+    if delta.get() == 0.0 {
+        return Ok(noises);
+    }
+    let calibrated = |kind: Kind| -> Result<Kind> {
+        Ok(calibrate(&Event::new(kind, one_cell_per_owner()?), Free::Noise, scope, epsilon, delta)?.kind)
+    };
+    if let Kind::DiscreteGaussian { sigma } = calibrated(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? })? {
+        noises.push(Noise::gaussian(sigma));
+    }
+    if let Some(bound) = truncation(pure.get(), delta.get() / cells_moved) {
+        noises.push(Noise::truncated_laplace(pure, bound)?);
+    }
+    if let Some(noise) = best_sinh_normal(epsilon, delta, moved, beta.get() / cells as f64)? {
+        noises.push(Noise::SinhNormal(noise));
+    }
+    Ok(noises)
+}
+
+/// The least bound whose outermost mass is at most δ.
+fn truncation(scale: f64, delta: f64) -> Option<i64> {
+    let guess = (scale * (1.0 / delta).ln()).ceil();
+    if !guess.is_finite() || guess > 1e15 {
+        return None;
+    }
+    let (mut fails, mut holds) = (-1i64, guess as i64 + 1);
+    while holds - fails > 1 {
+        let middle = fails + (holds - fails) / 2;
+        if edge_mass_upper(scale, middle) <= delta {
+            holds = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    Some(holds)
+}
+
+/// The sinh-normal noise with the least q with P\[|noise| > q\] ≤ `exceeded` among those that are (ε, δ) where `moved` cells
+/// (1 or 2) move by 1: for each ratio A/σ the least σ, by the exact δ of the table; the ratio by a search over a grid.
+///
+/// # Guarantee
+/// The returned noise meets (ε, δ): its δ is computed from its table.
+pub fn best_sinh_normal(epsilon: Epsilon, delta: Delta, moved: u32, exceeded: f64) -> Result<Option<SinhNormal>> {
+    let mut best: Option<(f64, SinhNormal)> = None;
+    for ratio in [1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 5.0, 7.0, 10.0] {
+        let Some(noise) = least_sigma(epsilon, delta, moved, ratio)? else { continue };
+        // Between integers, for a smooth comparison.
+        let z = crate::noise::sinh_normal::normal_tail_quantile(exceeded / 2.0);
+        let error = noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
+        if best.as_ref().is_none_or(|(least, _)| error < *least) {
+            best = Some((error, noise));
+        }
+    }
+    Ok(best.map(|(_, noise)| noise))
+}
+
+fn least_sigma(epsilon: Epsilon, delta: Delta, moved: u32, ratio: f64) -> Result<Option<SinhNormal>> {
+    let make = |sigma: f64| SinhNormal::new(Sigma::new(sigma)?, Scale::new(ratio * sigma)?);
+    let holds = |noise: &SinhNormal| -> Result<bool> {
+        let certificate = noise.certificate(1)?;
+        let spent = if moved == 1 {
+            certificate.delta_upper(epsilon.get())
+        } else {
+            certificate.delta_of_two_upper(epsilon.get())
+        };
+        Ok(spent <= delta.get())
+    };
+    // From above: double until it holds, then bisect in ln σ.
+    let (mut fails, mut sigma) = (0.3f64, 0.6f64);
+    let mut found = make(sigma)?;
+    while !holds(&found)? {
+        fails = sigma;
+        sigma *= 2.0;
+        if sigma > 20_000.0 {
+            return Ok(None);
+        }
+        found = make(sigma)?;
+    }
+    for _ in 0..16 {
+        let middle = (fails * sigma).sqrt();
+        let noise = make(middle)?;
+        if holds(&noise)? {
+            (sigma, found) = (middle, noise);
+        } else {
+            fails = middle;
+        }
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Loss;
+
+    #[test]
+    fn every_candidate_meets_the_target_by_the_accountant() {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        for scope in [Scope::Presence, Scope::Person] {
+            let plan = histogram_noise(Target::Approximate(epsilon, delta), &scope, 1_000_000, Beta::new(0.05).unwrap()).unwrap();
+            assert_eq!(plan.len(), 4);
+            assert!(plan.is_sorted_by(|a, b| a.maximum_error <= b.maximum_error));
+            for candidate in &plan {
+                let event = Histogram::new(candidate.noise.clone()).event().unwrap();
+                let spent = Loss::of(&[event], &scope).unwrap().delta(epsilon).unwrap();
+                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the lower one.
+                let certified = if candidate.noise.name() == "sinh-normal" { spent.lower } else { spent.upper };
+                assert!(certified <= delta.get() * (1.0 + 1e-6), "{}: {certified}", candidate.noise.name());
+            }
+        }
+    }
+
+    #[test]
+    fn truncated_concentrated_candidates_meet_their_target() {
+        let (rho, omega) = (Rho::new(0.02).unwrap(), Omega::new(7.0).unwrap());
+        for (scope, moved) in [(Scope::Presence, 1.0), (Scope::Person, 2.0)] {
+            let plan = histogram_noise(Target::Truncated(rho, omega), &scope, 1 << 20, Beta::new(1e-3).unwrap()).unwrap();
+            assert_eq!(plan[0].noise.name(), "sinh-normal");
+            for candidate in plan {
+                match &candidate.noise {
+                    Noise::SinhNormal(noise) => assert!(moved * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02),
+                    Noise::Gaussian(sigma, _) => assert!(moved * 0.5 / sigma.get().powi(2) <= 0.02),
+                    Noise::Laplace(scale, _) => {
+                        let epsilon = 1.0 / scale.get();
+                        assert!(moved * epsilon * (epsilon / 2.0).tanh() <= 0.02 * (1.0 + 1e-12));
+                    }
+                    other => panic!("{}", other.name()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        let target = Target::Approximate(Epsilon::new(0.0).unwrap(), Delta::new(1e-6).unwrap());
+        assert!(histogram_noise(target, &Scope::Presence, 10, Beta::new(0.1).unwrap()).is_err());
+        let target = Target::Truncated(Rho::new(0.1).unwrap(), Omega::new(3.0).unwrap());
+        assert!(histogram_noise(target, &Scope::Presence, 0, Beta::new(0.1).unwrap()).is_err());
+        let pure = Target::Approximate(Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap());
+        assert_eq!(histogram_noise(pure, &Scope::Person, 10, Beta::new(0.1).unwrap()).unwrap().len(), 1);
+    }
+}
