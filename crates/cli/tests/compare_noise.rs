@@ -17,9 +17,8 @@ fn sinh_normal_wins_on_the_maximum_and_the_gaussian_on_the_deviation() {
     let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let rows = found["candidates"].as_array().unwrap();
     assert_eq!(rows[0]["noise"], "sinh-normal");
-    let value = |name: &str, field: &str| {
-        rows.iter().find(|row| row["noise"] == name).unwrap()[field].as_f64().unwrap()
-    };
+    let value =
+        |name: &str, field: &str| rows.iter().find(|row| row["noise"] == name).unwrap()[field].as_f64().unwrap();
     assert!(value("sinh-normal", "maximum_error") < value("discrete-gaussian", "maximum_error"));
     assert!(value("discrete-gaussian", "standard_deviation") < value("sinh-normal", "standard_deviation"));
     let limit = found["maximum_error_limit"].as_f64().unwrap();

@@ -5,7 +5,7 @@ use clap::Args;
 use comfy_table::{Table, presets};
 use scumble::limits::tcdp::histogram_error_lower;
 use scumble::mechanism::additive::Noise;
-use scumble::mechanism::plan::{Candidate, Target, histogram_noise};
+use scumble::mechanism::plan::{Candidate, Plans, Target};
 use scumble::quantity::{Beta, Delta, Epsilon, Omega, Rho};
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -48,11 +48,13 @@ pub struct Arguments {
 /// Compares, and draws.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = target(arguments)?;
-    let candidates = histogram_noise(target, &arguments.scope, arguments.cells, arguments.beta)?;
+    let plans = Plans::new(target, &arguments.scope)?;
+    let candidates = plans.candidates(arguments.cells, arguments.beta)?;
     let limit = limit(arguments, target)?;
-    let text = if arguments.json { as_json(arguments, &candidates, limit) } else { as_table(arguments, &candidates, limit) };
+    let text =
+        if arguments.json { as_json(arguments, &candidates, limit) } else { as_table(arguments, &candidates, limit) };
     if let Some(path) = &arguments.svg {
-        let svg = chart(arguments, target)?;
+        let svg = chart(arguments, target, &plans)?;
         std::fs::write(path, svg).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     }
     std::io::stdout().write_all(text.as_bytes())?;
@@ -151,15 +153,17 @@ fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) 
 /// The largest number of cells drawn, as a power of ten.
 const LARGEST_POWER: u32 = 15;
 
-fn chart(arguments: &Arguments, target: Target) -> Result<String, Failure> {
+fn chart(arguments: &Arguments, target: Target, plans: &Plans) -> Result<String, Failure> {
     let title = match target {
-        Target::Approximate(epsilon, delta) => format!("Maximum error at ε = {epsilon}, δ = {delta}, {}", arguments.scope),
+        Target::Approximate(epsilon, delta) => {
+            format!("Maximum error at ε = {epsilon}, δ = {delta}, {}", arguments.scope)
+        }
         Target::Truncated(rho, omega) => format!("Maximum error at ρ = {rho}, ω = {omega}, {}", arguments.scope),
     };
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for power in 0..=LARGEST_POWER {
         let cells = 10u64.pow(power);
-        for candidate in histogram_noise(target, &arguments.scope, cells, arguments.beta)? {
+        for candidate in plans.candidates(cells, arguments.beta)? {
             let point = (cells as f64, candidate.maximum_error);
             match curves.iter_mut().find(|(name, _)| *name == candidate.noise.name()) {
                 Some((_, points)) => points.push(point),

@@ -7,6 +7,7 @@ mod account;
 mod anonymized_histogram;
 mod attacker;
 mod calibrate;
+mod compare_noise;
 mod demo;
 
 /// What the program can do.
@@ -20,6 +21,8 @@ pub enum Command {
     Attacker(attacker::Arguments),
     /// The least noise, the largest sample or the most repetitions for a target
     Calibrate(calibrate::Arguments),
+    /// Which noise for a histogram: every kind at equal privacy, and the error of each
+    CompareNoise(compare_noise::Arguments),
     /// Draws noise and shows that it is what it should be
     Demo(demo::Arguments),
 }
@@ -32,6 +35,7 @@ impl Command {
             Self::Calibrate(arguments) => calibrate::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Attacker(arguments) => attacker::run(&arguments),
+            Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Demo(arguments) => demo::run(&arguments),
         }
     }

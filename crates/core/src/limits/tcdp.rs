@@ -51,9 +51,10 @@ pub fn histogram_owners_lower(rho: Rho, omega: Omega, cells: f64) -> Result<u64>
     let enough = |owners: u64| information_upper(rho, omega, owners) >= needed;
     let mut above = 1u64;
     while !enough(above) {
-        above = above.checked_mul(2).filter(|owners| *owners < 1 << 50).ok_or_else(|| {
-            Error::refused("rho is so small that no number of owners below 2^50 suffices: raise rho")
-        })?;
+        above = above
+            .checked_mul(2)
+            .filter(|owners| *owners < 1 << 50)
+            .ok_or_else(|| Error::refused("rho is so small that no number of owners below 2^50 suffices: raise rho"))?;
     }
     let mut below = above / 2;
     while above - below > 1 {

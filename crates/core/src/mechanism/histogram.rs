@@ -89,3 +89,61 @@ impl Histogram {
 pub fn one_cell_per_owner() -> Result<Moves> {
     Ok(Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::new(2, 1.0)?], Vec::new()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
+    use crate::loss::Loss;
+    use crate::noise::SinhNormal;
+    use crate::quantity::{Epsilon, Scale, Sigma};
+    use crate::scope::Scope;
+
+    /// Two cells, noise from a table, exactly.
+    fn distribution(noise: &SinhNormal, dataset: &[u8]) -> Distribution<(i64, i64)> {
+        let cell = |key: u8| {
+            let count = dataset.iter().filter(|record| **record == key).count() as i64;
+            let mass = |z: i64| harness::Probability::near(noise.table().probability(z), 1e-14);
+            Distribution::new((-25..=25).map(|z| (count + z, mass(z))), 1e-30)
+        };
+        cell(0).product(&cell(1))
+    }
+
+    #[test]
+    fn sinh_normal_histograms_cost_what_accounting_says() {
+        let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
+        let histogram = Histogram::new(Noise::SinhNormal(noise.clone()));
+        let event = histogram.event().unwrap();
+        let one = noise.certificate(1).unwrap();
+        for (scope, pairs, moved) in [
+            (Scope::Presence, neighbours::presence(&[0u8, 1], 2), 1.0),
+            (Scope::Person, neighbours::person(&[0u8, 1], 2), 2.0),
+        ] {
+            let loss = Loss::of(&[event.clone()], &scope).unwrap();
+            let delta = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
+            let claim = Claim { deltas: [0.5, 1.0, 2.0, 4.0].map(delta).to_vec(), ..Claim::default() };
+            check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack::ANY);
+            // The Rényi curve is the truth itself.
+            let renyi = |order: f64| (order, moved * one.renyi_upper(order));
+            let claim = Claim { renyi: [1.1, 1.3, 1.5].map(renyi).to_vec(), ..Claim::default() };
+            check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { renyi: 1e-6, ..Slack::ANY });
+        }
+        let exact = one.delta_of_two_upper(1.0);
+        let claim = Claim { deltas: vec![(1.0, exact)], ..Claim::default() };
+        let pairs = neighbours::person(&[0u8, 1], 2);
+        check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { delta: 1e-6, ..Slack::ANY });
+    }
+
+    #[test]
+    fn calibration_by_scope_splits_rho_over_the_cells_that_move() {
+        let make = |moved: u32| {
+            let (rho, omega) = (Rho::new(0.02).unwrap(), Omega::new(7.0).unwrap());
+            Histogram::truncated_concentrated(rho, omega, moved, 1000, Beta::new(0.01).unwrap()).unwrap()
+        };
+        for moved in [1u32, 2] {
+            let Noise::SinhNormal(noise) = make(moved).noise().clone() else { panic!("not sinh-normal") };
+            assert!(f64::from(moved) * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02);
+        }
+        assert!(make(2).error(1000, Beta::new(0.01).unwrap()) > make(1).error(1000, Beta::new(0.01).unwrap()));
+    }
+}

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
 use crate::loss::calibrate::{Free, calibrate};
 use crate::noise::SinhNormal;
+use crate::noise::sinh_normal::normal_tail_quantile;
 use crate::quantity::{Beta, Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use crate::scope::Scope;
 
@@ -47,29 +48,64 @@ pub struct Candidate {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
-    let moved = match scope {
-        Scope::Presence => 1u32,
-        Scope::Person => 2,
-        other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
-    };
-    if cells == 0 {
-        return Err(Error::refused("a histogram needs at least one cell"));
-    }
-    let noises = match target {
-        Target::Approximate(epsilon, delta) => approximate(epsilon, delta, scope, moved, cells, beta)?,
-        Target::Truncated(rho, omega) => truncated(rho, omega, moved, cells, beta)?,
-    };
-    let candidate = |noise: Noise| Candidate {
-        maximum_error: noise.maximum(cells as f64, beta.get()),
-        standard_deviation: noise.standard_deviation(),
-        noise,
-    };
-    let mut candidates: Vec<Candidate> = noises.into_iter().map(candidate).collect();
-    candidates.sort_by(|a, b| a.maximum_error.total_cmp(&b.maximum_error));
-    Ok(candidates)
+    Plans::new(target, scope)?.candidates(cells, beta)
 }
 
-fn truncated(rho: Rho, omega: Omega, moved: u32, cells: u64, beta: Beta) -> Result<Vec<Noise>> {
+/// What does not depend on the number of cells, for many of them.
+#[derive(Debug, Clone)]
+pub struct Plans {
+    target: Target,
+    moved: u32,
+    noises: Vec<Noise>,
+    /// For each ratio A/σ the least sinh-normal noise that meets an (ε, δ) target.
+    frontier: Vec<SinhNormal>,
+}
+
+impl Plans {
+    /// Calibrates what can be calibrated without knowing the number of cells.
+    pub fn new(target: Target, scope: &Scope) -> Result<Self> {
+        let moved = match scope {
+            Scope::Presence => 1u32,
+            Scope::Person => 2,
+            other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
+        };
+        let (noises, frontier) = match target {
+            Target::Approximate(epsilon, delta) => approximate(epsilon, delta, scope, moved)?,
+            Target::Truncated(rho, _) => (concentrated(rho, moved)?, Vec::new()),
+        };
+        Ok(Self { target, moved, noises, frontier })
+    }
+
+    /// The candidates for so many cells, best maximum error first.
+    pub fn candidates(&self, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
+        if cells == 0 {
+            return Err(Error::refused("a histogram needs at least one cell"));
+        }
+        let mut noises = self.noises.clone();
+        noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
+        let candidate = |noise: Noise| Candidate {
+            maximum_error: noise.maximum(cells as f64, beta.get()),
+            standard_deviation: noise.standard_deviation(),
+            noise,
+        };
+        let mut candidates: Vec<Candidate> = noises.into_iter().map(candidate).collect();
+        candidates.sort_by(|a, b| a.maximum_error.total_cmp(&b.maximum_error));
+        Ok(candidates)
+    }
+
+    fn sinh_normal(&self, cells: u64, beta: Beta) -> Result<Option<SinhNormal>> {
+        match self.target {
+            Target::Approximate(..) => Ok(least_error(&self.frontier, beta.get() / cells as f64)),
+            Target::Truncated(rho, omega) => {
+                let best = Histogram::truncated_concentrated(rho, omega, self.moved, cells, beta)?;
+                Ok(if let Noise::SinhNormal(noise) = best.noise() { Some(noise.clone()) } else { None })
+            }
+        }
+    }
+}
+
+/// Gaussian and Laplace noise that is ρ-zCDP.
+fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
     if rho.get() == 0.0 {
         return Err(Error::refused("rho must be above 0 to calibrate noise"));
     }
@@ -85,22 +121,10 @@ fn truncated(rho: Rho, omega: Omega, moved: u32, cells: u64, beta: Beta) -> Resu
             high = middle;
         }
     }
-    let mut noises = vec![Noise::gaussian(gaussian), Noise::laplace(Scale::new((1.0 / low).next_up())?)];
-    let best = Histogram::truncated_concentrated(rho, omega, moved, cells, beta)?;
-    if let Noise::SinhNormal(_) = best.noise() {
-        noises.push(best.noise().clone());
-    }
-    Ok(noises)
+    Ok(vec![Noise::gaussian(gaussian), Noise::laplace(Scale::new((1.0 / low).next_up())?)])
 }
 
-fn approximate(
-    epsilon: Epsilon,
-    delta: Delta,
-    scope: &Scope,
-    moved: u32,
-    cells: u64,
-    beta: Beta,
-) -> Result<Vec<Noise>> {
+fn approximate(epsilon: Epsilon, delta: Delta, scope: &Scope, moved: u32) -> Result<(Vec<Noise>, Vec<SinhNormal>)> {
     if epsilon.get() == 0.0 {
         return Err(Error::refused("epsilon must be above 0 to calibrate noise"));
     }
@@ -108,7 +132,7 @@ fn approximate(
     let pure = Scale::new((cells_moved / epsilon.get()).next_up())?;
     let mut noises = vec![Noise::laplace(pure)];
     if delta.get() == 0.0 {
-        return Ok(noises);
+        return Ok((noises, Vec::new()));
     }
     let calibrated = |kind: Kind| -> Result<Kind> {
         Ok(calibrate(&Event::new(kind, one_cell_per_owner()?), Free::Noise, scope, epsilon, delta)?.kind)
@@ -119,10 +143,7 @@ fn approximate(
     if let Some(bound) = truncation(pure.get(), delta.get() / cells_moved) {
         noises.push(Noise::truncated_laplace(pure, bound)?);
     }
-    if let Some(noise) = best_sinh_normal(epsilon, delta, moved, beta.get() / cells as f64)? {
-        noises.push(Noise::SinhNormal(noise));
-    }
-    Ok(noises)
+    Ok((noises, frontier(epsilon, delta, moved)?))
 }
 
 /// The least bound whose outermost mass is at most δ.
@@ -144,22 +165,29 @@ fn truncation(scale: f64, delta: f64) -> Option<i64> {
 }
 
 /// The sinh-normal noise with the least q with P\[|noise| > q\] ≤ `exceeded` among those that are (ε, δ) where `moved` cells
-/// (1 or 2) move by 1: for each ratio A/σ the least σ, by the exact δ of the table; the ratio by a search over a grid.
+/// (1 or 2) move by 1: for each ratio A/σ of a grid the least σ, by the exact δ of the table.
 ///
 /// # Guarantee
 /// The returned noise meets (ε, δ): its δ is computed from its table.
 pub fn best_sinh_normal(epsilon: Epsilon, delta: Delta, moved: u32, exceeded: f64) -> Result<Option<SinhNormal>> {
-    let mut best: Option<(f64, SinhNormal)> = None;
-    for ratio in [1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 5.0, 7.0, 10.0] {
-        let Some(noise) = least_sigma(epsilon, delta, moved, ratio)? else { continue };
-        // Between integers, for a smooth comparison.
-        let z = crate::noise::sinh_normal::normal_tail_quantile(exceeded / 2.0);
-        let error = noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
-        if best.as_ref().is_none_or(|(least, _)| error < *least) {
-            best = Some((error, noise));
-        }
+    if !(1..=2).contains(&moved) {
+        return Err(Error::refused(format!("sinh-normal noise is calibrated for 1 or 2 moving cells, not {moved}")));
     }
-    Ok(best.map(|(_, noise)| noise))
+    Ok(least_error(&frontier(epsilon, delta, moved)?, exceeded))
+}
+
+fn frontier(epsilon: Epsilon, delta: Delta, moved: u32) -> Result<Vec<SinhNormal>> {
+    const RATIOS: [f64; 10] = [1.0, 1.25, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 6.0, 10.0];
+    let found: Vec<Option<SinhNormal>> =
+        RATIOS.iter().map(|ratio| least_sigma(epsilon, delta, moved, *ratio)).collect::<Result<_>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// By the continuous quantile: between integers, for a smooth comparison.
+fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
+    let z = normal_tail_quantile(exceeded / 2.0);
+    let error = |noise: &SinhNormal| noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
+    frontier.iter().min_by(|a, b| error(a).total_cmp(&error(b))).cloned()
 }
 
 fn least_sigma(epsilon: Epsilon, delta: Delta, moved: u32, ratio: f64) -> Result<Option<SinhNormal>> {
@@ -184,7 +212,7 @@ fn least_sigma(epsilon: Epsilon, delta: Delta, moved: u32, ratio: f64) -> Result
         }
         found = make(sigma)?;
     }
-    for _ in 0..16 {
+    for _ in 0..14 {
         let middle = (fails * sigma).sqrt();
         let noise = make(middle)?;
         if holds(&noise)? {
@@ -205,7 +233,9 @@ mod tests {
     fn every_candidate_meets_the_target_by_the_accountant() {
         let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
         for scope in [Scope::Presence, Scope::Person] {
-            let plan = histogram_noise(Target::Approximate(epsilon, delta), &scope, 1_000_000, Beta::new(0.05).unwrap()).unwrap();
+            let plan =
+                histogram_noise(Target::Approximate(epsilon, delta), &scope, 1_000_000, Beta::new(0.05).unwrap())
+                    .unwrap();
             assert_eq!(plan.len(), 4);
             assert!(plan.is_sorted_by(|a, b| a.maximum_error <= b.maximum_error));
             for candidate in &plan {
@@ -222,7 +252,8 @@ mod tests {
     fn truncated_concentrated_candidates_meet_their_target() {
         let (rho, omega) = (Rho::new(0.02).unwrap(), Omega::new(7.0).unwrap());
         for (scope, moved) in [(Scope::Presence, 1.0), (Scope::Person, 2.0)] {
-            let plan = histogram_noise(Target::Truncated(rho, omega), &scope, 1 << 20, Beta::new(1e-3).unwrap()).unwrap();
+            let plan =
+                histogram_noise(Target::Truncated(rho, omega), &scope, 1 << 20, Beta::new(1e-3).unwrap()).unwrap();
             assert_eq!(plan[0].noise.name(), "sinh-normal");
             for candidate in plan {
                 match &candidate.noise {

@@ -215,6 +215,17 @@ impl QuantileTree {
     }
 }
 
+/// Which fraction of the values is at most `key`, read off the points that [`QuantileTree::release`] gave (post-processing):
+/// off by at most 1/(points + 1) and the tree's error over n.
+///
+/// ```
+/// use scumble::mechanism::quantile::fraction_at_most;
+/// assert_eq!(fraction_at_most(&[10, 20, 30], 20), 0.5);
+/// ```
+pub fn fraction_at_most(points: &[u128], key: u128) -> f64 {
+    points.partition_point(|point| *point <= key) as f64 / (points.len() + 1) as f64
+}
+
 /// A signed value as a key of a domain that starts at `lower`; below it counts as `lower`.
 ///
 /// ```
@@ -318,6 +329,49 @@ mod tests {
         }
         let nothing = median.release(&[], &mut bits);
         assert!(nothing > 0, "no data: a uniform key, so 0 has probability 2^-128");
+    }
+
+    /// The exact distribution of a tree's points, by the definition of each level.
+    fn tree(values: &[u128], range: (u128, u128), levels: u32, epsilon: f64) -> Vec<(Vec<u128>, f64)> {
+        if levels == 0 {
+            return vec![(Vec::new(), 1.0)];
+        }
+        let n = values.len() as f64;
+        let weight = |y: u128| {
+            let below = values.iter().filter(|value| **value < y).count() as f64;
+            let above = values.iter().filter(|value| **value > y).count() as f64;
+            (-epsilon * (2.0 * below - n).max(2.0 * above - n).max(0.0) / 2.0).exp()
+        };
+        let total: f64 = (range.0..=range.1).map(weight).sum();
+        let mut all = Vec::new();
+        for point in range.0..=range.1 {
+            let (left, right): (Vec<u128>, Vec<u128>) = values.iter().partition(|value| **value <= point);
+            let right_range = ((point + 1).min(range.1), range.1);
+            for (before, p) in tree(&left, (range.0, point), levels - 1, epsilon) {
+                for (after, q) in tree(&right, right_range, levels - 1, epsilon) {
+                    let points = [before.clone(), vec![point], after].concat();
+                    all.push((points, weight(point) / total * p * q));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_tree_costs_what_its_event_says() {
+        let run = |values: &Vec<u128>| {
+            let outcomes = tree(values, (0, 3), 2, 0.6);
+            Distribution::new(
+                outcomes.into_iter().map(|(points, p)| (points, harness::Probability::near(p, 1e-12))),
+                0.0,
+            )
+        };
+        let universe: Vec<u128> = (0..4).collect();
+        let claim = |pure: f64| Claim { pure: Some(pure), ..Claim::default() };
+        check(&neighbours::presence(&universe, 4), run, &claim(2.0 * 0.6), Slack { pure: 1.0, ..Slack::ANY });
+        check(&neighbours::person(&universe, 3), run, &claim(4.0 * 0.6), Slack { pure: 2.0, ..Slack::ANY });
+        let event = QuantileTree::new(3, 2, Epsilon::new(0.6).unwrap()).unwrap().event().unwrap();
+        assert_eq!(event.times.get(), 2);
     }
 
     #[test]
