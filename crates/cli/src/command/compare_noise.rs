@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use comfy_table::{Table, presets};
 use scumble::limits::tcdp::histogram_error_lower;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::plan::{Candidate, Plans, Target};
@@ -90,18 +89,13 @@ fn parameters(noise: &Noise) -> String {
 }
 
 fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_header(["noise", "parameters", "maximum error", "standard deviation"]);
+    let line = |cells: [&str; 4]| format!("{:28}{:30}{:>14}{:>20}\n", cells[0], cells[1], cells[2], cells[3]);
+    let mut text = line(["noise", "parameters", "maximum error", "standard deviation"]);
     for candidate in candidates {
-        table.add_row([
-            candidate.noise.name().to_string(),
-            parameters(&candidate.noise),
-            format!("{:.0}", candidate.maximum_error),
-            format!("{:.3}", candidate.standard_deviation),
-        ]);
+        let maximum = format!("{:.0}", candidate.maximum_error);
+        let deviation = format!("{:.3}", candidate.standard_deviation);
+        text += &line([candidate.noise.name(), &parameters(&candidate.noise), &maximum, &deviation]);
     }
-    let mut text = format!("{table}\n");
     let least = candidates.iter().min_by(|a, b| a.standard_deviation.total_cmp(&b.standard_deviation));
     if let (Some(first), Some(least)) = (candidates.first(), least) {
         text += &format!(

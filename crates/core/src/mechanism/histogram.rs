@@ -119,7 +119,7 @@ mod tests {
             (Scope::Presence, neighbours::presence(&[0u8, 1], 2), 1.0),
             (Scope::Person, neighbours::person(&[0u8, 1], 2), 2.0),
         ] {
-            let loss = Loss::of(&[event.clone()], &scope).unwrap();
+            let loss = Loss::of(std::slice::from_ref(&event), &scope).unwrap();
             let delta = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
             let claim = Claim { deltas: [0.5, 1.0, 2.0, 4.0].map(delta).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack::ANY);
