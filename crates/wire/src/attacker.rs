@@ -274,9 +274,10 @@ fn within(place: &Place) -> Result<u64> {
 
 fn noise(section: &Place) -> Result<Noise> {
     section.only(&["kind", "p", "scale", "sigma"])?;
-    match choice(section, "kind", &["none", "geometric", "laplace", "gaussian"])? {
+    match choice(section, "kind", &["none", "geometric", "laplace", "gaussian", "discrete_gaussian"])? {
         Some("geometric") => Ok(Noise::Geometric(section.field("p")?.quantity(Ratio::new)?)),
         Some("laplace") => Ok(Noise::Laplace(section.field("scale")?.quantity(Scale::new)?)),
+        Some("discrete_gaussian") => Ok(Noise::DiscreteGaussian(section.field("sigma")?.quantity(Sigma::new)?)),
         Some("gaussian") => Ok(Noise::Gaussian(section.field("sigma")?.quantity(Sigma::new)?)),
         _ => Ok(Noise::None),
     }

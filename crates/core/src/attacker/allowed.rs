@@ -195,7 +195,8 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
 }
 
 fn worst_case<'a>(m: u64, lambda: Lambda, noise: Noise, shift: u32, ln_floor: f64) -> Candidate<'a> {
-    let tolerance = if m > 100_000 || matches!(noise, Noise::Gaussian(_)) { 1e-3 } else { 1e-4 };
+    let tolerance =
+        if m > 100_000 || matches!(noise, Noise::Gaussian(_) | Noise::DiscreteGaussian(_)) { 1e-3 } else { 1e-4 };
     Candidate::new(Method::WorstCaseCount, ln_floor, move |epsilon| {
         Ok(worst_count(m, lambda, noise, epsilon, shift, tolerance)?.delta)
     })

@@ -34,6 +34,7 @@ mod count;
 mod hockey;
 mod k_anonymity;
 mod noise;
+mod of_release;
 mod poisson_binomial;
 pub mod printed;
 mod scenario;
@@ -58,6 +59,7 @@ pub use count::{Lambda, Worst, exact_count, exact_count_of_all, worst_count};
 pub use hockey::directions;
 pub use k_anonymity::{Anonymity, k_anonymity, rare_delta};
 pub use noise::{Noise, Ratio, directions_with_noise};
+pub use of_release::{Learned, Settings, Statistic, of_release};
 pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
 pub use scenario::{
     Generalisation, Knowledge, Listed, Population, Published, Query, Release, Scenario, Uncertainty, Which,

@@ -13,6 +13,10 @@ use crate::quantity::{Scale, Sigma};
 /// exponents are too large for f64.
 const NARROWEST: f64 = 0.05;
 
+/// Discrete Gaussian noise is left out of the analysis when σ times the width of the law is above this: its convolution would
+/// take too long. Then only what the noise gives alone counts.
+const MOST_WORK: f64 = 1e7;
+
 /// The noise that is added to the count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
@@ -24,6 +28,8 @@ pub enum Noise {
     Laplace(Scale),
     /// Continuous Gaussian.
     Gaussian(Sigma),
+    /// Discrete Gaussian: P\[z\] ∝ e^{−z²/2σ²} on the integers.
+    DiscreteGaussian(Sigma),
 }
 
 /// The ratio p of a two-sided geometric law, in (0, 1).
@@ -53,7 +59,7 @@ impl Noise {
         match self {
             Self::Geometric(ratio) => Some(-shift * ratio.0.ln() * (1.0 + 4.0 * UNIT)),
             Self::Laplace(scale) => Some(shift / scale.get() * (1.0 + 2.0 * UNIT)),
-            Self::None | Self::Gaussian(_) => None,
+            Self::None | Self::Gaussian(_) | Self::DiscreteGaussian(_) => None,
         }
     }
 }
@@ -84,13 +90,14 @@ pub(super) fn with_against_without(others: &Window, noise: Noise, epsilon: f64, 
     if noise.pure_epsilon(shift).is_some_and(|pure| epsilon >= pure) {
         return Bound::exactly(0.0);
     }
-    let narrow = match noise {
+    let left_out = match noise {
         Noise::Laplace(scale) => scale.get() < NARROWEST,
         Noise::Gaussian(sigma) => sigma.get() < NARROWEST,
+        Noise::DiscreteGaussian(sigma) => sigma.get() * others.values().len() as f64 > MOST_WORK,
         Noise::None | Noise::Geometric(_) => false,
     };
-    if narrow {
-        // Noise is post-processing, so that leaving it out is safe; it only hides nothing from below.
+    if left_out {
+        // Noise is post-processing, so that leaving it out is safe from above, and says nothing from below.
         return Bound::at_most(hockey::with_against_without(others, epsilon, shift).upper);
     }
     match noise {
@@ -98,7 +105,22 @@ pub(super) fn with_against_without(others: &Window, noise: Noise, epsilon: f64, 
         Noise::Geometric(ratio) => geometric(others, ratio.0, epsilon, shift),
         Noise::Laplace(scale) => laplace(others, scale.get(), epsilon, shift as usize),
         Noise::Gaussian(sigma) => gaussian(others, sigma.get(), epsilon, f64::from(shift)),
+        Noise::DiscreteGaussian(sigma) => {
+            hockey::with_against_without(&others.convolved(&discrete_gaussian(sigma.get())), epsilon, shift)
+        }
     }
+}
+
+/// The law of discrete Gaussian noise, to where less than 1e-42 is left.
+fn discrete_gaussian(sigma: f64) -> Window {
+    // e^{−z²/2σ²} at 14.5σ is below 1e-45; the ratio to the next is at most e^{−14/σ}, and at least σ/14 terms are as large.
+    let reach = (14.5 * sigma).ceil() as i64 + 1;
+    let at = |z: i64| (-0.5 * (z as f64 / sigma) * (z as f64 / sigma)).exp();
+    let values: Vec<f64> = (-reach..=reach).map(at).collect();
+    let ratio = (-(reach as f64) / (sigma * sigma)).exp();
+    let cut = 2.02 * at(reach) * ratio / (1.0 - ratio);
+    // The exponent is at most about 110, with three roundings.
+    Window::normalised(-reach, values, 500.0 * UNIT, cut)
 }
 
 /// h = f ∗ geometric by two recursions of positive terms; beyond the window its tails are geometric, in closed form.

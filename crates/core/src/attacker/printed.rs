@@ -28,7 +28,7 @@ pub fn theorem_3_ratio(m: u64, lambda: Lambda, epsilon: f64) -> f64 {
 pub fn theorem_4(n: u64, p: Probability, threshold: u64) -> Option<(f64, f64)> {
     let (heads, tails) = (p.get(), 1.0 - p.get());
     let at = Window::binomial(n - 1, heads, tails).at(threshold as i64);
-    let ratio = (n - threshold) as f64 * heads / (threshold as f64 * tails);
+    let ratio = (n - 1) as f64 * heads / (threshold as f64 * tails);
     let delta = at / (1.0 - ratio);
     (threshold >= 1 && ratio < 1.0 && delta < 1.0).then(|| (-(-delta).ln_1p(), delta))
 }

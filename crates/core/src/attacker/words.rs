@@ -74,6 +74,7 @@ fn release(scenario: &Scenario) -> String {
         Noise::Geometric(ratio) => format!("two-sided geometric noise of p = {}", ratio.get()),
         Noise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
         Noise::Gaussian(sigma) => format!("Gaussian noise of sigma {sigma}"),
+        Noise::DiscreteGaussian(sigma) => format!("discrete Gaussian noise of sigma {sigma}"),
     };
     format!("{what} with {noise}")
 }

@@ -273,3 +273,23 @@ fn geometric_noise_by_enumeration() {
         }
     }
 }
+
+#[test]
+fn discrete_gaussian_noise_by_enumeration() {
+    for (list, sigma) in [(vec![], 1.0), (vec![0.3], 0.4), (vec![0.1, 0.5, 0.9], 2.5), (vec![0.5; 6], 7.0)] {
+        let reach = 400i64;
+        let weight = |z: i64| f64::exp(-0.5 * (z as f64 / sigma).powi(2));
+        let total: f64 = (-reach..=reach).map(weight).sum();
+        let base = poisson_binomial(&singles(&list)).unwrap();
+        let at = |k: i64| -> f64 { (0..=list.len() as i64).map(|j| base.at(j) * weight(k - j) / total).sum() };
+        for (shift, epsilon) in [(1i64, 0.0), (1, 0.3), (2, 1.0), (1, 2.0)] {
+            let exact: f64 = (-reach..=reach).map(|k| (at(k - shift) - f64::exp(epsilon) * at(k)).max(0.0)).sum();
+            let noise = Noise::DiscreteGaussian(scumble::quantity::Sigma::new(sigma).unwrap());
+            let got = directions_with_noise(&base, noise, epsilon, shift as u32).with_against_without;
+            assert!(
+                (got.upper - exact).abs() < 1e-11 && got.lower <= exact + 1e-11,
+                "{list:?} {sigma} {epsilon}: {got:?} {exact}"
+            );
+        }
+    }
+}
