@@ -28,6 +28,7 @@ pub mod filter;
 mod gaussian;
 mod law;
 mod pld;
+pub mod reading;
 mod renyi;
 mod special;
 mod subsampling_tcdp;

@@ -21,13 +21,17 @@
 
 mod domain;
 mod fit;
+mod query;
 mod rows;
 mod transform;
 
 #[cfg(test)]
 mod tests;
 
+pub mod mwem;
+pub mod projection;
 pub mod residual;
 
 pub use domain::{Domain, Subset};
+pub use query::{Queries, Query};
 pub use rows::Model;

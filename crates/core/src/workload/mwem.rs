@@ -1,0 +1,319 @@
+//! Multiplicative weights with several attribute-disjoint queries per round (Algorithm 1 of \[GKMS\]).
+//!
+//! Each round picks ℓ queries about disjoint attributes that the current model answers worst, measures them, and moves the model.
+//! Since an attribute is in at most one of them, it pays for one query per round, however large ℓ is; ℓ = 1 is ordinary MWEM.
+//!
+//! Two ways to pick. [`Families::Joint`] draws the family from the exponential mechanism over *all* families, exactly: a dynamic
+//! programme over sets of attributes, with weights enclosed as closely as the draw needs. [`Families::Blocks`] draws a public random
+//! partition of the attributes and one query inside each block: any number of attributes, and a person pays ℓ instead of ℓ².
+//!
+//! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.
+
+use super::domain::{Domain, Subset};
+use super::query::Queries;
+use crate::error::{Error, Result};
+use crate::noise::refine::{Enclosure, Precision, Weights, choose};
+use crate::noise::{BitSource, DiscreteGaussian, permutation};
+use crate::quantity::{Rho, Sigma};
+use num_bigint::BigUint;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// How the queries of a round are picked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Families {
+    /// From all families of attribute-disjoint queries; at most 20 attributes.
+    Joint,
+    /// One query in each block of a public random partition.
+    Blocks,
+}
+
+/// A plan of rounds; the number of people is public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mwem {
+    queries: Queries,
+    rounds: u32,
+    disjoint: usize,
+    families: Families,
+    /// c: a family has probability ∝ e^{c·Σ scores}.
+    coefficient: f64,
+    sigma: Sigma,
+}
+
+const MOST_JOINT_ATTRIBUTES: usize = 20;
+/// How often all measurements so far are used again after each round: free, and the model gains.
+const PASSES: usize = 4;
+
+impl Mwem {
+    /// `rounds` rounds of `disjoint` queries at a total cost of `rho` for a change of one attribute, half for picking, half for
+    /// measuring.
+    ///
+    /// # Guarantee
+    /// [`Mwem::rho`] of a single attribute is at most `rho` but for rounding in its last digits, and never understated.
+    pub fn new(queries: Queries, rounds: u32, disjoint: usize, rho: Rho, families: Families) -> Result<Self> {
+        if rounds == 0 || rounds > 10_000 {
+            return Err(Error::refused(format!("mwem takes 1 to 10000 rounds, not {rounds}")));
+        }
+        if rho.get() == 0.0 {
+            return Err(Error::refused("mwem cannot run with a rho of 0"));
+        }
+        let attributes = queries.domain().attributes();
+        if disjoint == 0 || disjoint > attributes {
+            return Err(Error::refused(format!("mwem picks 1 to {attributes} queries per round here, not {disjoint}")));
+        }
+        if families == Families::Joint {
+            if attributes > MOST_JOINT_ATTRIBUTES {
+                return Err(Error::refused(format!(
+                    "families are drawn jointly for at most {MOST_JOINT_ATTRIBUTES} attributes, not {attributes}: use blocks"
+                )));
+            }
+            let mut masks = queries.attributes();
+            masks.dedup();
+            let most = most_disjoint(queries.domain().all(), &masks, &mut HashMap::new());
+            if most < disjoint {
+                return Err(Error::refused(format!(
+                    "there are no {disjoint} queries about disjoint attributes, only {most}"
+                )));
+            }
+        }
+        let share = rho.get() / (2.0 * f64::from(rounds));
+        let sigma = Sigma::new((1.0 / (2.0 * share)).sqrt())?;
+        Ok(Self { queries, rounds, disjoint, families, coefficient: (2.0 * share).sqrt(), sigma })
+    }
+
+    /// ρ when one person's values of these attributes change: T(r²ρ_s + rρ_m) for joint families, T·r(ρ_s + ρ_m) for blocks, with
+    /// r = min(|S|, ℓ).
+    ///
+    /// # Guarantee
+    /// All rounds together are ρ-zCDP for datasets of the same size that differ in these attributes of one person. Each of r counts of a
+    /// family moves by at most 1, so the exponent moves by at most r·c: range 2rc, hence (rc)²/2.
+    pub fn rho(&self, attributes: Subset) -> f64 {
+        let touched = attributes.common(self.queries.domain().all()).len().min(self.disjoint) as f64;
+        let pick = self.coefficient * self.coefficient / 2.0;
+        let measure = 1.0 / (2.0 * self.sigma.get() * self.sigma.get());
+        let picks = if self.families == Families::Joint { touched * touched } else { touched };
+        f64::from(self.rounds) * (picks * pick + touched * measure) * (1.0 + 1e-14)
+    }
+
+    /// ρ when one person is replaced by another.
+    ///
+    /// # Guarantee
+    /// As [`Mwem::rho`] with all attributes.
+    pub fn rho_person(&self) -> f64 {
+        self.rho(self.queries.domain().all())
+    }
+
+    /// Runs all rounds on a table of counts of `people` people and returns the fitted table.
+    ///
+    /// # Guarantee
+    /// [`Mwem::rho`]; picking and noise are exact. How long it takes depends on the data: time is not part of the guarantee.
+    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], people: u64, bits: &mut S) -> Result<Vec<f64>> {
+        let domain = self.queries.domain();
+        if counts.len() != domain.cells() || people == 0 {
+            return Err(Error::refused(format!(
+                "mwem needs a table of {} counts and at least one person",
+                domain.cells()
+            )));
+        }
+        let exact: Vec<u64> = self.queries.answers(counts);
+        let noise = DiscreteGaussian::new(self.sigma);
+        let mut model = vec![1.0 / domain.cells() as f64; domain.cells()];
+        let mut measured: Vec<Vec<(usize, f64)>> = Vec::new();
+        for _ in 0..self.rounds {
+            let scores = self.scores(&exact, &model, people);
+            let family = self.pick(&scores, bits)?;
+            let measure = |query: usize, bits: &mut S| {
+                let noisy = noise.add_to(i64::try_from(exact[query]).unwrap_or(i64::MAX), bits);
+                (query, noisy.clamp(0, people as i64) as f64 / people as f64)
+            };
+            measured.push(family.into_iter().map(|query| measure(query, bits)).collect());
+            for _ in 0..PASSES {
+                measured.iter().for_each(|round| self.update(&mut model, round));
+            }
+        }
+        Ok(model.into_iter().map(|share| share * people as f64).collect())
+    }
+
+    /// |count − n·q(model)|, the model's answer rounded to a whole number: integers that one person moves by at most 1.
+    fn scores(&self, exact: &[u64], model: &[f64], people: u64) -> Vec<u64> {
+        let answers = self.queries.answers(model);
+        let expected = answers.iter().map(|answer| (answer * people as f64).round().clamp(0.0, people as f64) as u64);
+        exact.iter().zip(expected).map(|(&exact, expected)| exact.abs_diff(expected)).collect()
+    }
+
+    fn pick<S: BitSource + ?Sized>(&self, scores: &[u64], bits: &mut S) -> Result<Vec<usize>> {
+        let coefficient = BigRational::from_float(self.coefficient).unwrap_or_else(BigRational::zero);
+        let attributes = self.queries.attributes();
+        if self.families == Families::Joint {
+            let weights = exponential_weights(scores, &coefficient);
+            return Ok(joint_family(self.queries.domain().all(), &attributes, &weights, self.disjoint, bits));
+        }
+        let order = permutation::of(bits, self.queries.domain().attributes());
+        let length = order.len().div_ceil(self.disjoint);
+        let mut family = Vec::new();
+        for block in order.chunks(length).map(Subset::of) {
+            let inside: Vec<usize> = (0..scores.len()).filter(|&query| attributes[query].is_within(block)).collect();
+            if !inside.is_empty() {
+                let own: Vec<u64> = inside.iter().map(|&query| scores[query]).collect();
+                let weights = exponential_weights(&own, &coefficient);
+                let cells = |precision: Precision| Weights { cells: weights(precision), beyond: BigUint::zero() };
+                family.push(inside[choose(bits, cells)]);
+            }
+        }
+        Ok(family)
+    }
+
+    /// A(u) ← A(u)·exp((4/ℓ)·Σ q_i(u)(a_i − q_i(A))), normalised. With this step the potential falls for every A (Hoeffding).
+    fn update(&self, model: &mut [f64], round: &[(usize, f64)]) {
+        let mut exponents = vec![0.0; model.len()];
+        for &(query, answer) in round {
+            let (table, members) = self.queries.members(query);
+            let domain: &Domain = self.queries.domain();
+            let mut is_member = vec![false; domain.table_cells(table)];
+            members.iter().for_each(|&cell| is_member[cell as usize] = true);
+            let mut places = domain.places(table);
+            let held: Vec<bool> = model.iter().map(|_| is_member[places.next_place()]).collect();
+            let expected: f64 = model.iter().zip(&held).filter(|(_, held)| **held).map(|(share, _)| share).sum();
+            let step = 4.0 / self.disjoint as f64 * (answer - expected);
+            exponents.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(exponent, _)| *exponent += step);
+        }
+        model.iter_mut().zip(&exponents).for_each(|(share, exponent)| *share *= exponent.exp());
+        let sum: f64 = model.iter().sum();
+        model.iter_mut().for_each(|share| *share /= sum);
+    }
+}
+
+/// The most pairwise disjoint sets among `masks` inside `free`.
+fn most_disjoint(free: Subset, masks: &[Subset], known: &mut HashMap<Subset, usize>) -> usize {
+    let Some(first) = free.iter().next() else { return 0 };
+    if let Some(&most) = known.get(&free) {
+        return most;
+    }
+    let mut most = most_disjoint(free.without(Subset::of(&[first])), masks, known);
+    for &mask in masks.iter().filter(|mask| mask.contains(first) && mask.is_within(free)) {
+        most = most.max(1 + most_disjoint(free.without(mask), masks, known));
+    }
+    known.insert(free, most);
+    most
+}
+
+/// Weights e^{−c(U − u)}, enclosed to any precision; U is the largest score, which cancels.
+fn exponential_weights<'a>(
+    scores: &'a [u64],
+    coefficient: &'a BigRational,
+) -> impl Fn(Precision) -> Vec<Enclosure> + 'a {
+    let largest = scores.iter().copied().max().unwrap_or(0);
+    move |precision| {
+        let mut known: BTreeMap<u64, Enclosure> = BTreeMap::new();
+        let mut weight = |score: u64| {
+            let gap = largest - score;
+            let enclose = || precision.exp_minus(&(coefficient * BigRational::from_integer(gap.into())));
+            known.entry(gap).or_insert_with(enclose).clone()
+        };
+        scores.iter().map(|&score| weight(score)).collect()
+    }
+}
+
+/// The weights of all queries, of all attribute sets, and of all families inside a set, at one precision.
+struct Table {
+    precision: Precision,
+    queries: Vec<Enclosure>,
+    sets: BTreeMap<Subset, Enclosure>,
+    families: RefCell<HashMap<(Subset, usize), Enclosure>>,
+}
+
+impl Table {
+    fn new(precision: Precision, attributes: &[Subset], queries: Vec<Enclosure>) -> Self {
+        let mut sets: BTreeMap<Subset, Enclosure> = BTreeMap::new();
+        for (&set, weight) in attributes.iter().zip(&queries) {
+            let sum = sets.entry(set).or_insert_with(|| Enclosure { low: BigUint::zero(), high: BigUint::zero() });
+            *sum = precision.plus(sum, weight);
+        }
+        Self { precision, queries, sets, families: RefCell::new(HashMap::new()) }
+    }
+
+    /// Σ over families of `number` disjoint queries inside `free` of the product of their weights.
+    fn families(&self, free: Subset, number: usize) -> Enclosure {
+        if number == 0 {
+            let one = BigUint::one() << self.precision.bits;
+            return Enclosure { low: one.clone(), high: one };
+        }
+        let Some(first) = free.iter().next() else {
+            return Enclosure { low: BigUint::zero(), high: BigUint::zero() };
+        };
+        if let Some(known) = self.families.borrow().get(&(free, number)) {
+            return known.clone();
+        }
+        let branches = self.branches(free, first, number);
+        let zero = Enclosure { low: BigUint::zero(), high: BigUint::zero() };
+        let sum = branches.iter().fold(zero, |sum, (_, branch)| self.precision.plus(&sum, branch));
+        self.families.borrow_mut().insert((free, number), sum.clone());
+        sum
+    }
+
+    /// Either the first free attribute is in no query, or it is in one of these sets; in a fixed order.
+    fn branches(&self, free: Subset, first: usize, number: usize) -> Vec<(Option<Subset>, Enclosure)> {
+        let mut branches = vec![(None, self.families(free.without(Subset::of(&[first])), number))];
+        for (&set, weight) in self.sets.iter().filter(|(set, _)| set.contains(first) && set.is_within(free)) {
+            let rest = self.families(free.without(set), number - 1);
+            branches.push((Some(set), self.precision.times(weight, &rest)));
+        }
+        branches
+    }
+}
+
+/// A family of `number` attribute-disjoint queries with probability exactly proportional to the product of their weights.
+///
+/// Attributes are decided in order, so that each family has one history; each branch has its exact conditional probability.
+fn joint_family<S: BitSource + ?Sized>(
+    all: Subset,
+    attributes: &[Subset],
+    weights: &dyn Fn(Precision) -> Vec<Enclosure>,
+    number: usize,
+    bits: &mut S,
+) -> Vec<usize> {
+    let last: RefCell<Option<Rc<Table>>> = RefCell::new(None);
+    let table = |precision: Precision| -> Rc<Table> {
+        let mut last = last.borrow_mut();
+        match &*last {
+            Some(table) if table.precision.bits == precision.bits => table.clone(),
+            _ => {
+                let table = Rc::new(Table::new(precision, attributes, weights(precision)));
+                *last = Some(table.clone());
+                table
+            }
+        }
+    };
+    let mut sets: Vec<Subset> = attributes.to_vec();
+    sets.sort_unstable();
+    sets.dedup();
+    let (mut free, mut left, mut family) = (all, number, Vec::new());
+    while left > 0 {
+        let Some(first) = free.iter().next() else { return family };
+        let branch = choose(bits, |precision| {
+            let branches = table(precision).branches(free, first, left);
+            Weights { cells: branches.into_iter().map(|(_, weight)| weight).collect(), beyond: BigUint::zero() }
+        });
+        let chosen = sets.iter().filter(|set| set.contains(first) && set.is_within(free)).nth(branch.wrapping_sub(1));
+        let Some(&set) = chosen.filter(|_| branch > 0) else {
+            free = free.without(Subset::of(&[first]));
+            continue;
+        };
+        let inside: Vec<usize> = (0..attributes.len()).filter(|&query| attributes[query] == set).collect();
+        let query = choose(bits, |precision| {
+            let table = table(precision);
+            let cells = inside.iter().map(|&query| table.queries[query].clone()).collect();
+            Weights { cells, beyond: BigUint::zero() }
+        });
+        family.push(inside[query]);
+        free = free.without(set);
+        left -= 1;
+    }
+    family
+}
+
+#[cfg(test)]
+mod tests;
