@@ -1,6 +1,6 @@
 //! Per-attribute privacy: marginals of the example table, and heavy hitters of a million people; CPU seconds of this thread.
 //!
-//! `partial marginals [RELEASES]`, `partial heavy-hitters [PEOPLE] [ATTRIBUTES]`: one JSON object per line.
+//! `partial marginals [RELEASES]`, `partial heavy-hitters [PEOPLE] [ATTRIBUTES]`, `partial table`: one JSON object per line.
 
 use scumble::harness::example_table;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
@@ -13,6 +13,7 @@ fn main() -> scumble::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize, default: u64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
+        Some("table") => table(),
         Some("heavy-hitters") => heavy_hitters(number(1, 1_000_000), number(2, 64)),
         _ => marginals(number(1, 5)),
     }
@@ -51,6 +52,12 @@ fn marginals(releases: u64) -> scumble::Result<()> {
         });
         println!("{line}");
     }
+    Ok(())
+}
+
+fn table() -> scumble::Result<()> {
+    let domain = Domain::new(example_table::SIZES.to_vec())?;
+    println!("{}", json!({ "cells": domain.count(&example_table::columns())? }));
     Ok(())
 }
 

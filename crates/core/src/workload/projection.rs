@@ -170,6 +170,10 @@ mod tests {
     use crate::noise::InsecureSeededSource;
     use serde_json::Value;
 
+    fn choose(n: u64, k: u64) -> u64 {
+        if k > n { 0 } else { (0..k).fold(1, |product, i| product * (n - i) / (i + 1)) }
+    }
+
     #[test]
     fn sensitivities_are_those_of_the_vectors() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
@@ -183,16 +187,13 @@ mod tests {
             let scope = Subset::of(&(0..changed).collect::<Vec<_>>());
             let conjunctions = Queries::conjunctions(&domain, k).unwrap().squared_sensitivity(scope);
             assert_eq!(conjunctions, number("conj_sq") as u64, "{row}");
-            // The vectors tell what exactly so many flips change; a scope is the worst of up to so many.
-            let parities = Queries::parities(&domain, k).unwrap();
-            let worst = |w: usize| {
-                let same = |row: &&Value| row["d"] == d && row["k"] == k && row["changed"] == w;
-                rows.iter().find(same).and_then(|row| row["parity01_sq"].as_u64())
+            // Exactly w flips change Σ_{i odd} C(w, i)·C(d−w, k−i) parities; a scope is the worst of up to so many flips.
+            let exactly = |w: u64| {
+                (1..=k as u64).step_by(2).map(|i| choose(w, i) * choose(d as u64 - w, k as u64 - i)).sum::<u64>()
             };
-            assert!(parities.squared_sensitivity(scope) >= worst(changed).unwrap(), "{row}");
-            if k % 2 == 1 || changed == 1 {
-                assert!(parities.squared_sensitivity(scope) <= parities.len() as u64);
-            }
+            assert_eq!(exactly(changed as u64), number("parity01_sq") as u64, "{row}");
+            let parities = Queries::parities(&domain, k).unwrap().squared_sensitivity(scope);
+            assert_eq!(parities, (0..=changed as u64).map(exactly).max().unwrap(), "{row}");
         }
         // k = 2 of d = 6: flipping all changes nothing, flipping half changes ⌊d²/4⌋ = 9 of 15.
         let pairs = Queries::parities(&Domain::new(vec![2; 6]).unwrap(), 2).unwrap();

@@ -78,6 +78,11 @@ impl HeavyHitters {
         &self.tree
     }
 
+    /// How many values each attribute has.
+    pub fn domains(&self) -> &[u32] {
+        &self.domains
+    }
+
     /// Finds the heavy strings; `columns[j][i]` is person i's value of attribute j.
     ///
     /// # Guarantee

@@ -51,7 +51,7 @@ fn families_are_drawn_with_the_exact_probabilities_of_the_vectors() {
         let all = Subset::of(&(0..d).collect::<Vec<_>>());
         let number = case["l"].as_u64().unwrap() as usize;
         let mut bits = InsecureSeededSource::new(4);
-        let trials = 20_000;
+        let trials = 4_000;
         let mut seen: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
         for _ in 0..trials {
             let drawn = joint_family(all, &attributes, &weights, number, &mut bits);
