@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::event::{Event, Kind, Moves, Shift, Touch};
     use crate::loss::Loss;
-    use crate::loss::filter::{Odometer, Unit};
+    use crate::loss::filter::Spent;
     use crate::quantity::{Delta, Exact, Rho};
     use crate::scope::{AttributeSet, Scope};
     use serde_json::Value;
@@ -226,18 +226,18 @@ mod tests {
         for row in vectors["ledger_census2020_us_persons"]["rows"].as_array().unwrap() {
             let names = row["S"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
             let scope = Scope::Attributes(AttributeSet::new(names).unwrap());
-            let mut odometer = Odometer::new(Unit::Zcdp, scope.clone());
-            events.iter().for_each(|event| odometer.add(event).unwrap());
-            close(odometer.spent().to_f64(), number(&row["rho"]), 1e-12);
-            let plain = converted_epsilon(odometer.spent().to_f64(), 1e-6);
+            let spent = rho_of(&events, &scope);
+            close(spent, number(&row["rho"]), 1e-12);
+            let plain = converted_epsilon(spent, 1e-6);
             close(plain, number(&row["eps_at_1e_6_cks20"]), 1e-9);
             let answer = Loss::of(&events, &scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).unwrap();
             assert!(answer.upper <= plain * (1.0 + 1e-9), "the accountant's conversion is at least as good");
         }
-        let mut person = Odometer::new(Unit::Zcdp, Scope::Person);
-        events.iter().for_each(|event| person.add(event).unwrap());
-        close(person.spent().to_f64(), 2.556225581051331, 1e-9);
-        assert!(*person.spent() > Exact::zero());
+        close(rho_of(&events, &Scope::Person), 2.556225581051331, 1e-9);
+    }
+
+    fn rho_of(events: &[Event], scope: &Scope) -> f64 {
+        Spent::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up()
     }
 
     #[test]
@@ -250,8 +250,8 @@ mod tests {
             let touch = Touch { attributes: AttributeSet::new([name]).unwrap(), shifts: one.clone() };
             Event::new(Kind::Zcdp { rho: Rho::new(0.5).unwrap() }, Moves::by_scope(one.clone(), one, vec![touch]))
         };
-        let mut odometer = Odometer::new(Unit::Zcdp, Scope::Attributes(AttributeSet::new(["a", "b"]).unwrap()));
-        ["a", "b"].iter().for_each(|name| odometer.add(&event(name)).unwrap());
-        close((2.0 * odometer.spent().to_f64()).sqrt(), wanted, 1e-12);
+        let both = Scope::Attributes(AttributeSet::new(["a", "b"]).unwrap());
+        let spent = rho_of(&[event("a"), event("b")], &both);
+        close((2.0 * spent).sqrt(), wanted, 1e-12);
     }
 }
