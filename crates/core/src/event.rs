@@ -95,6 +95,19 @@ pub enum Kind {
         /// The largest order.
         omega: Omega,
     },
+    /// One attribute's path through a tree of heavy hitters: discrete Laplace noise, lists and the root's counts released.
+    ///
+    /// Events of several attributes of one tree may be added up (pure ε and ρ), not convolved.
+    HeavyHitters {
+        /// The noise scale λ of every node on the path.
+        scale: Scale,
+        /// The clip depth κ.
+        clip: u32,
+        /// By how much each threshold is at least above the one below.
+        rise: u32,
+        /// How many nodes the path has.
+        levels: u32,
+    },
     /// A dominating pair of finite distributions over the same outcomes.
     Pair {
         /// The output distribution on one dataset.
@@ -119,6 +132,7 @@ impl Kind {
             Self::Approximate { .. } => "approximate",
             Self::Zcdp { .. } => "zcdp",
             Self::Tcdp { .. } => "tcdp",
+            Self::HeavyHitters { .. } => "heavy-hitters",
             Self::Pair { .. } => "pair",
         }
     }

@@ -9,6 +9,7 @@ mod attacker;
 mod calibrate;
 mod compare_noise;
 mod demo;
+mod separation;
 
 /// What the program can do.
 #[derive(Subcommand)]
@@ -25,6 +26,8 @@ pub enum Command {
     CompareNoise(compare_noise::Arguments),
     /// Draws noise and shows that it is what it should be
     Demo(demo::Arguments),
+    /// Measures what a guarantee per attribute saves against one per person as attributes grow
+    Separation(separation::Arguments),
 }
 
 impl Command {
@@ -37,6 +40,7 @@ impl Command {
             Self::Attacker(arguments) => attacker::run(&arguments),
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Demo(arguments) => demo::run(&arguments),
+            Self::Separation(arguments) => separation::run(&arguments),
         }
     }
 }

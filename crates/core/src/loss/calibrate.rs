@@ -150,7 +150,7 @@ fn noise_range(kind: &Kind) -> Result<(f64, (f64, f64))> {
         Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } => (2.0, (1e-6, 1e12)),
         // Log-concave up to σ = A; below LEAST_SINH_SIGMA the table has no neighbour of 0.
         Kind::SinhNormal { a, .. } => (a.get() / 2.0, (LEAST_SINH_SIGMA.min(a.get()), a.get())),
-        Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } => (2.0, (1e-6, 1e12)),
+        Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } | Kind::HeavyHitters { .. } => (2.0, (1e-6, 1e12)),
         Kind::RandomizedResponse { .. } | Kind::Exponential { .. } | Kind::Pure { .. } | Kind::Approximate { .. } => {
             (0.5, (1e4, 1e-12))
         }
@@ -165,7 +165,9 @@ fn with_noise(event: &Event, value: f64) -> Result<Event> {
         Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } | Kind::SinhNormal { sigma, .. } => {
             *sigma = Sigma::new(value)?;
         }
-        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => *scale = Scale::new(value)?,
+        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } | Kind::HeavyHitters { scale, .. } => {
+            *scale = Scale::new(value)?;
+        }
         Kind::RandomizedResponse { epsilon, .. }
         | Kind::Exponential { epsilon }
         | Kind::Pure { epsilon }

@@ -6,8 +6,10 @@ use super::pld::Own;
 use super::renyi::Curve;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Sampling, Shift};
+use crate::mechanism::heavy_hitters::{check_path, path_epsilon, path_rho};
 use crate::noise::SinhNormal;
 use crate::noise::sinh_normal::Certificate;
+use crate::quantity::Scale;
 use crate::scope::Scope;
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ pub(crate) enum Law {
     Concentrated { rho: f64, omega: f64 },
     /// A group under the same.
     ConcentratedGroup { rho: f64, omega: f64, size: u64 },
+    /// One attribute's path through a tree of heavy hitters, for so many owners.
+    HeavyHitters { scale: Scale, clip: u32, rise: u32, levels: u32, owners: f64 },
     /// Two finite distributions, both directions.
     Pair { p: Vec<f64>, q: Vec<f64> },
     /// A pair that the caller brought.
@@ -87,6 +91,11 @@ impl Law {
             Self::ConcentratedGroup { rho, omega, size } => {
                 Curve::ConcentratedGroup { rho: *rho, omega: *omega, size: *size }
             }
+            Self::HeavyHitters { scale, clip, rise, levels, owners } => {
+                // Checked when the law was made; if it were not, an infinite ρ would claim nothing.
+                let rho = path_rho(*scale, *clip, *rise, *levels).unwrap_or(f64::INFINITY);
+                Curve::Concentrated { rho: owners * owners * rho, omega: f64::INFINITY }
+            }
             Self::Pair { p, q } => Curve::Pair { p: p.clone(), q: q.clone() },
             Self::Custom(_) => Curve::Concentrated { rho: f64::INFINITY, omega: f64::INFINITY },
         };
@@ -113,6 +122,9 @@ impl Law {
                 } else {
                     *epsilon
                 }
+            }
+            Self::HeavyHitters { scale, clip, rise, levels, owners } => {
+                owners * path_epsilon(*scale, *clip, *rise, *levels)
             }
             Self::Pair { p, q } => largest_ratio(p, q).max(largest_ratio(q, p)),
             Self::Custom(own) => own.pure(),
@@ -268,6 +280,10 @@ fn law(kind: &Kind, by: f64) -> Result<Law> {
         Kind::Zcdp { rho } => Law::Concentrated { rho: owners * owners * rho.get(), omega: f64::INFINITY },
         Kind::Tcdp { rho, omega } if owners == 1.0 => Law::Concentrated { rho: rho.get(), omega: omega.get() },
         Kind::Tcdp { rho, omega } => Law::ConcentratedGroup { rho: rho.get(), omega: omega.get(), size: owners as u64 },
+        Kind::HeavyHitters { scale, clip, rise, levels } => {
+            check_path(*clip, *rise, *levels)?;
+            Law::HeavyHitters { scale: *scale, clip: *clip, rise: *rise, levels: *levels, owners }
+        }
         Kind::Pair { p, q } => pair(p, q, owners)?,
     })
 }

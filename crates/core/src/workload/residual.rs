@@ -14,8 +14,10 @@ use super::fit::{self, Coefficient};
 use super::rows::Model;
 use super::transform;
 use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
+use crate::scope::AttributeSet;
 use std::collections::BTreeMap;
 
 /// Which residuals are measured, and with how much noise.
@@ -134,6 +136,36 @@ impl Plan {
     /// As [`Plan::rho`] with all attributes.
     pub fn rho_person(&self) -> f64 {
         self.rho(self.domain.all())
+    }
+
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// # Guarantee
+    /// In every scope the events cost at least what [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] state; exactly that for
+    /// presence and person.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        let (presence, person) = (vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(1.0)?]);
+        let zcdp = |rho: f64, moves: Moves| Ok(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
+        let mut events = vec![
+            zcdp(self.rho_presence(), Moves::by_scope(presence, Vec::new(), Vec::new()))?,
+            zcdp(self.rho_person(), Moves::by_scope(Vec::new(), person.clone(), Vec::new()))?,
+        ];
+        for &(subset, sigma) in self.noise.iter().filter(|(subset, _)| !subset.is_empty()) {
+            // Whichever of its attributes change, a residual moves no further than this.
+            let moved =
+                subset.subsets().map(|really| moved_by_change(&self.domain, subset, really)).fold(0.0, f64::max);
+            let own = subset.iter().map(|attribute| {
+                names
+                    .get(attribute)
+                    .cloned()
+                    .ok_or_else(|| Error::refused(format!("attribute {attribute} has no name")))
+            });
+            let attributes = AttributeSet::new(own.collect::<Result<Vec<String>>>()?)?;
+            let touch = Touch { attributes, shifts: person.clone() };
+            let rho = moved / half(self, subset, sigma) * ROUNDING;
+            events.push(zcdp(rho, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
+        }
+        Ok(events)
     }
 
     /// The variance of each cell of the unbiased estimate of this table (but for the discreteness of the noise, which only lowers

@@ -3,8 +3,10 @@
 use super::residual::Plan;
 use super::*;
 use crate::harness::example_table;
+use crate::loss::filter::Spent;
 use crate::noise::InsecureSeededSource;
-use crate::quantity::Rho;
+use crate::quantity::{Exact, Rho};
+use crate::scope::{AttributeSet, Scope};
 
 fn rho(value: f64) -> Rho {
     Rho::new(value).unwrap()
@@ -64,6 +66,23 @@ fn the_cost_of_every_scope_is_the_largest_over_all_records() {
         assert!((worst - plan.rho(scope)).abs() < 1e-9, "{scope} is attained");
     }
     assert_eq!(plan.rho(Subset::EMPTY), 0.0);
+}
+
+#[test]
+fn the_events_cost_what_the_plan_states() {
+    let domain = Domain::new(vec![3, 2, 4]).unwrap();
+    let plan = Plan::for_marginals(&domain, 2, rho(0.3)).unwrap();
+    let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+    let events = plan.events(&names).unwrap();
+    let spent = |scope: Scope| Spent::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
+    assert!((spent(Scope::Presence) / plan.rho_presence() - 1.0).abs() < 1e-12);
+    assert!((spent(Scope::Person) / plan.rho_person() - 1.0).abs() < 1e-12);
+    for scope in domain.all().subsets().filter(|scope| !scope.is_empty()) {
+        let set = AttributeSet::new(scope.iter().map(|attribute| names[attribute].clone())).unwrap();
+        let (stated, charged) = (plan.rho(scope), spent(Scope::Attributes(set)));
+        assert!(charged >= stated * (1.0 - 1e-12), "{scope}: {charged} is charged, but it costs {stated}");
+        assert!(charged <= stated * 1.25, "{scope}: {charged} is charged for {stated}");
+    }
 }
 
 #[test]

@@ -41,6 +41,9 @@ fn parameters(kind: &Kind) -> Vec<(&'static str, Value)> {
         }
         Kind::Zcdp { rho } => vec![("rho", json!(rho.get()))],
         Kind::Tcdp { rho, omega } => vec![("rho", json!(rho.get())), ("omega", json!(omega.get()))],
+        Kind::HeavyHitters { scale, clip, rise, levels } => {
+            vec![("scale", json!(scale.get())), ("clip", json!(clip)), ("rise", json!(rise)), ("levels", json!(levels))]
+        }
         Kind::Pair { p, q } => vec![("p", json!(p)), ("q", json!(q))],
     }
 }
@@ -101,6 +104,13 @@ fn kind_from_json(value: &Value) -> Result<Kind, String> {
         "approximate" => Kind::Approximate { epsilon: epsilon()?, delta: Delta::new(get("delta")?).map_err(said)? },
         "zcdp" => Kind::Zcdp { rho: rho()? },
         "tcdp" => Kind::Tcdp { rho: rho()?, omega: Omega::new(get("omega")?).map_err(said)? },
+        "heavy-hitters" => {
+            let whole = |name: &str| {
+                let number = value[name].as_u64().and_then(|number| u32::try_from(number).ok());
+                number.ok_or_else(|| format!("heavy hitters without '{name}'"))
+            };
+            Kind::HeavyHitters { scale: scale()?, clip: whole("clip")?, rise: whole("rise")?, levels: whole("levels")? }
+        }
         "pair" => Kind::Pair { p: numbers(&value["p"])?, q: numbers(&value["q"])? },
         _ => return Err("an event that this version does not know".to_string()),
     })

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::event::{Kind, Shift};
+use crate::mechanism::heavy_hitters::{path_epsilon, path_rho};
 use crate::quantity::Exact;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -47,6 +48,12 @@ pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
             let number = rational_to_f64(&epsilon);
             // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
             pure(epsilon, number * number / 8.0)
+        }
+        Kind::HeavyHitters { scale, clip, rise, levels } => {
+            let one = path_rho(*scale, *clip, *rise, *levels)?;
+            let owners = rational_to_f64(&all);
+            let epsilon = exact(path_epsilon(*scale, *clip, *rise, *levels))?;
+            pure(epsilon * all, one * owners * owners * (1.0 + 1e-15))
         }
         Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &all * &all),
         Kind::Approximate { epsilon, delta } => approximate(epsilon.get(), delta.get(), &all)?,

@@ -6,7 +6,9 @@
 //! log-moment is convex in α, so between two orders it lies below its chord.
 
 use super::cost::{ln_fail_probability, ln_pass_probability};
-use super::tree::{Node, Tree};
+use super::tree::{Child, Node, Tree};
+use crate::error::{Error, Result};
+use crate::quantity::Scale;
 use std::collections::HashMap;
 
 /// Orders are 1 + FIRST·STEP^i; between them the chord of the log-moment is walked in finer steps.
@@ -14,7 +16,7 @@ const FIRST: f64 = 0.005;
 const STEP: f64 = 1.15;
 const FINER_STEPS: i32 = 128;
 /// How much work is spent before the closed form ε·tanh(ε/2) is used instead.
-const LARGEST_WORK: f64 = 1e9;
+const LARGEST_WORK: f64 = 2e8;
 /// Log-moments beyond this are left to the closed form: they would overflow, and no such order matters.
 const LARGEST_LOG_MOMENT: f64 = 600.0;
 /// Added for rounding and for counts beyond the range of the dynamic programme (their weight is below e^{−40}).
@@ -28,6 +30,54 @@ enum Direction {
     Lose,
     Gain,
 }
+
+/// ρ of one attribute with `levels` nodes above it, all of one scale and clip, each threshold at least `rise` above the one below.
+///
+/// # Guarantee
+/// An upper bound as [`Tree::rho`], by composition over the nodes; therefore the sum over several attributes bounds ρ of changing all of
+/// them (each node's term is non-negative, and counts that do not grow upwards in the tree do not on each path).
+///
+/// ```
+/// use scumble::mechanism::heavy_hitters::path_rho;
+/// use scumble::quantity::Scale;
+/// assert!((path_rho(Scale::new(3.0)?, 15, 15, 7)? - 0.1124).abs() < 0.001);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<f64> {
+    let node = |level: u32| Node {
+        children: vec![if level == 0 { Child::Attribute(0) } else { Child::Node(level as usize - 1) }],
+        threshold: i64::from(level) * i64::from(rise),
+        clip: i64::from(clip),
+        scale,
+    };
+    check_path(clip, rise, levels)?;
+    let path = Tree::new(1, (0..levels).map(node).collect(), &[])?;
+    let epsilon = path.epsilon(&[0]);
+    Ok(path.certified(&vec![true; levels as usize], epsilon, Scope::Composed))
+}
+
+/// Refuses a path that the proof of its cost does not cover.
+pub(crate) fn check_path(clip: u32, rise: u32, levels: u32) -> Result<()> {
+    if levels == 0 || levels > LARGEST_LEVELS || rise == 0 || clip == 0 {
+        return Err(Error::refused(format!(
+            "a path of heavy hitters has 1 to {LARGEST_LEVELS} levels, and a clip and a rise of at least 1, not {levels}, {clip} and {rise}"
+        )));
+    }
+    Ok(())
+}
+
+/// Which neighbours a moment is for, and whether the exact recursion over a path may be used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Scope {
+    /// One string loses and one gains; exact where the touched nodes form a path.
+    Substitution,
+    /// The same, by composition over the nodes always.
+    Composed,
+    /// One string loses or one gains.
+    Presence,
+}
+
+const LARGEST_LEVELS: u32 = 4096;
 
 impl Tree {
     /// ρ when one person's values of these attributes change.
@@ -45,7 +95,7 @@ impl Tree {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn rho(&self, attributes: &[usize]) -> f64 {
-        self.certified(&self.touched(attributes), self.epsilon(attributes), false)
+        self.certified(&self.touched(attributes), self.epsilon(attributes), Scope::Substitution)
     }
 
     /// ρ when one person is replaced by another.
@@ -53,7 +103,7 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::rho`] with all attributes.
     pub fn rho_person(&self) -> f64 {
-        self.certified(&vec![true; self.nodes().len()], self.epsilon_person(), false)
+        self.certified(&vec![true; self.nodes().len()], self.epsilon_person(), Scope::Substitution)
     }
 
     /// ρ when one person is added or removed.
@@ -61,10 +111,10 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::rho`] for datasets that differ in one person's presence, if no threshold was computed from their number.
     pub fn rho_presence(&self) -> f64 {
-        self.certified(&vec![true; self.nodes().len()], self.epsilon_presence(), true)
+        self.certified(&vec![true; self.nodes().len()], self.epsilon_presence(), Scope::Presence)
     }
 
-    fn certified(&self, touched: &[bool], epsilon: f64, presence: bool) -> f64 {
+    fn certified(&self, touched: &[bool], epsilon: f64, scope: Scope) -> f64 {
         let closed_form = epsilon * (epsilon / 2.0).tanh();
         let counts = self.range_of_counts(touched);
         let nodes = touched.iter().filter(|&&touched| touched).count() as f64;
@@ -75,14 +125,14 @@ impl Tree {
         }
         // D_α ≤ D at the first order for all orders below it.
         let mut excess = FIRST;
-        let mut log_moment = self.log_moment(touched, 1.0 + excess, &counts, presence).min(epsilon * excess);
+        let mut log_moment = self.log_moment(touched, 1.0 + excess, &counts, scope).min(epsilon * excess);
         let mut bound = log_moment / excess;
         while epsilon / (1.0 + excess) > bound {
             let next_excess = excess * STEP;
             if next_excess * epsilon > LARGEST_LOG_MOMENT {
                 return closed_form;
             }
-            let next = self.log_moment(touched, 1.0 + next_excess, &counts, presence).min(epsilon * next_excess);
+            let next = self.log_moment(touched, 1.0 + next_excess, &counts, scope).min(epsilon * next_excess);
             bound = bound.max(largest_slope((excess, log_moment), (next_excess, next)));
             (excess, log_moment) = (next_excess, next);
         }
@@ -97,16 +147,16 @@ impl Tree {
     }
 
     /// (α − 1)·D_α of the outputs, an upper bound over all neighbours; convex in α.
-    fn log_moment(&self, touched: &[bool], order: f64, counts: &Counts, presence: bool) -> f64 {
+    fn log_moment(&self, touched: &[bool], order: f64, counts: &Counts, scope: Scope) -> f64 {
         let worst = |direction| {
             let mut tables = HashMap::new();
-            match self.path(touched) {
+            match self.path(touched).filter(|_| scope != Scope::Composed) {
                 Some(path) => self.path_log_moment(&path, order, counts, direction, &mut tables),
                 None => self.tree_log_moment(touched, order, counts, direction, &mut tables),
             }
         };
         let (lose, gain) = (worst(Direction::Lose), worst(Direction::Gain));
-        if presence { lose.max(gain) } else { lose + gain }
+        if scope == Scope::Presence { lose.max(gain) } else { lose + gain }
     }
 
     /// The touched nodes from the bottom up, if they form one path.

@@ -37,6 +37,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use concentrated::check_path;
+pub use concentrated::path_rho;
 pub use cost::path_epsilon;
 pub use plan::Rule;
 pub use release::{Found, HeavyHitters, HeavyString};

@@ -3,8 +3,11 @@
 use super::cost::{inclusion_loss, ln_fail_probability, ln_pass_probability};
 use super::*;
 use crate::harness::{Distribution, Probability};
+use crate::loss::Loss;
+use crate::loss::filter::Spent;
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Beta, Delta, Epsilon, Scale};
+use crate::quantity::{Beta, Delta, Epsilon, Exact, Scale};
+use crate::scope::{AttributeSet, Scope};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -598,5 +601,28 @@ fn heavy_strings_are_found_with_the_promised_probability_and_error() {
         let exact =
             (0..people).filter(|&i| (0..16).all(|j| u32::from(value(i, j)) == wanted[j as usize])).count() as i64;
         assert!(string.count.abs_diff(exact) <= error);
+    }
+}
+
+#[test]
+fn the_events_cost_at_least_what_the_tree_states() {
+    for (attributes, shape) in [(8, Shape::balanced(8)), (5, Shape::balanced(5)), (4, Shape::caterpillar(4))] {
+        let targets = vec![Epsilon::new(1.0).unwrap(); attributes];
+        let tree = Rule::default().calibrate(&shape.unwrap(), &targets).unwrap();
+        let names: Vec<String> = (0..attributes).map(|j| format!("a{j}")).collect();
+        let events = tree.events(&names).unwrap();
+        let pure = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+        let concentrated = |scope: &Scope| Spent::of(&events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
+        close(pure(&Scope::Person), tree.epsilon_person(), 1e-9, "person");
+        close(pure(&Scope::Presence), tree.epsilon_presence(), 1e-9, "presence");
+        for mask in [1usize, 2, 3, 5, 9, 15] {
+            let set: Vec<usize> = (0..attributes).filter(|j| mask >> j & 1 == 1).collect();
+            let scope = Scope::Attributes(AttributeSet::new(set.iter().map(|&j| names[j].clone())).unwrap());
+            assert!(pure(&scope) >= tree.epsilon(&set) * (1.0 - 1e-11), "{set:?}");
+            assert!(concentrated(&scope) >= tree.rho(&set) * (1.0 - 1e-6), "{set:?}");
+            if set.len() == 1 {
+                assert!(pure(&scope) <= tree.epsilon(&set) * 1.001, "{set:?}");
+            }
+        }
     }
 }

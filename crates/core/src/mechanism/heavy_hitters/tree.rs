@@ -1,7 +1,9 @@
 //! The public tree: which attributes are joined where, and the threshold, clip depth and scale of each node.
 
 use crate::error::{Error, Result};
-use crate::quantity::Scale;
+use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::quantity::{Delta, Epsilon, Scale};
+use crate::scope::AttributeSet;
 
 /// The shape of a tree: an attribute, or a join of shapes.
 ///
@@ -214,6 +216,61 @@ impl Tree {
     /// The last node.
     pub fn root(&self) -> &Node {
         &self.nodes[self.nodes.len() - 1]
+    }
+
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// A change of several attributes is charged the sum of theirs; a person and presence are charged exactly. In a tree whose scales or
+    /// clip depths differ, or with unknown domains, a change of any attribute is charged as that of a person.
+    ///
+    /// # Guarantee
+    /// In every scope the events cost at least what [`Tree::epsilon`] and its companions state.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        if names.len() != self.attributes() {
+            return Err(Error::refused(format!(
+                "the tree has {} attributes, but {} names",
+                self.attributes(),
+                names.len()
+            )));
+        }
+        let one = vec![Shift::one_cell(1.0)?];
+        let all: Vec<usize> = (0..self.attributes()).collect();
+        let whole = |epsilon: f64, moves: Moves| {
+            let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(self.delta(&all))?);
+            let kind = if delta.get() > 0.0 { Kind::Approximate { epsilon, delta } } else { Kind::Pure { epsilon } };
+            Ok::<Event, Error>(Event::new(kind, moves))
+        };
+        let mut events = vec![
+            whole(self.epsilon_presence(), Moves::by_scope(one.clone(), Vec::new(), Vec::new()))?,
+            whole(self.epsilon_person(), Moves::by_scope(Vec::new(), one.clone(), Vec::new()))?,
+        ];
+        if self.unknown.iter().any(|&unknown| unknown) || !self.is_uniform() {
+            let touch = Touch { attributes: AttributeSet::new(names.iter().cloned())?, shifts: one };
+            events.push(whole(self.epsilon_person(), Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
+            return Ok(events);
+        }
+        for (attribute, name) in names.iter().enumerate() {
+            let touch = Touch { attributes: AttributeSet::new([name.clone()])?, shifts: one.clone() };
+            events.push(Event::new(self.path_of(attribute)?, Moves::by_scope(Vec::new(), Vec::new(), vec![touch])));
+        }
+        Ok(events)
+    }
+
+    /// Whether all nodes have the same scale and clip depth.
+    fn is_uniform(&self) -> bool {
+        self.nodes.iter().all(|node| node.scale == self.nodes[0].scale && node.clip == self.nodes[0].clip)
+    }
+
+    /// The path above an attribute of a uniform tree. Thresholds that rise by more than the least rise only lower the cost.
+    fn path_of(&self, attribute: usize) -> Result<Kind> {
+        let touched = self.touched(&[attribute]);
+        let path: Vec<&Node> =
+            self.nodes.iter().zip(&touched).filter(|(_, touched)| **touched).map(|(node, _)| node).collect();
+        let rises = path.windows(2).map(|pair| pair[1].threshold - pair[0].threshold);
+        let small =
+            |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
+        let (rise, clip) = (small(rises.min().unwrap_or(1))?, small(path[0].clip)?);
+        Ok(Kind::HeavyHitters { scale: path[0].scale, clip, rise, levels: path.len() as u32 })
     }
 
     /// Which nodes read one of these attributes, directly or through a list.
