@@ -126,7 +126,8 @@ impl Tree {
         let mut distinct: Vec<usize> = attributes.iter().copied().filter(|&j| self.is_unknown(j)).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        (distinct.iter().map(appears).sum::<f64>() * ROUNDING).min(1.0)
+        // Not `sum`: of no numbers that is −0.
+        (distinct.iter().map(appears).fold(0.0, |sum, mass| sum + mass) * ROUNDING).min(1.0)
     }
 
     /// B: the inclusion loss of the strings that lose a person.
