@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, WireError>;
 const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
 
 /// Each word with its parameters.
-const WORDS: [(&str, &[&str]); 12] = [
+const WORDS: [(&str, &[&str]); 13] = [
     ("gaussian", &["sigma"]),
     ("discrete-gaussian", &["sigma"]),
     ("laplace", &["scale"]),
@@ -24,6 +24,7 @@ const WORDS: [(&str, &[&str]); 12] = [
     ("approximate", &["epsilon", "delta"]),
     ("zcdp", &["rho"]),
     ("tcdp", &["rho", "omega"]),
+    ("heavy-hitters", &["scale", "clip", "rise", "levels"]),
     ("pair", &["p", "q"]),
 ];
 
@@ -107,6 +108,17 @@ fn kind(place: &Place<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Kind
         "approximate" => Kind::Approximate { epsilon: epsilon()?, delta: place.field("delta")?.quantity(Delta::new)? },
         "zcdp" => Kind::Zcdp { rho: rho()? },
         "tcdp" => Kind::Tcdp { rho: rho()?, omega: place.field("omega")?.quantity(Omega::new)? },
+        "heavy-hitters" => {
+            let whole = |name: &str| -> Result<u32> {
+                let field = place.field(name)?;
+                match u32::try_from(field.whole()?) {
+                    Ok(number) if number > 0 => Ok(number),
+                    _ => Err(field.refuse(format!("{name} must be a whole number from 1 to 4294967295"))),
+                }
+            };
+            let (clip, rise, levels) = (whole("clip")?, whole("rise")?, whole("levels")?);
+            Kind::HeavyHitters { scale: scale("scale")?, clip, rise, levels }
+        }
         _ => pair(place)?,
     })
 }
@@ -219,6 +231,12 @@ pub fn event_to_json(event: &Event) -> Value {
         Kind::Tcdp { rho, omega } => {
             put("rho", json!(rho.get()));
             put("omega", json!(omega.get()))
+        }
+        Kind::HeavyHitters { scale, clip, rise, levels } => {
+            put("scale", json!(scale.get()));
+            put("clip", json!(clip));
+            put("rise", json!(rise));
+            put("levels", json!(levels))
         }
         Kind::Pair { p, q } => {
             put("p", json!(p));

@@ -5,7 +5,7 @@ use crate::place::{Place, WireError};
 use scumble::event::Event;
 use scumble::loss::calibrate::Free;
 use scumble::quantity::{Delta, Epsilon};
-use scumble::scope::Scope;
+use scumble::scope::{AttributeSet, Scope};
 use serde_json::Value;
 
 type Result<T> = std::result::Result<T, WireError>;
@@ -46,9 +46,14 @@ pub struct Calibration {
 }
 
 fn scope(place: &Place<'_>) -> Result<Scope> {
-    let scope = match place.get("neighbours")? {
-        None => Scope::Presence,
-        Some(field) => match field.text()? {
+    let scope = match (place.get("neighbours")?, place.get("attributes")?) {
+        (Some(_), Some(field)) => return Err(field.refuse("neighbours are given already: ask for one of both")),
+        (None, Some(field)) => {
+            let names: Vec<&str> = field.list()?.iter().map(Place::text).collect::<Result<_>>()?;
+            Scope::Attributes(field.core(AttributeSet::new(names))?)
+        }
+        (None, None) => Scope::Presence,
+        (Some(field), None) => match field.text()? {
             "add-remove" => Scope::Presence,
             "replace" => Scope::Person,
             other => {
@@ -75,7 +80,7 @@ fn scope(place: &Place<'_>) -> Result<Scope> {
 /// ```
 pub fn account_from_json(document: &Value) -> Result<Account> {
     let place = Place::root(document);
-    place.only(&["events", "delta", "epsilon", "neighbours", "group"])?;
+    place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group"])?;
     let ask = match (place.get("delta")?, place.get("epsilon")?) {
         (Some(delta), None) => Ask::Epsilon(delta.quantity(Delta::new)?),
         (None, Some(epsilon)) => Ask::Delta(epsilon.quantity(Epsilon::new)?),
@@ -94,7 +99,7 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
 /// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
 pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
     let place = Place::root(document);
-    place.only(&["events", "delta", "epsilon", "neighbours", "group", "free"])?;
+    place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group", "free"])?;
     let events = place.field("events")?;
     let [event] = &events.list()?[..] else {
         return Err(events.refuse("calibration takes exactly one event"));

@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn the_projection_is_consistent_and_closer_to_the_truth_than_the_noise() {
         let domain = Domain::new(vec![2; 6]).unwrap();
-        let counts: Vec<u64> = (0..64).map(|cell: u64| if cell % 5 == 0 { 40 } else { 0 }).collect();
+        let counts: Vec<u64> = (0..64).map(|cell: u64| if cell.is_multiple_of(5) { 40 } else { 0 }).collect();
         let people = counts.iter().sum();
         let queries = Queries::conjunctions(&domain, 2).unwrap();
         let exact = queries.answers(&counts);

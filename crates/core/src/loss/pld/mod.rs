@@ -87,7 +87,8 @@ fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
         Law::Pair { p, q } if reversed => Box::new(Atoms::of(q.iter().copied().zip(p.iter().copied()))),
         Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
         Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
-        Law::Concentrated { .. } | Law::ConcentratedGroup { .. } => return None,
+        // Heavy hitters of several attributes of one tree may be added up, but their pairs must not be convolved.
+        Law::Concentrated { .. } | Law::ConcentratedGroup { .. } | Law::HeavyHitters { .. } => return None,
     })
 }
 
