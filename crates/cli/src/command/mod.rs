@@ -9,6 +9,7 @@ mod attacker;
 mod calibrate;
 mod compare_noise;
 mod demo;
+mod noise;
 mod separation;
 
 /// What the program can do.
@@ -26,6 +27,8 @@ pub enum Command {
     CompareNoise(compare_noise::Arguments),
     /// Draws noise and shows that it is what it should be
     Demo(demo::Arguments),
+    /// Draws exact noise: one integer per line, or a summary
+    Noise(noise::Arguments),
     /// Measures what a guarantee per attribute saves against one per person as attributes grow
     Separation(separation::Arguments),
 }
@@ -40,6 +43,7 @@ impl Command {
             Self::Attacker(arguments) => attacker::run(&arguments),
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Demo(arguments) => demo::run(&arguments),
+            Self::Noise(arguments) => noise::run(&arguments),
             Self::Separation(arguments) => separation::run(&arguments),
         }
     }

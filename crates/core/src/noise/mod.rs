@@ -37,6 +37,7 @@ pub mod permutation;
 mod prepared;
 pub mod race;
 pub(crate) mod refine;
+mod secure_source;
 pub mod sinh_normal;
 mod source;
 pub mod subset;
@@ -50,8 +51,9 @@ pub use fraction::Fraction;
 pub use geometric::Geometric;
 pub use k_norm::KNorm;
 pub use negative_binomial::NegativeBinomial;
+pub use secure_source::SecureSource;
 pub use sinh_normal::SinhNormal;
-pub use source::{BitSource, InsecureSeededSource, SecureSource};
+pub use source::{BitSource, InsecureSeededSource};
 pub use truncated_discrete_laplace::TruncatedDiscreteLaplace;
 
 /// The nearest i64: noise beyond the range of an i64 is brought to its end.

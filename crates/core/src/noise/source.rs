@@ -1,4 +1,4 @@
-//! Where random bits come from: a CSPRNG seeded by the operating system, or, under a name that says so, an insecure seed.
+//! Where random bits come from: what a source is, and the one that is reproducible and says that it is insecure.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -32,37 +32,6 @@ pub trait BitSource {
 
     /// Whether what is drawn from here may be called private. False for seeded sources: a release made with one is marked.
     fn is_secure(&self) -> bool;
-}
-
-/// The operating system's entropy, stretched by ChaCha20.
-///
-/// ```
-/// use scumble::noise::{BitSource, SecureSource};
-/// let mut bits = SecureSource::new()?;
-/// assert!(bits.is_secure());
-/// bits.next_u64();
-/// # Ok::<(), scumble::Error>(())
-/// ```
-pub struct SecureSource(ChaCha20Rng);
-
-impl SecureSource {
-    /// Seeds from the operating system.
-    pub fn new() -> crate::Result<Self> {
-        let mut seed = [0u8; 32];
-        getrandom::fill(&mut seed)
-            .map_err(|error| crate::Error::refused(format!("the operating system gave no random bits ({error})")))?;
-        Ok(Self(ChaCha20Rng::from_seed(seed)))
-    }
-}
-
-impl BitSource for SecureSource {
-    fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-
-    fn is_secure(&self) -> bool {
-        true
-    }
 }
 
 /// Reproducible bits for tests. Anybody who knows the seed can subtract the noise: nothing made with this is private.

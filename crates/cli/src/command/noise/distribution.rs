@@ -1,0 +1,311 @@
+//! The distributions that can be drawn, their flags, and how each is drawn. A new one gets a variant, a line in `common` and a
+//! line in `draws`.
+
+use super::{Block, Common};
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use num_bigint::BigUint;
+use scumble::noise::{
+    Binomial, BitSource, DiscreteGaussian, DiscreteLaplace, Fraction, Geometric, KNorm, NegativeBinomial, SinhNormal,
+    TruncatedDiscreteLaplace, bernoulli, permutation, subset, uniform,
+};
+use scumble::quantity::{Exact, Probability, Scale, Sigma};
+
+/// What can be drawn.
+#[derive(Subcommand)]
+pub enum Distribution {
+    /// P[z] ∝ e^(−z²/2σ²) on the integers
+    DiscreteGaussian {
+        /// The parameter σ: the standard deviation but for discretisation
+        #[arg(long, allow_hyphen_values = true)]
+        sigma: Sigma,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// P[z] ∝ e^(−|z|/scale) on the integers
+    DiscreteLaplace {
+        /// The scale
+        #[arg(long, allow_hyphen_values = true)]
+        scale: Scale,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// P[n] ∝ e^(−n/scale) on 0, 1, 2, …
+    Geometric {
+        /// The scale
+        #[arg(long, allow_hyphen_values = true)]
+        scale: Scale,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Discrete Laplace noise that is never further from zero than the bound
+    TruncatedDiscreteLaplace {
+        /// The scale
+        #[arg(long, allow_hyphen_values = true)]
+        scale: Scale,
+        /// The largest distance from zero
+        #[arg(long, allow_hyphen_values = true)]
+        bound: i64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// P[z] ∝ e^(−max|z_i|/scale) for several integers at once, on one line
+    KNorm {
+        /// The scale
+        #[arg(long, allow_hyphen_values = true)]
+        scale: Scale,
+        /// How many integers at once
+        #[arg(long, allow_hyphen_values = true)]
+        dimension: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Noise in shares: shapes add up, and shape 1 is geometric
+    NegativeBinomial {
+        /// The scale of the geometric distribution that whole shares add up to
+        #[arg(long, allow_hyphen_values = true)]
+        scale: Scale,
+        /// The shape, a decimal number or a fraction such as 1/3
+        #[arg(long, allow_hyphen_values = true, value_parser = fraction)]
+        shape: Fraction,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// How many of many trials succeed
+    Binomial {
+        /// How many trials, below 2^128
+        #[arg(long, allow_hyphen_values = true)]
+        trials: u128,
+        /// The probability of success
+        #[arg(long, allow_hyphen_values = true)]
+        probability: Probability,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Uniform integers 0, …, below − 1
+    Uniform {
+        /// The bound, at least 1
+        #[arg(long, allow_hyphen_values = true, value_parser = bound)]
+        below: u128,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Coins: 1 with the given probability, else 0
+    Bernoulli {
+        #[command(flatten)]
+        chance: Chance,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A uniformly random order of 0, …, of − 1, on one line
+    Permutation {
+        /// How many
+        #[arg(long, allow_hyphen_values = true, value_parser = length)]
+        of: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A uniformly random set of so many of 0, …, universe − 1, in order on one line
+    Subset {
+        /// How many there are
+        #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+        universe: u64,
+        /// How many are chosen
+        #[arg(long, allow_hyphen_values = true, value_parser = length)]
+        size: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A·arsinh((σ/A)·N(0,1)) on the integers: lighter tails than a Gaussian
+    SinhNormal {
+        /// The parameter σ
+        #[arg(long, allow_hyphen_values = true)]
+        sigma: Sigma,
+        /// The parameter A, at least σ
+        #[arg(long, allow_hyphen_values = true)]
+        a: Scale,
+        #[command(flatten)]
+        common: Common,
+    },
+}
+
+/// The bias of a coin, in one of three ways.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct Chance {
+    /// The probability of 1
+    #[arg(long, allow_hyphen_values = true)]
+    probability: Option<Probability>,
+    /// X: the probability of 1 is e^−X
+    #[arg(long, allow_hyphen_values = true, value_name = "X", value_parser = fraction)]
+    exp_minus: Option<Fraction>,
+    /// X: the probability of 1 is 1/(1 + e^−X)
+    #[arg(long, allow_hyphen_values = true, value_name = "X", value_parser = fraction)]
+    logistic: Option<Fraction>,
+}
+
+type Fill = Box<dyn Fn(&mut dyn BitSource, &mut [i64])>;
+type Large = Box<dyn Fn(&mut dyn BitSource) -> u128>;
+type Coin = Box<dyn Fn(&mut dyn BitSource) -> bool>;
+type List = Box<dyn Fn(&mut dyn BitSource) -> Vec<i64>>;
+
+/// How a distribution is drawn.
+pub enum Draws {
+    Fill(Fill),
+    Large(Large),
+    Lists { length: usize, draw: List },
+}
+
+impl Draws {
+    /// So many draws, in the place of those that `block` holds.
+    pub fn draw(&self, bits: &mut dyn BitSource, count: usize, block: &mut Block) {
+        match (self, block) {
+            (Self::Fill(fill), Block::Integers(values)) => {
+                values.resize(count, 0);
+                fill(bits, values);
+            }
+            (Self::Fill(_), block) => {
+                *block = Block::Integers(Vec::new());
+                self.draw(bits, count, block);
+            }
+            (Self::Large(draw), block) => *block = Block::Large((0..count).map(|_| draw(bits)).collect()),
+            (Self::Lists { draw, .. }, block) => *block = Block::Lists((0..count).map(|_| draw(bits)).collect()),
+        }
+    }
+
+    /// How many integers one draw has.
+    pub fn values_per_draw(&self) -> usize {
+        match self {
+            Self::Fill(_) | Self::Large(_) => 1,
+            Self::Lists { length, .. } => *length,
+        }
+    }
+}
+
+/// Permutations and subsets longer than this are refused.
+const LONGEST: usize = 100_000_000;
+
+impl Distribution {
+    /// The flags that every distribution has.
+    pub fn common(&self) -> &Common {
+        match self {
+            Self::DiscreteGaussian { common, .. }
+            | Self::DiscreteLaplace { common, .. }
+            | Self::Geometric { common, .. }
+            | Self::TruncatedDiscreteLaplace { common, .. }
+            | Self::KNorm { common, .. }
+            | Self::NegativeBinomial { common, .. }
+            | Self::Binomial { common, .. }
+            | Self::Uniform { common, .. }
+            | Self::Bernoulli { common, .. }
+            | Self::Permutation { common, .. }
+            | Self::Subset { common, .. }
+            | Self::SinhNormal { common, .. } => common,
+        }
+    }
+
+    /// How it is drawn; parameters that do not go together are refused here, before anything is drawn.
+    pub fn draws(&self) -> Result<Draws, Failure> {
+        Ok(match self {
+            Self::DiscreteGaussian { sigma, .. } => {
+                let noise = DiscreteGaussian::new(*sigma);
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+            Self::DiscreteLaplace { scale, .. } => {
+                let noise = DiscreteLaplace::new(*scale);
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+            Self::Geometric { scale, .. } => {
+                let noise = Geometric::new(*scale);
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+            Self::TruncatedDiscreteLaplace { scale, bound, .. } => {
+                let noise = TruncatedDiscreteLaplace::new(*scale, *bound).map_err(|error| flag("bound", &error))?;
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+            Self::KNorm { scale, dimension, .. } => {
+                let noise = KNorm::new(*scale, *dimension).map_err(|error| flag("dimension", &error))?;
+                Draws::Lists { length: *dimension, draw: Box::new(move |bits| noise.sample(bits)) }
+            }
+            Self::NegativeBinomial { scale, shape, .. } => {
+                let noise = NegativeBinomial::new(*scale, shape).map_err(|error| flag("shape", &error))?;
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+            Self::Binomial { trials, probability, .. } => {
+                let count = Binomial::new(*trials, *probability);
+                Draws::Large(Box::new(move |bits| count.sample(bits)))
+            }
+            Self::Uniform { below, .. } => {
+                let below = *below;
+                Draws::Large(Box::new(move |bits| uniform::below(bits, below)))
+            }
+            Self::Bernoulli { chance, .. } => chance.draws(),
+            Self::Permutation { of, .. } => {
+                let length = *of;
+                let draw = move |bits: &mut dyn BitSource| {
+                    permutation::of(bits, length).into_iter().map(|index| index as i64).collect()
+                };
+                Draws::Lists { length, draw: Box::new(draw) }
+            }
+            Self::Subset { universe, size, .. } => {
+                let (universe, length) = (*universe, *size);
+                if length as u64 > universe {
+                    return Err(Failure::Input(format!("--size {length} is more than --universe {universe} has")));
+                }
+                let draw = move |bits: &mut dyn BitSource| {
+                    let chosen = subset::of_size(bits, universe, length as u64).unwrap_or_default();
+                    chosen.into_iter().map(|member| member as i64).collect()
+                };
+                Draws::Lists { length, draw: Box::new(draw) }
+            }
+            Self::SinhNormal { sigma, a, .. } => {
+                let noise = SinhNormal::new(*sigma, *a).map_err(|error| flag("a", &error))?;
+                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+            }
+        })
+    }
+}
+
+impl Chance {
+    fn draws(&self) -> Draws {
+        let fill = |coin: Coin| {
+            Draws::Fill(Box::new(move |bits, out| out.iter_mut().for_each(|slot| *slot = i64::from(coin(bits)))))
+        };
+        if let Some(exponent) = self.exp_minus.clone() {
+            return fill(Box::new(move |bits| bernoulli::exp_minus(bits, &exponent)));
+        }
+        if let Some(score) = self.logistic.clone() {
+            return fill(Box::new(move |bits| bernoulli::logistic(bits, &score)));
+        }
+        let chance = self.probability.map(|probability| Fraction::from_f64(probability.get()).ok()).unwrap_or_default();
+        let chance = chance.unwrap_or_else(|| Fraction::whole(0u32));
+        fill(Box::new(move |bits| bernoulli::rational(bits, &chance)))
+    }
+}
+
+fn flag(name: &str, error: &scumble::Error) -> Failure {
+    Failure::Input(format!("--{name}: {error}"))
+}
+
+fn bound(text: &str) -> Result<u128, String> {
+    let refused = || format!("the bound must be an integer in [1, 2^128), not {text}");
+    text.parse().ok().filter(|bound| *bound > 0).ok_or_else(refused)
+}
+
+fn length(text: &str) -> Result<usize, String> {
+    let refused = || format!("this must be an integer in [0, {LONGEST}], not {text}");
+    text.parse().ok().filter(|length| *length <= LONGEST).ok_or_else(refused)
+}
+
+/// A decimal number, which is the rational it looks like, or a fraction of two integers.
+fn fraction(text: &str) -> Result<Fraction, String> {
+    let refused = || format!("this must be a number that is at least 0, such as 0.25 or 1/3, not {text}");
+    match text.split_once('/') {
+        Some((numerator, denominator)) => {
+            let integer = |part: &str| part.trim().parse::<BigUint>().ok().filter(|_| part.len() < 100);
+            let (numerator, denominator) = integer(numerator).zip(integer(denominator)).ok_or_else(refused)?;
+            Fraction::new(numerator, denominator).map_err(|_| refused())
+        }
+        None => text.parse::<Exact>().and_then(|exact| Fraction::from_exact(&exact)).map_err(|_| refused()),
+    }
+}
