@@ -118,20 +118,40 @@ impl Drawn for Bell {
     }
 }
 
-/// [CKS20] algorithm 3: a discrete Laplace Y of scale t = ⌊σ⌋ + 1, kept with probability e^{−(|Y| − σ²/t)²/2σ²}.
+/// One draw with integers alone.
 pub(super) fn integer_only<S: BitSource + ?Sized>(sigma: &Fraction, bits: &mut S) -> i128 {
-    let (s, d) = (sigma.numerator(), sigma.denominator());
-    let t: BigUint = s / d + 1u32;
-    let laplace_scale = Fraction::whole(t.clone());
-    // With σ = s/d the exponent is (|Y|·d²·t − s²)² / (2·s²·d²·t²).
-    let (s_squared, d_squared_t) = (s * s, d * d * &t);
-    let denominator = &s_squared * &d_squared_t * &t * 2u32;
+    let rejection = Rejection::new(sigma);
     loop {
-        let candidate = discrete_laplace::integer_only(&laplace_scale, bits);
-        let distance = BigInt::from(candidate.unsigned_abs() * &d_squared_t) - BigInt::from(s_squared.clone());
-        let numerator = distance.magnitude() * distance.magnitude();
-        if exp_minus_ratio(bits, &numerator, &denominator) {
-            return candidate;
+        if let Some(kept) = rejection.round(bits) {
+            return kept;
         }
+    }
+}
+
+/// [CKS20] algorithm 3: a discrete Laplace Y of scale t = ⌊σ⌋ + 1, kept with probability e^{−(|Y| − σ²/t)²/2σ²}.
+///
+/// With σ = s/d the exponent is (|Y|·d²·t − s²)² / (2·s²·d²·t²).
+pub(super) struct Rejection {
+    laplace_scale: Fraction,
+    s_squared: BigUint,
+    d_squared_t: BigUint,
+    denominator: BigUint,
+}
+
+impl Rejection {
+    pub(super) fn new(sigma: &Fraction) -> Self {
+        let (s, d) = (sigma.numerator(), sigma.denominator());
+        let t: BigUint = s / d + 1u32;
+        let (s_squared, d_squared_t) = (s * s, d * d * &t);
+        let denominator = &s_squared * &d_squared_t * &t * 2u32;
+        Self { laplace_scale: Fraction::whole(t), s_squared, d_squared_t, denominator }
+    }
+
+    pub(super) fn round<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
+        let candidate = discrete_laplace::integer_only(&self.laplace_scale, bits);
+        let distance =
+            BigInt::from(candidate.unsigned_abs() * &self.d_squared_t) - BigInt::from(self.s_squared.clone());
+        let numerator = distance.magnitude() * distance.magnitude();
+        exp_minus_ratio(bits, &numerator, &self.denominator).then_some(candidate)
     }
 }
