@@ -204,6 +204,11 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
         None => (Form::Whole, event.moves.shifts(member)),
         Some(sampling) => sampled_shifts(event, sampling, member),
     };
+    // A sample of everybody is everybody.
+    let form = match form {
+        Form::Presence { rate } | Form::Replace { rate } if rate == 1.0 => Form::Whole,
+        form => form,
+    };
     if size > 1 && form != Form::Whole {
         return Err(Error::refused(format!(
             "groups of {size} under a sampled {} event have no proven bound here: ask for single owners",
