@@ -46,6 +46,14 @@ impl Error {
         }
     }
 
+    /// The same without its place, for texts that nobody has in front of them.
+    pub fn without_place(self) -> Self {
+        match self {
+            Self::Input { sentence, .. } => Self::Input { place: None, sentence },
+            other => other,
+        }
+    }
+
     /// The program's exit status for this error.
     pub fn exit_status(&self) -> u8 {
         match self {

@@ -7,6 +7,7 @@ mod chain;
 mod entry;
 mod event_json;
 
+pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};
 pub use entry::{Charge, Proposal, State};
 

@@ -1,0 +1,121 @@
+//! The embedded backend: Apache DataFusion in this process.
+//!
+//! It knows tables and integers, and no noise: what leaves it are the exact sums of a bounded plan.
+
+pub(crate) mod bound;
+pub(crate) mod functions;
+pub(crate) mod hash;
+mod tables;
+
+pub(crate) use tables::{csv_header, first_file};
+
+use crate::error::{Error, Result};
+use crate::project::Project;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{LogicalPlan, SubqueryAlias};
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+
+/// A session of DataFusion that knows a project's tables.
+pub struct Backend {
+    pub(crate) context: SessionContext,
+    runtime: tokio::runtime::Runtime,
+    /// How to read each table.
+    sources: HashMap<String, LogicalPlan>,
+}
+
+impl Backend {
+    /// A session that knows the tables' declared columns, and touches no data.
+    pub fn without_data(project: &Project) -> Result<Self> {
+        let backend = Self::empty()?;
+        tables::register_declarations(&backend.context, project)?;
+        Ok(backend)
+    }
+
+    /// A session that reads the tables `names` from their sources: clamped, and with the declared columns only. The others are known
+    /// without data.
+    pub fn with_data(project: &Project, names: &[String]) -> Result<Self> {
+        let mut backend = Self::without_data(project)?;
+        for name in names {
+            let plan = backend.wait(tables::source(&backend.context, project.table(name)?))?;
+            backend.sources.insert(name.clone(), plan);
+        }
+        Ok(backend)
+    }
+
+    /// A session without tables, for what is done with released numbers.
+    pub(crate) fn empty() -> Result<Self> {
+        let mut config = SessionConfig::new().with_information_schema(false);
+        config.options_mut().sql_parser.parse_float_as_decimal = false;
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime =
+            builder.build().map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
+        Ok(Self { context: SessionContext::new_with_config(config), runtime, sources: HashMap::new() })
+    }
+
+    /// Runs to the end.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// The plan with each declared table replaced by what reads its source.
+    pub(crate) fn with_sources(&self, plan: LogicalPlan) -> std::result::Result<LogicalPlan, DataFusionError> {
+        let replaced = plan.transform_up(|node| match node {
+            LogicalPlan::TableScan(scan) => match self.sources.get(scan.table_name.table()) {
+                Some(source) => {
+                    let alias = SubqueryAlias::try_new(Arc::new(source.clone()), scan.table_name)?;
+                    Ok(Transformed::yes(LogicalPlan::SubqueryAlias(alias)))
+                }
+                None => Err(DataFusionError::Plan("a table without a source".to_string())),
+            },
+            // The owner's type is known only now.
+            other => other.recompute_schema().map(Transformed::yes),
+        });
+        replaced.map(|replaced| replaced.data)
+    }
+
+    /// The rows of a plan.
+    pub(crate) fn collect(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>> {
+        let frame = DataFrame::new(self.context.state(), plan);
+        self.wait(frame.collect()).map_err(|error| failed_on_data(&error))
+    }
+}
+
+/// What went wrong while reading data, without any value of it: DataFusion's own messages quote values.
+pub(crate) fn failed_on_data(error: &DataFusionError) -> Error {
+    let message = error.to_string();
+    let lower = message.to_lowercase();
+    if lower.contains("utf-8") || lower.contains("utf8") {
+        return Error::input("the data is not UTF-8 text; convert the file first");
+    }
+    if lower.contains("error while parsing value") || lower.contains("incorrect number of fields") {
+        let place = match (number_after(&message, "for column "), number_after(&message, "at line ")) {
+            (Some(column), Some(line)) => format!(" (column {}, data line {line})", column + 1),
+            _ => number_after(&message, "line ").map_or(String::new(), |line| format!(" (data line {line})")),
+        };
+        return Error::input(format!("a value in the data does not have its declared type{place}"));
+    }
+    if lower.contains("divide by zero") || lower.contains("cast error") || lower.contains("overflow") {
+        let remedy = "guard it with CASE or NULLIF, or use TRY_CAST";
+        return Error::input(format!(
+            "the query divides by zero, overflows or casts what does not fit on this data; {remedy}"
+        ));
+    }
+    if lower.contains("parquet error") || lower.contains("parquet") {
+        return Error::input("a Parquet file is damaged or is not Parquet");
+    }
+    if lower.contains("resources exhausted") {
+        return Error::machine("the query needs more memory than there is");
+    }
+    Error::input("the data could not be read by this query (the reason may hold private values, so it is not shown)")
+}
+
+fn number_after(text: &str, words: &str) -> Option<u64> {
+    let rest = &text[text.find(words)? + words.len()..];
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}

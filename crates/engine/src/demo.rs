@@ -1,0 +1,146 @@
+//! The demo's synthetic population and project: made up, so that its seed is no secret.
+
+use crate::error::{Error, Result};
+use scumble::noise::{BitSource, InsecureSeededSource};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many people the demo makes up.
+const PEOPLE: usize = 20_000;
+
+const STATES: [&str; 8] = ["north", "coast", "hills", "plain", "lakes", "delta", "woods", "islands"];
+const CLINICS: [&str; 6] = ["general", "heart", "children", "eyes", "surgery", "rare diseases"];
+
+const PROJECT: &str = r#"# A made-up population. Bounds and domains are public knowledge, never taken from the data.
+[dataset.people]                      # one row is one person
+source = "people.csv"
+[dataset.people.columns]
+age     = { type = "int", lower = 0, upper = 110 }
+sex     = { type = "category", values = ["f", "m", "x"] }
+state   = { type = "category" }       # which states there are is not public: they are selected privately
+income  = { type = "float", lower = 0, upper = 200000, granularity = 1 }
+disease = { type = "category", values = ["none", "flu", "asthma", "diabetes", "hiv"], sensitive = true }
+
+[dataset.visits]                      # several rows of one person
+source = "visits.csv"
+owner  = "person_id"
+max_rows_per_owner   = 4
+max_groups_per_owner = 2
+max_rows_per_group   = 2
+[dataset.visits.columns]
+clinic = { type = "category", values = ["general", "heart", "children", "eyes", "surgery", "rare diseases"] }
+cost   = { type = "float", lower = 0, upper = 2000, granularity = 1 }
+
+[budget]
+person     = { epsilon = 6.0, delta = 1e-9 }
+attributes = { disease = { epsilon = 1.0, delta = 1e-9 }, "*" = { epsilon = 4.0, delta = 1e-9 } }
+
+[[release]]
+name = "people by state"
+sql  = "SELECT state, COUNT(*) AS people, AVG(income) AS income FROM people WHERE age >= 18 GROUP BY state ORDER BY people DESC"
+cost = { epsilon = 1.0 }
+
+[[release]]
+name = "age curve"
+kind = "cdf"
+table = "people"
+column = "age"
+cost = { rho = 0.01 }
+
+[[release]]
+name = "sex and disease"
+kind = "histogram"
+table = "people"
+columns = ["sex", "disease"]
+cost = { epsilon = 0.25 }
+
+[[release]]
+name = "income quantiles"
+kind = "quantiles"
+table = "people"
+column = "income"
+quantiles = [0.1, 0.25, 0.5, 0.75, 0.9]
+cost = { epsilon = 0.5 }
+
+[[release]]
+name = "disease by age group"
+sql  = """
+SELECT disease, COUNT(*) AS people, 100.0 * COUNT(*) FILTER (WHERE age >= 60) / COUNT(*) AS percent_over_60
+FROM people WHERE disease <> 'none' GROUP BY disease
+"""
+cost = { epsilon = 0.5 }
+
+[[release]]
+name = "income"
+sql  = "SELECT sex, AVG(income) AS mean, STDDEV(income) AS spread FROM people WHERE age BETWEEN 25 AND 65 GROUP BY sex"
+cost = { rho = 0.02 }
+
+[[release]]
+name = "visits by clinic"
+sql  = "SELECT clinic, COUNT(*) AS visits, COUNT(DISTINCT person_id) AS patients, SUM(cost) AS cost FROM visits GROUP BY clinic"
+cost = { epsilon = 1.0 }
+"#;
+
+/// Writes the population and the project file into a folder; gives the project file's path.
+pub fn write(folder: &Path) -> Result<PathBuf> {
+    let failed =
+        |error: std::io::Error| Error::machine(format!("the demo cannot be written to {} ({error})", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let (people, visits) = population();
+    fs::write(folder.join("people.csv"), people).map_err(failed)?;
+    fs::write(folder.join("visits.csv"), visits).map_err(failed)?;
+    let project = folder.join("scumble.toml");
+    fs::write(&project, PROJECT).map_err(failed)?;
+    Ok(project)
+}
+
+struct Dice(InsecureSeededSource);
+
+impl Dice {
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// About normal, by twelve uniform numbers.
+    fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
+        let sum: f64 = (0..12).map(|_| self.unit()).sum();
+        mean + deviation * (sum - 6.0)
+    }
+
+    /// An index, each twice as rare as the one before, roughly.
+    fn skewed(&mut self, choices: usize) -> usize {
+        ((self.unit().powi(2)) * choices as f64) as usize
+    }
+}
+
+fn population() -> (String, String) {
+    let mut dice = Dice(InsecureSeededSource::new(20_260_101));
+    let mut people = String::from("age,sex,state,income,disease\n");
+    let mut visits = String::from("person_id,clinic,cost\n");
+    for person in 0..PEOPLE {
+        let age = (dice.unit() + dice.unit() * 0.6) / 1.6 * 98.0;
+        let sex = ["f", "m", "x"][match dice.unit() {
+            draw if draw < 0.5 => 0,
+            draw if draw < 0.99 => 1,
+            _ => 2,
+        }];
+        let state = STATES[dice.skewed(STATES.len())];
+        let working = age > 18.0 && age < 67.0;
+        let income = (dice.normal(10.4, 0.45).exp() * if working { 1.0 } else { 0.5 }).max(0.0);
+        let disease = match dice.unit() {
+            draw if draw < 0.04 => "flu",
+            draw if draw < 0.10 => "asthma",
+            draw if draw < 0.10 + 0.15 * age / 100.0 => "diabetes",
+            draw if draw > 0.996 => "hiv",
+            _ => "none",
+        };
+        let _ = writeln!(people, "{age:.0},{sex},{state},{income:.2},{disease}");
+        let often = if disease == "none" { 2.0 } else { 6.0 };
+        for _ in 0..(dice.unit() * often) as usize {
+            let clinic = CLINICS[dice.skewed(CLINICS.len())];
+            let _ = writeln!(visits, "{person},{clinic},{:.2}", dice.normal(5.0, 0.8).exp());
+        }
+    }
+    (people, visits)
+}

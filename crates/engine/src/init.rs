@@ -1,0 +1,85 @@
+//! A starter project file from a table's column names and types. No row is looked at.
+
+use crate::backend::{csv_header, first_file};
+use crate::error::{Error, Result};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The text of a project file for the table at `source`.
+pub fn starter(source: &Path) -> Result<String> {
+    if !source.exists() {
+        return Err(Error::input(format!("there is no file or folder {}", source.display())));
+    }
+    let first = first_file(source)?;
+    let columns = match first.extension().and_then(|extension| extension.to_str()) {
+        Some("parquet") => parquet_columns(&first)?,
+        Some("csv") => csv_header(&first)?.into_iter().map(|name| (name, None)).collect(),
+        _ => return Err(Error::input(format!("{} is neither .csv nor .parquet", source.display()))),
+    };
+    let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("table");
+    let table: String = stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    Ok(text(&table, source, &columns))
+}
+
+fn parquet_columns(path: &Path) -> Result<Vec<(String, Option<DataType>)>> {
+    let refused = || Error::input(format!("{} is not a Parquet file", path.display()));
+    let file = std::fs::File::open(path)
+        .map_err(|error| Error::input(format!("{} cannot be opened ({error})", path.display())))?;
+    let metadata = ArrowReaderMetadata::load(&file, Default::default()).map_err(|_| refused())?;
+    Ok(metadata.schema().fields().iter().map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect())
+}
+
+fn text(table: &str, source: &Path, columns: &[(String, Option<DataType>)]) -> String {
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "# A first project file, made from column names and types only: no row was read.\n\
+         # Bounds (lower, upper) and domains (values) must come from public knowledge, never from the data:\n\
+         # a maximum that was looked up in the table is somebody's value.\n\n\
+         [dataset.{table}]\nsource = {}\n\
+         # owner = \"person_id\"            # the column that says whose row it is; leave it out if one row is one person\n\
+         # max_rows_per_owner = 1         # how many rows of one owner may count (needed with an owner)\n\n\
+         [dataset.{table}.columns]\n",
+        quoted(&source.display().to_string())
+    );
+    for (name, kind) in columns {
+        let declaration = match kind {
+            Some(kind) if kind.is_integer() => "{ type = \"int\" }         # add lower and upper before summing",
+            Some(kind) if kind.is_numeric() => {
+                "{ type = \"float\" }       # add lower, upper and granularity before summing"
+            }
+            Some(DataType::Boolean) => "{ type = \"bool\" }",
+            Some(_) => "{ type = \"category\" }    # add values = [\"…\"] if the domain is public",
+            None => {
+                "{ type = \"category\" }    # or int or float with lower and upper, or bool; a CSV file does not say"
+            }
+        };
+        let _ = writeln!(text, "{} = {declaration}", key(name));
+    }
+    let _ = write!(
+        text,
+        "\n[budget]\nperson = {{ epsilon = 1.0, delta = 1e-9 }}\n\n\
+         [[release]]\nname = \"how many\"\nsql  = \"SELECT COUNT(*) AS n FROM {table}\"\ncost = {{ epsilon = 0.1 }}\n"
+    );
+    text
+}
+
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.to_string() } else { quoted(name) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => drop(write!(quoted, "\\u{:04x}", letter as u32)),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

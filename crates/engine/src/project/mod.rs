@@ -1,0 +1,230 @@
+//! The project file: tables and what is publicly known about them, budgets, releases.
+//!
+//! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
+//! the data away.
+
+mod read;
+mod section;
+
+pub(crate) use read::bounding;
+pub(crate) use section::Section;
+
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::place::suggestion;
+use scumble::quantity::Exact;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A project: what there is, what may be spent, what is to be published.
+#[derive(Debug)]
+pub struct Project {
+    /// The file, as it was given.
+    pub path: PathBuf,
+    /// SHA-256 of the file's bytes, hexadecimal.
+    pub digest: String,
+    /// The tables by name.
+    pub tables: BTreeMap<String, Table>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The releases in the file's order.
+    pub releases: Vec<Request>,
+    /// The weaker attackers to report on.
+    pub attacker: Option<Attacker>,
+    ledger: Option<PathBuf>,
+}
+
+/// One table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Its name in queries.
+    pub name: String,
+    /// Where its rows are.
+    pub source: PathBuf,
+    /// The column that says whose row it is; none where one row is one person.
+    pub owner: Option<String>,
+    /// Whether the table holds no private data at all.
+    pub public: bool,
+    /// How much of an owner counts.
+    pub bounding: Bounding,
+    /// The declared columns, in the file's order. Others do not exist for queries.
+    pub columns: Vec<Column>,
+}
+
+/// How much of one owner's rows counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounding {
+    /// At most so many rows in all.
+    pub rows: Option<u64>,
+    /// At most so many groups of a `GROUP BY`.
+    pub groups: Option<u64>,
+    /// At most so many rows in each group.
+    pub rows_per_group: Option<u64>,
+}
+
+impl Bounding {
+    /// These bounds where given, `others` elsewhere.
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            rows: self.rows.or(others.rows),
+            groups: self.groups.or(others.groups),
+            rows_per_group: self.rows_per_group.or(others.rows_per_group),
+        }
+    }
+}
+
+/// One column and what is publicly known about it.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub domain: Domain,
+    /// Whether the report should look at it in particular.
+    pub sensitive: bool,
+}
+
+/// What a column holds. Values outside are brought inside where the table is read: numbers are moved to the nearest bound, NaN and
+/// categories that are not listed become NULL.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Domain {
+    /// Whole numbers.
+    Int {
+        /// The bounds.
+        bounds: Option<(i64, i64)>,
+    },
+    /// Numbers.
+    Float {
+        /// The bounds.
+        bounds: Option<(f64, f64)>,
+        /// The grid on which sums are made.
+        granularity: Option<f64>,
+    },
+    /// Texts; the list is the public domain.
+    Category {
+        /// All values there can be, if that is public.
+        values: Option<Vec<String>>,
+    },
+    /// True or false.
+    Bool,
+}
+
+/// The `[attacker]` section.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attacker {
+    /// The fraction of rows that the attacker knows.
+    pub known_rows: f64,
+    /// Whether the attacker only knows rows (passive) or chose them (active).
+    pub mode: String,
+    /// How unsure the attacker is about each other row: the least probability of a value.
+    pub uncertainty: f64,
+}
+
+/// A release that somebody asks for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Its name; the outputs are called after it.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// What it may cost.
+    pub cost: Cost,
+    /// The fields of its kind.
+    pub(crate) fields: Section,
+}
+
+/// What a release may cost, or how good it must be. The cost is that in the scope `person`, the largest of all scopes, unless
+/// `scope` says otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// The number that decides the noise.
+    pub target: Target,
+    /// δ, where the release needs one.
+    pub delta: Option<Exact>,
+    /// Who the number is about.
+    pub scope: CostScope,
+}
+
+/// The number that decides the noise.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// ε: discrete Laplace noise, or Gaussian where δ is given and that is better.
+    Epsilon(Exact),
+    /// ρ: discrete Gaussian noise.
+    Rho(Exact),
+    /// The noise of each number is at most `within`, with probability `confidence`; the cost is what that costs.
+    Accuracy {
+        /// How far off, in the unit of the column.
+        within: f64,
+        /// With which probability.
+        confidence: f64,
+    },
+}
+
+/// Whom a cost is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostScope {
+    /// One owner replaced: the largest cost of all scopes.
+    Person,
+    /// One owner added or removed.
+    Presence,
+}
+
+impl Project {
+    /// Reads and checks a project file; data is not touched.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::input(format!(
+                "there is no project file {shown}; write one, or let 'scumble init TABLE' write a first one"
+            )),
+            _ => Error::input(format!("the project file {shown} cannot be read ({error})")),
+        })?;
+        let content = String::from_utf8(bytes)
+            .map_err(|_| Error::input(format!("the project file {shown} is not UTF-8 text")))?;
+        Self::parse(path, &content)
+    }
+
+    /// Checks a project file's text.
+    pub fn parse(path: &Path, content: &str) -> Result<Self> {
+        let mut project = read::project(path, content)?;
+        project.digest = crate::digest(content.as_bytes());
+        Ok(project)
+    }
+
+    /// The folder of the project file, where sources and outputs are.
+    pub fn folder(&self) -> PathBuf {
+        self.path.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// Where the ledger is.
+    pub fn ledger(&self) -> PathBuf {
+        self.folder().join(self.ledger.clone().unwrap_or_else(|| PathBuf::from("scumble.ledger")))
+    }
+
+    /// A table by name.
+    pub fn table(&self, name: &str) -> Result<&Table> {
+        self.tables.get(name).ok_or_else(|| {
+            let hint = suggestion(name, self.tables.keys().map(String::as_str));
+            Error::input(format!("there is no table '{name}' in the project file{hint}"))
+        })
+    }
+
+    /// The attributes: the names of all private columns that do not name an owner.
+    pub fn attributes(&self) -> std::collections::BTreeSet<String> {
+        let private = self.tables.values().filter(|table| !table.public);
+        private
+            .flat_map(|table| {
+                table.columns.iter().map(|column| &column.name).filter(|name| Some(*name) != table.owner.as_ref())
+            })
+            .cloned()
+            .collect()
+    }
+}
+
+impl Table {
+    /// A declared column by name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}

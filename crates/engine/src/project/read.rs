@@ -1,0 +1,330 @@
+//! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
+
+use super::section::{Section, Spot, parse};
+use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Request, Table, Target};
+use crate::budget::{Budget, Limit};
+use crate::error::{Error, Result};
+use crate::release::kinds;
+use scumble::quantity::{Delta, Epsilon, Exact, Rho};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// More cells than this in one list of values is a mistake rather than a domain.
+const LONGEST_DOMAIN: usize = 1_000_000;
+
+pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
+    let file = parse(&path.display().to_string(), content)?;
+    file.only(&["dataset", "budget", "attacker", "release", "ledger"])?;
+    let mut tables = BTreeMap::new();
+    for (name, spot) in file.need("dataset")?.section()?.iter() {
+        tables.insert(name.to_string(), table(name, spot.section()?, path)?);
+    }
+    let budget = file.get("budget").map(|spot| budget(spot.section()?)).transpose()?.unwrap_or_default();
+    let attacker = file.get("attacker").map(|spot| attacker(spot.section()?)).transpose()?;
+    let ledger = file.get("ledger").map(|spot| spot.text().map(PathBuf::from)).transpose()?;
+    let mut releases = Vec::new();
+    for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
+        releases.push(request(spot.section()?)?);
+    }
+    let project =
+        Project { path: path.to_path_buf(), digest: String::new(), tables, budget, releases, attacker, ledger };
+    check_names(&project, &file)?;
+    Ok(project)
+}
+
+/// Release names differ also as file names, and budgets speak of columns that exist.
+fn check_names(project: &Project, file: &Section) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for request in &project.releases {
+        if !seen.insert(crate::release::file_stem(&request.name)) {
+            return Err(request.fields.error(format!("a second release is called '{}'", request.name)));
+        }
+    }
+    let attributes = project.attributes();
+    if let Some(unknown) = project.budget.attributes.keys().find(|name| !attributes.contains(*name)) {
+        let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
+        let spot = file.need("budget")?.section()?.need("attributes")?;
+        return Err(spot.error(format!("the budget speaks of '{unknown}', which is no declared column{hint}")));
+    }
+    Ok(())
+}
+
+fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
+    section.only(&[
+        "source",
+        "owner",
+        "public",
+        "max_rows_per_owner",
+        "max_groups_per_owner",
+        "max_rows_per_group",
+        "columns",
+    ])?;
+    let source = section.need("source")?;
+    if source.text()?.contains("://") {
+        return Err(source.error("only files and folders of files can be read yet, not a database's address"));
+    }
+    let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let owner = section.get("owner").map(|spot| spot.text().map(str::to_string)).transpose()?;
+    let public = section.get("public").map(Spot::truth).transpose()?.unwrap_or(false);
+    let bounding = bounding(section)?;
+    let columns_section = section.need("columns")?.section()?;
+    let mut columns = Vec::new();
+    for (column, spot) in columns_section.iter() {
+        columns.push(self::column(column, spot.section()?)?);
+    }
+    if let Some(owner) = &owner {
+        if bounding.rows.is_none() && (bounding.groups.is_none() || bounding.rows_per_group.is_none()) {
+            return Err(section.error(format!(
+                "table '{name}' has an owner, so it needs max_rows_per_owner: how many rows of one owner may count"
+            )));
+        }
+        if columns.iter().any(|column| column.name == *owner) {
+            return Err(
+                columns_section.error(format!("'{owner}' is the owner of the rows and needs no other declaration"))
+            );
+        }
+        if public {
+            return Err(section.error(format!("table '{name}' is public and has an owner; it can only be one of both")));
+        }
+    } else if bounding != Bounding::default() {
+        return Err(section.error(format!(
+            "table '{name}' has no owner: each row is one person, and there is nothing to bound per owner"
+        )));
+    }
+    Ok(Table { name: name.to_string(), source: folder.join(source.text()?), owner, public, bounding, columns })
+}
+
+/// The contribution bounds of a table or of a release.
+pub(crate) fn bounding(section: &Section) -> Result<Bounding> {
+    let get = |key: &str| section.get(key).map(Spot::at_least_one).transpose();
+    let bounding = Bounding {
+        rows: get("max_rows_per_owner")?,
+        groups: get("max_groups_per_owner")?,
+        rows_per_group: get("max_rows_per_group")?,
+    };
+    let all = [bounding.rows, bounding.groups, bounding.rows_per_group];
+    if all.iter().flatten().any(|bound| *bound > 1_000_000) {
+        return Err(section.error("a contribution bound of more than a million protects nobody"));
+    }
+    Ok(bounding)
+}
+
+fn column(name: &str, section: &Section) -> Result<Column> {
+    let kind = section.need("type")?;
+    let sensitive = section.get("sensitive").map(Spot::truth).transpose()?.unwrap_or(false);
+    let domain = match kind.text()? {
+        "int" => {
+            section.only(&["type", "lower", "upper", "sensitive"])?;
+            let bounds = pair(section, Spot::integer, 1i64 << 62)?;
+            Domain::Int { bounds }
+        }
+        "float" => {
+            section.only(&["type", "lower", "upper", "granularity", "sensitive"])?;
+            let bounds = pair(section, Spot::number, 1e300)?;
+            let granularity = section.get("granularity").map(positive).transpose()?;
+            Domain::Float { bounds, granularity }
+        }
+        "category" => {
+            section.only(&["type", "values", "sensitive"])?;
+            Domain::Category { values: section.get("values").map(values).transpose()? }
+        }
+        "bool" => {
+            section.only(&["type", "sensitive"])?;
+            Domain::Bool
+        }
+        other => {
+            let known = ["int", "float", "category", "bool"];
+            let hint = crate::place::suggestion(other, known.into_iter());
+            return Err(kind.error(format!(
+                "unknown type '{other}' of column '{name}'{hint}; types are: int, float, category, bool"
+            )));
+        }
+    };
+    Ok(Column { name: name.to_string(), domain, sensitive })
+}
+
+/// `lower` and `upper`: both or neither, in order, and not beyond `most`.
+fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
+    section: &Section,
+    read: fn(&Spot) -> Result<T>,
+    most: T,
+) -> Result<Option<(T, T)>> {
+    let (lower, upper) = match (section.get("lower"), section.get("upper")) {
+        (None, None) => return Ok(None),
+        (Some(lower), Some(upper)) => (lower, upper),
+        _ => return Err(section.error("lower and upper come together")),
+    };
+    let (low, high) = (read(lower)?, read(upper)?);
+    if low > high {
+        return Err(lower.error(format!("the bounds are inverted: lower is {low} and upper is {high}")));
+    }
+    if low < -most || high > most {
+        return Err(lower.error(format!("bounds must be within ±{most}")));
+    }
+    Ok(Some((low, high)))
+}
+
+fn positive(spot: &Spot) -> Result<f64> {
+    match spot.number()? {
+        number if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err(spot.error("this must be a number above 0")),
+    }
+}
+
+fn values(spot: &Spot) -> Result<Vec<String>> {
+    let items = spot.list()?;
+    if items.is_empty() || items.len() > LONGEST_DOMAIN {
+        return Err(spot.error("a public domain has at least one value and at most a million"));
+    }
+    let mut seen = BTreeSet::new();
+    for item in items {
+        if !seen.insert(item.text()?) {
+            return Err(item.error(format!("the value '{}' is listed twice", item.text()?)));
+        }
+    }
+    items.iter().map(|item| item.text().map(str::to_string)).collect()
+}
+
+fn budget(section: &Section) -> Result<Budget> {
+    section.only(&["presence", "person", "attributes"])?;
+    let limit_of = |key: &str| section.get(key).map(|spot| limit(spot.section()?)).transpose();
+    let mut budget = Budget { presence: limit_of("presence")?, person: limit_of("person")?, ..Budget::default() };
+    if let Some(spot) = section.get("attributes") {
+        for (name, spot) in spot.section()?.iter() {
+            let limit = limit(spot.section()?)?;
+            match name {
+                "*" => budget.every_attribute = Some(limit),
+                name => drop(budget.attributes.insert(name.to_string(), limit)),
+            }
+        }
+    }
+    Ok(budget)
+}
+
+fn limit(section: &Section) -> Result<Limit> {
+    section.only(&["epsilon", "delta", "rho"])?;
+    let delta = section.get("delta").map(delta).transpose()?.unwrap_or_else(Exact::zero);
+    match (section.get("epsilon"), section.get("rho")) {
+        (Some(epsilon), None) => Ok(Limit::Approximate { epsilon: self::epsilon(epsilon)?, delta }),
+        (None, Some(rho)) => Ok(Limit::Zcdp { rho: self::rho(rho)?, delta }),
+        _ => Err(section.error("a budget has either epsilon (with or without delta) or rho")),
+    }
+}
+
+fn epsilon(spot: &Spot) -> Result<Exact> {
+    Epsilon::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
+    spot.exact()
+}
+
+fn rho(spot: &Spot) -> Result<Exact> {
+    Rho::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
+    spot.exact()
+}
+
+fn delta(spot: &Spot) -> Result<Exact> {
+    Delta::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
+    spot.exact()
+}
+
+fn attacker(section: &Section) -> Result<Attacker> {
+    section.only(&["known_rows", "mode", "uncertainty"])?;
+    let fraction = |key: &str| -> Result<f64> {
+        let Some(spot) = section.get(key) else { return Ok(0.0) };
+        match spot.number()? {
+            number if (0.0..=1.0).contains(&number) => Ok(number),
+            _ => Err(spot.error(format!("{key} must be a number in [0, 1]"))),
+        }
+    };
+    let mode = section.get("mode").map(Spot::text).transpose()?.unwrap_or("passive");
+    if !["passive", "active"].contains(&mode) {
+        return Err(section.error(format!("mode must be 'passive' or 'active', not '{mode}'")));
+    }
+    Ok(Attacker { known_rows: fraction("known_rows")?, mode: mode.to_string(), uncertainty: fraction("uncertainty")? })
+}
+
+/// The fields that every release may have, whatever its kind.
+const COMMON: [&str; 4] = ["name", "kind", "cost", "accuracy"];
+
+/// A release: its kind says which other fields there may be.
+pub(crate) fn request(section: &Section) -> Result<Request> {
+    let name = section.need("name")?;
+    let fits = |letter: char| letter.is_alphanumeric() || " -_.,()+&".contains(letter);
+    let text = name.text()?;
+    if text.trim().is_empty() || text.len() > 150 || text.starts_with('.') || !text.chars().all(fits) {
+        let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
+        return Err(name.error(sentence));
+    }
+    let kind = match section.get("kind") {
+        Some(spot) => kinds::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
+        None if section.get("sql").is_some() => kinds::find("sql")?,
+        None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
+    };
+    let fields = kind.fields();
+    let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
+    section.only(&known)?;
+    if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
+        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name(), missing.name);
+        return Err(section.error(sentence));
+    }
+    let cost = match (section.get("cost"), section.get("accuracy")) {
+        (Some(cost), None) => self::cost(cost.section()?)?,
+        (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
+        (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
+        (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
+    };
+    Ok(Request { name: name.text()?.to_string(), kind: kind.name().to_string(), cost, fields: section.clone() })
+}
+
+/// `{ epsilon = …, delta = … }`, `{ rho = … }` or `{ accuracy = { within = …, confidence = … } }`.
+pub(crate) fn cost(section: &Section) -> Result<Cost> {
+    section.only(&["epsilon", "delta", "rho", "accuracy", "scope"])?;
+    let delta = section.get("delta").map(delta).transpose()?.filter(|delta| *delta > Exact::zero());
+    let above_zero = |spot: &Spot, number: Exact| match number > Exact::zero() {
+        true => Ok(number),
+        false => Err(spot.error("a release that may cost nothing can publish nothing: give more than 0")),
+    };
+    let target = match (section.get("epsilon"), section.get("rho"), section.get("accuracy")) {
+        (Some(spot), None, None) => Target::Epsilon(above_zero(spot, epsilon(spot)?)?),
+        (None, Some(spot), None) => Target::Rho(above_zero(spot, rho(spot)?)?),
+        (None, None, Some(spot)) => accuracy(spot.section()?)?,
+        _ => return Err(section.error("a cost has exactly one of epsilon, rho and accuracy")),
+    };
+    let scope = match section.get("scope").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
+        None | Some((_, "person")) => CostScope::Person,
+        Some((_, "presence")) => CostScope::Presence,
+        Some((spot, _)) => return Err(spot.error("the scope of a cost is 'person' or 'presence'")),
+    };
+    Ok(Cost { target, delta, scope })
+}
+
+fn accuracy(section: &Section) -> Result<Target> {
+    section.only(&["within", "confidence"])?;
+    let within = positive(section.need("within")?)?;
+    let spot = section.need("confidence")?;
+    match spot.number()? {
+        confidence if confidence > 0.0 && confidence < 1.0 => Ok(Target::Accuracy { within, confidence }),
+        _ => Err(spot.error("confidence must be a number in (0, 1)")),
+    }
+}
+
+impl Request {
+    /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
+    pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
+        let mut parts = Vec::new();
+        for part in cost.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
+            let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
+            if !["epsilon", "delta", "rho"].contains(&key.trim()) {
+                return Err(bad_cost(cost));
+            }
+            parts.push(format!("{} = {}", key.trim(), toml::Value::String(value.to_string())));
+        }
+        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
+        let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
+        request(&parse("the command line", &text)?).map_err(Error::without_place)
+    }
+}
+
+fn bad_cost(cost: &str) -> Error {
+    Error::input(format!("--cost '{cost}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"))
+}

@@ -1,0 +1,199 @@
+//! A table of a TOML text that remembers where each key and value stands, with numbers as the decimal text that was written.
+
+use crate::error::{Error, Result};
+use crate::place::{Place, suggestion};
+use scumble::quantity::Exact;
+use std::rc::Rc;
+use toml::de::{DeTable, DeValue};
+
+/// The text that sections come from.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub name: String,
+    pub content: String,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Spot {
+    value: Value,
+    offset: usize,
+    text: Rc<Text>,
+}
+
+#[derive(Debug, Clone)]
+enum Value {
+    Text(String),
+    Number { decimal: String, whole: bool },
+    Bool(bool),
+    List(Vec<Spot>),
+    Table(Section),
+    Other,
+}
+
+/// A table: keys, values, places.
+#[derive(Debug, Clone)]
+pub(crate) struct Section {
+    /// What the section is called in messages, for example `[budget]`.
+    name: String,
+    entries: Vec<(String, usize, Spot)>,
+    offset: usize,
+    text: Rc<Text>,
+}
+
+/// Parses a TOML text.
+pub(crate) fn parse(name: &str, content: &str) -> Result<Section> {
+    let text = Rc::new(Text { name: name.to_string(), content: content.to_string() });
+    let table = DeTable::parse(content).map_err(|error| {
+        let place = Place::of_offset(name, content, error.span().map_or(0, |span| span.start));
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        Error::at(place, format!("this is not TOML ({message})"))
+    })?;
+    Ok(section("the file", table.get_ref(), table.span().start, &text))
+}
+
+fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Rc<Text>) -> Section {
+    let mut entries: Vec<(String, usize, Spot)> = table
+        .iter()
+        .map(|(key, value)| {
+            let inner = format!("'{}' in {name}", key.get_ref());
+            let spot = spot(&inner, value.get_ref(), value.span().start, text);
+            (key.get_ref().to_string(), key.span().start, spot)
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.1);
+    Section { name: name.to_string(), entries, offset, text: Rc::clone(text) }
+}
+
+fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Rc<Text>) -> Spot {
+    let value = match value {
+        DeValue::String(string) => Value::Text(string.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => {
+            Value::Number { decimal: number.as_str().to_string(), whole: true }
+        }
+        DeValue::Float(number) => Value::Number { decimal: number.as_str().to_string(), whole: false },
+        DeValue::Boolean(truth) => Value::Bool(*truth),
+        DeValue::Array(items) => {
+            Value::List(items.iter().map(|item| spot(name, item.get_ref(), item.span().start, text)).collect())
+        }
+        DeValue::Table(table) => Value::Table(section(name, table, offset, text)),
+        _ => Value::Other,
+    };
+    Spot { value, offset, text: Rc::clone(text) }
+}
+
+impl Section {
+    /// The place of the section.
+    pub fn place(&self) -> Place {
+        Place::of_offset(&self.text.name, &self.text.content, self.offset)
+    }
+
+    /// An error at the section.
+    pub fn error(&self, sentence: impl Into<String>) -> Error {
+        Error::at(self.place(), sentence)
+    }
+
+    /// Refuses keys that are not among the known ones, naming the nearest.
+    pub fn only(&self, known: &[&str]) -> Result<()> {
+        match self.entries.iter().find(|(key, ..)| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some((key, offset, _)) => {
+                let hint = suggestion(key, known.iter().copied());
+                let hint = if hint.is_empty() { format!(" (known are: {})", known.join(", ")) } else { hint };
+                let place = Place::of_offset(&self.text.name, &self.text.content, *offset);
+                Err(Error::at(place, format!("unknown key '{key}' in {}{hint}", self.name)))
+            }
+        }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Spot> {
+        self.entries.iter().find(|(name, ..)| name == key).map(|(.., spot)| spot)
+    }
+
+    /// The value of a key that must be there.
+    pub fn need(&self, key: &str) -> Result<&Spot> {
+        self.get(key).ok_or_else(|| self.error(format!("{} needs '{key}'", self.name)))
+    }
+
+    /// All keys and values, in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Spot)> {
+        self.entries.iter().map(|(key, _, spot)| (key.as_str(), spot))
+    }
+}
+
+impl Spot {
+    /// The place of the value.
+    pub fn place(&self) -> Place {
+        Place::of_offset(&self.text.name, &self.text.content, self.offset)
+    }
+
+    /// An error at the value.
+    pub fn error(&self, sentence: impl Into<String>) -> Error {
+        Error::at(self.place(), sentence)
+    }
+
+    /// A text.
+    pub fn text(&self) -> Result<&str> {
+        match &self.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.error("this must be a text in quotation marks")),
+        }
+    }
+
+    /// A boolean.
+    pub fn truth(&self) -> Result<bool> {
+        match self.value {
+            Value::Bool(truth) => Ok(truth),
+            _ => Err(self.error("this must be true or false")),
+        }
+    }
+
+    /// A number, exactly as written.
+    pub fn exact(&self) -> Result<Exact> {
+        match &self.value {
+            Value::Number { decimal, .. } => decimal.parse().map_err(|_| self.error("this must be a finite number")),
+            Value::Text(text) => text.parse().map_err(|_| self.error("this must be a number")),
+            _ => Err(self.error("this must be a number")),
+        }
+    }
+
+    /// A finite number.
+    pub fn number(&self) -> Result<f64> {
+        Ok(self.exact()?.to_f64())
+    }
+
+    /// A whole number.
+    pub fn integer(&self) -> Result<i64> {
+        match &self.value {
+            Value::Number { decimal, whole: true } => {
+                decimal.parse().map_err(|_| self.error("this must be a whole number that fits 64 bits"))
+            }
+            _ => Err(self.error("this must be a whole number")),
+        }
+    }
+
+    /// A whole number of at least one.
+    pub fn at_least_one(&self) -> Result<u64> {
+        match self.integer()? {
+            number if number >= 1 => Ok(number.unsigned_abs()),
+            _ => Err(self.error("this must be a whole number of at least 1")),
+        }
+    }
+
+    /// A list.
+    pub fn list(&self) -> Result<&[Spot]> {
+        match &self.value {
+            Value::List(items) => Ok(items),
+            _ => Err(self.error("this must be a list in [ ]")),
+        }
+    }
+
+    /// A table.
+    pub fn section(&self) -> Result<&Section> {
+        match &self.value {
+            Value::Table(section) => Ok(section),
+            _ => Err(self.error("this must be a table in { } or under a [heading]")),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The registry of kinds: one line for each algorithm that can be released.
+
+use super::{Kind, histogram, ordered, sql};
+use crate::error::{Error, Result};
+use crate::place::suggestion;
+use serde_json::{Value, json};
+
+/// All kinds, in the order in which they are listed. A new algorithm is one more line here.
+pub static KINDS: &[&dyn Kind] = &[&sql::Sql, &histogram::Histogram, &ordered::CdfKind, &ordered::QuantilesKind];
+
+/// A kind by name.
+pub fn find(name: &str) -> Result<&'static dyn Kind> {
+    KINDS.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
+        let hint = suggestion(name, KINDS.iter().map(|kind| kind.name()));
+        let known = KINDS.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        Error::input(format!("unknown kind '{name}'{hint}; kinds are: {known}"))
+    })
+}
+
+/// The JSON schema of a release of this kind.
+pub fn schema(kind: &dyn Kind) -> Value {
+    let mut properties = serde_json::Map::new();
+    properties.insert("name".into(), json!({ "type": "string" }));
+    properties.insert("kind".into(), json!({ "const": kind.name() }));
+    properties.insert("cost".into(), json!({ "type": "object" }));
+    for field in kind.fields() {
+        let mut form = match field.form {
+            "text" => json!({ "type": "string" }),
+            "number" => json!({ "type": "number" }),
+            "whole number" => json!({ "type": "integer" }),
+            "list of texts" => json!({ "type": "array", "items": { "type": "string" } }),
+            "list of numbers" => json!({ "type": "array", "items": { "type": "number" } }),
+            _ => json!({}),
+        };
+        form["description"] = json!(field.about);
+        properties.insert(field.name.into(), form);
+    }
+    let required: Vec<&str> = ["name", "cost"]
+        .into_iter()
+        .chain(kind.fields().iter().filter(|field| field.required).map(|field| field.name))
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.name(),
+        "description": kind.about(),
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}

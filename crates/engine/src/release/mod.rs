@@ -1,0 +1,78 @@
+//! A named thing to publish: data in; answers with error bars, and events, out.
+//!
+//! Each algorithm is a [`Kind`] in one registry ([`kinds`]). A kind makes a [`Plan`] from a request without touching data; the plan
+//! knows its events, its rule and the errors to expect. Then the order is fixed by types: [`Plan::compute`] gives exact integers,
+//! held inside a [`Draw`]; a draw needs the ledger's [`Receipt`] to add noise.
+
+mod histogram;
+pub mod kinds;
+pub mod noise;
+mod ordered;
+mod output;
+mod run;
+mod sql;
+
+pub use output::{Answers, Cell, Column, Uncertainty};
+pub(crate) use run::written;
+pub use run::{Outcome, Planned, Runner, file_stem};
+
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::ledger::Receipt;
+use crate::project::{Project, Request};
+use scumble::event::Event;
+use scumble::noise::BitSource;
+use serde_json::Value;
+
+/// One field of a release in the project file.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// The key.
+    pub name: &'static str,
+    /// What stands there: a text, a number, a list …
+    pub form: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// An algorithm that can be released. New ones are added to the list in [`kinds`].
+pub trait Kind: Sync {
+    /// The word in project files.
+    fn name(&self) -> &'static str;
+    /// What it publishes, in one sentence.
+    fn about(&self) -> &'static str;
+    /// Its fields, besides name, kind and cost.
+    fn fields(&self) -> &'static [Field];
+    /// Plans a release without touching data.
+    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>>;
+}
+
+/// A release that has been checked, with everything that is public about it.
+pub trait Plan {
+    /// What it will do to the data: the charge.
+    fn events(&self) -> &[Event];
+    /// What else is needed to check the events by hand.
+    fn rule(&self) -> Value;
+    /// The error to expect of each published column.
+    fn expected(&self) -> Vec<Expected>;
+    /// The tables that it reads.
+    fn tables(&self) -> Vec<String>;
+    /// Computes the exact answer and holds it back until there is a receipt.
+    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw>;
+}
+
+/// The exact answer, and how to noise it: to be called once, when the charge is durable.
+pub type Draw = Box<dyn FnOnce(&Receipt, &mut dyn BitSource) -> Result<Answers>>;
+
+/// The error to expect of one published column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expected {
+    /// The column.
+    pub column: String,
+    /// The standard error of each cell; none where it depends on the data.
+    pub standard_error: Option<f64>,
+    /// What it is made of, in words.
+    pub about: String,
+}

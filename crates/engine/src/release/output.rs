@@ -1,0 +1,148 @@
+//! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
+
+use serde_json::{Map, Value, json};
+
+/// A published table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answers {
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// One published column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its cells.
+    pub cells: Vec<Cell>,
+    /// Beside each cell of a noisy column, how unsure it is.
+    pub uncertainty: Option<Vec<Uncertainty>>,
+}
+
+/// One published value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Whole(i128),
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Truth(bool),
+}
+
+/// How unsure a published number is, because of the noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Uncertainty {
+    /// The standard error.
+    pub standard_error: f64,
+    /// The lower end of a 95% interval.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+impl Cell {
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Whole(number) => Some(*number as f64),
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// As text for tables and charts.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Whole(number) => number.to_string(),
+            Self::Number(number) => format!("{number}"),
+            Self::Truth(truth) => truth.to_string(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Text(text) => json!(text),
+            Self::Whole(number) => match i64::try_from(*number) {
+                Ok(number) => json!(number),
+                Err(_) => json!(*number as f64),
+            },
+            Self::Number(number) => json!(number),
+            Self::Truth(truth) => json!(truth),
+        }
+    }
+}
+
+impl Answers {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// The query's columns and, after each noisy one, `COLUMN_error`.
+    pub fn csv(&self) -> String {
+        let mut text = String::new();
+        let names = self.columns.iter().flat_map(|column| {
+            let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
+            [Some(column.name.clone()), error]
+        });
+        push_line(&mut text, names.flatten());
+        for row in 0..self.rows() {
+            let cells = self.columns.iter().flat_map(|column| {
+                let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
+                [Some(column.cells[row].text()), error]
+            });
+            push_line(&mut text, cells.flatten());
+        }
+        text
+    }
+
+    /// The rows as objects, each noisy number with its standard error and 95% interval.
+    pub fn json(&self) -> Value {
+        let rows: Vec<Value> = (0..self.rows())
+            .map(|row| {
+                let mut fields = Map::new();
+                for column in &self.columns {
+                    fields.insert(column.name.clone(), column.cells[row].json());
+                    if let Some(list) = &column.uncertainty {
+                        fields.insert(format!("{}_error", column.name), json!(list[row].standard_error));
+                        let interval = json!([list[row].low, list[row].high]);
+                        fields.insert(format!("{}_interval", column.name), interval);
+                    }
+                }
+                Value::Object(fields)
+            })
+            .collect();
+        json!({ "rows": rows, "notes": self.notes })
+    }
+}
+
+/// Six significant digits are enough for an error.
+fn shown_error(error: f64) -> String {
+    if !error.is_finite() {
+        return String::new();
+    }
+    let rounded: f64 = format!("{error:.5e}").parse().unwrap_or(error);
+    format!("{rounded}")
+}
+
+fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {
+    let cells: Vec<String> = cells.map(|cell| quoted(&cell)).collect();
+    text.push_str(&cells.join(","));
+    text.push('\n');
+}
+
+/// RFC 4180: quotation marks where they are needed.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
+}

@@ -1,0 +1,467 @@
+//! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
+
+use super::*;
+use crate::budget::{Spent, one_attribute};
+use crate::release::run::Runner;
+use scumble::noise::InsecureSeededSource;
+use scumble::quantity::Exact;
+use scumble::scope::{AttributeSet, Scope};
+use std::path::Path;
+
+const PEOPLE: &str = "age,sex,state,income,disease\n\
+    30,f,north,100.5,none\n40,m,north,200,flu\n50,f,south,300,none\n150,x,south,999999,hiv\n\
+    ,f,north,,none\n20,q,south,NaN,flu\n-5,m,east,-7,none\n";
+
+const VISITS: &str =
+    "person_id,clinic,cost\n1,a,10\n1,a,20\n1,a,30\n1,b,40\n2,a,50\n2,b,60\n2,c,70\n3,c,80\n3,c,80\n3,c,80\n3,c,80\n";
+
+const PROJECT: &str = r#"
+[dataset.people]
+source = "people.csv"
+[dataset.people.columns]
+age = { type = "int", lower = 0, upper = 120 }
+sex = { type = "category", values = ["f", "m", "x"] }
+state = { type = "category" }
+income = { type = "float", lower = 0, upper = 1000, granularity = 0.5 }
+disease = { type = "category", values = ["none", "flu", "hiv"], sensitive = true }
+[dataset.visits]
+source = "visits.csv"
+owner = "person_id"
+max_rows_per_owner = 4
+max_groups_per_owner = 2
+max_rows_per_group = 2
+[dataset.visits.columns]
+clinic = { type = "category", values = ["a", "b", "c"] }
+cost = { type = "int", lower = 0, upper = 100 }
+[dataset.wards]
+source = "wards.csv"
+public = true
+[dataset.wards.columns]
+clinic = { type = "category", values = ["a", "b", "c"] }
+floor = { type = "int", lower = 1, upper = 2 }
+"#;
+
+fn project_in(folder: &Path) -> Project {
+    std::fs::write(folder.join("people.csv"), PEOPLE).unwrap();
+    std::fs::write(folder.join("visits.csv"), VISITS).unwrap();
+    std::fs::write(folder.join("wards.csv"), "clinic,floor\na,1\nb,2\nc,2\n").unwrap();
+    Project::parse(&folder.join("scumble.toml"), PROJECT).unwrap()
+}
+
+fn planned(project: &Project, sql: &str) -> Result<SqlPlan> {
+    let request = Request::of_query("test", sql, "epsilon=1,delta=1e-6").unwrap();
+    SqlPlan::new(sql, Bounding::default(), &request, project)
+}
+
+/// The answer without noise, as CSV without error columns: an insecure hook that only these tests can reach.
+fn exact_answer(project: &Project, sql: &str) -> String {
+    let plan = planned(project, sql).unwrap();
+    let backend = Backend::with_data(project, &plan.tables()).unwrap();
+    let cut = analyse(sql, Bounding::default(), project, &backend).unwrap();
+    let integers = integers(&cut, &backend, Key(1, 2)).unwrap();
+    let noisy = noised(&cut, integers, &plan.calibrated.noises, None, &mut |_| 0);
+    let mut answers = answers(&cut, &noisy, &plan.calibrated.noises, None).unwrap();
+    answers.columns.iter_mut().for_each(|column| column.uncertainty = None);
+    answers.csv()
+}
+
+#[test]
+fn accepted_queries_without_noise_give_the_clamped_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let check = |sql: &str, expected: &str| assert_eq!(exact_answer(&project, sql), expected, "{sql}");
+    check("SELECT COUNT(*) AS n FROM people", "n\n7\n");
+    check("SELECT COUNT(age) AS n, COUNT(income) AS m FROM people", "n,m\n6,5\n");
+    // 150 counts as 120, −5 as 0.
+    check("SELECT SUM(age) AS s FROM people", "s\n260\n");
+    check("SELECT SUM(income) AS s FROM people WHERE sex = 'f'", "s\n400.5\n");
+    check("SELECT SUM(age * 2 + 1) AS s FROM people WHERE age >= 40", "s\n423\n");
+    check("SELECT AVG(age) AS a FROM people WHERE sex = 'f'", "a\n40\n");
+    check("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", "sex,n\nf,3\nm,2\nx,1\n");
+    check("SELECT sex, COUNT(*) AS n FROM people WHERE state = 'east' GROUP BY sex", "sex,n\nf,0\nm,1\nx,0\n");
+    check("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "state,n\neast,1\nnorth,3\nsouth,3\n");
+    check("SELECT COUNT(DISTINCT state) AS n FROM people", "n\n3\n");
+    check("SELECT VAR_POP(age) AS v FROM people WHERE sex = 'f'", "v\n100\n");
+    check("SELECT STDDEV_POP(age) AS v FROM people WHERE age IN (30, 50)", "v\n10\n");
+    check("SELECT age >= 40 AS old, COUNT(*) AS n FROM people GROUP BY age >= 40", "old,n\nfalse,3\ntrue,3\n");
+    check(
+        "SELECT CASE WHEN age < 30 THEN 'young' ELSE 'other' END AS g, COUNT(*) AS n FROM people GROUP BY 1",
+        "g,n\nyoung,2\nother,5\n",
+    );
+    check(
+        "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING COUNT(*) > 1 ORDER BY n DESC LIMIT 1",
+        "sex,n\nf,3\n",
+    );
+    check(
+        "SELECT sex, 100.0 * COUNT(*) / 7 AS p FROM people GROUP BY sex HAVING COUNT(*) = 2",
+        "sex,p\nm,28.571428571428573\n",
+    );
+    check("SELECT COUNT(*) FILTER (WHERE age > 35) AS n FROM people", "n\n3\n");
+    check("WITH adults AS (SELECT sex, age FROM people WHERE age >= 18) SELECT COUNT(*) AS n FROM adults", "n\n5\n");
+    check(
+        "SELECT t.s, t.n FROM (SELECT sex AS s, COUNT(*) AS n FROM people GROUP BY sex) t WHERE t.n = 1",
+        "s,n\nx,1\n",
+    );
+    check("SELECT COALESCE(sex, 'other') AS s, COUNT(*) AS n FROM people GROUP BY 1", "s,n\nf,3\nm,2\nx,1\nother,1\n");
+}
+
+#[test]
+fn owners_are_bounded_and_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let check = |sql: &str, expected: &str| assert_eq!(exact_answer(&project, sql), expected, "{sql}");
+    // Owner 1 has 4 rows, owner 2 has 3, owner 3 has 4: without groups at most 4 of each count.
+    check("SELECT COUNT(*) AS n, COUNT(DISTINCT person_id) AS o FROM visits", "n,o\n11,3\n");
+    // At most 2 rows in each group: owner 1 keeps 2 of 3 in a, owner 3 keeps 2 of 4 in c; at most 2 groups: owner 2 loses one of a, b, c.
+    let answer = exact_answer(&project, "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic");
+    let counts: Vec<i64> =
+        answer.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    assert_eq!(counts.iter().sum::<i64>(), 3 + 2 + 2, "{answer}");
+    check("SELECT SUM(cost) AS s FROM visits WHERE clinic = 'b'", "s\n100\n");
+}
+
+#[test]
+fn joins_keep_the_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let sql = "SELECT w.floor, COUNT(DISTINCT v.person_id) AS n FROM visits v JOIN wards w ON v.clinic = w.clinic GROUP BY w.floor";
+    assert_eq!(exact_answer(&project, sql), "floor,n\n1,2\n2,3\n");
+    let own = "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.person_id = b.person_id WHERE a.clinic = 'c' AND b.clinic = 'c'";
+    assert_eq!(exact_answer(&project, own), "n\n17\n");
+}
+
+#[test]
+fn refused_queries_say_why_and_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let check = |sql: &str, sentence: &str| {
+        let error = planned(&project, sql).err().unwrap_or_else(|| panic!("accepted: {sql}"));
+        assert!(error.to_string().contains(sentence), "{sql}\n  said: {error}\n  not:  {sentence}");
+        assert_eq!(error.exit_status(), 2, "{sql}");
+    };
+    check("SELECT age FROM people", "query:1:1: the query has no aggregate, and rows are never published");
+    check("SELECT DISTINCT sex FROM people", "SELECT DISTINCT is not answered");
+    check("SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM visits", "UNION is not answered");
+    check("SELECT ROW_NUMBER() OVER (ORDER BY age) FROM people", "window function");
+    check("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "sub-query inside an expression");
+    check(
+        "SELECT COUNT(*) FROM peeple",
+        "query:1:22: there is no table 'peeple' in the project file (did you mean 'people'?)",
+    );
+    check("SELECT COUNT(*) FROM people WHERE agee > 3", "there is no declared column 'agee' (did you mean 'age'?)");
+    check("SELECT SUM(LENGTH(state)) FROM people", "needs bounds: declare lower and upper for state");
+    check("SELECT MAX(age) FROM people", "use a release of kind 'quantiles'");
+    check(
+        "SELECT sex, AVG(n) FROM (SELECT sex, state, COUNT(*) AS n FROM people GROUP BY sex, state) GROUP BY sex",
+        "aggregate over an aggregate",
+    );
+    check("SELECT COUNT(*) FROM (SELECT * FROM people LIMIT 5)", "LIMIT below the aggregate");
+    check(
+        "SELECT income, COUNT(*) FROM people GROUP BY income",
+        "a column of fractions has a group for nearly every row",
+    );
+    check("SELECT person_id, COUNT(*) FROM visits GROUP BY person_id", "the owner column 'person_id' can be counted");
+    check("SELECT COUNT(*) FROM visits WHERE person_id = '7'", "the owner column 'person_id' can be counted");
+    check("SELECT COUNT(*) FROM people p JOIN visits v ON p.age = v.cost", "needs an owner in the project file");
+    check(
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.clinic = b.clinic",
+        "can only be joined ON their owner columns",
+    );
+    check("SELECT COUNT(*) FROM visits a FULL JOIN visits b ON a.person_id = b.person_id", "FULL");
+    check("SELECT COUNT(*) FROM people WHERE 10 / age > 1", "may divide by zero");
+    check("SELECT COUNT(*) FROM people WHERE random() > 0.5", "the function random is not answered");
+    check("SELECT COUNT(*) FROM people WHERE CAST(state AS INT) > 0", "use TRY_CAST");
+    check("SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)", "ROLLUP");
+    check("SELECT COUNT(*) FROM wards", "reads public tables only");
+    check("DROP TABLE people", "only SELECT is answered");
+    check("SELECT COUNT(*) FROM people; DROP TABLE people", "exactly one SELECT");
+    check("SELEC COUNT(*)", "this is not SQL");
+    check("SELECT SUM(DISTINCT age) FROM people", "only COUNT(DISTINCT …) is");
+    check("SELECT CORR(age, income) FROM people", "corr");
+}
+
+fn cost(plan: &SqlPlan, scope: &Scope) -> f64 {
+    let delta = Exact::from_f64(1e-5).unwrap();
+    Spent::of(plan.events(), scope).unwrap().epsilon(&delta).unwrap().to_f64_up()
+}
+
+#[test]
+fn an_attribute_that_is_not_read_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let plan = planned(&project, "SELECT sex, SUM(age) AS s FROM people WHERE state = 'north' GROUP BY sex").unwrap();
+    for (name, touched) in [("disease", false), ("income", false), ("sex", true), ("age", true), ("state", true)] {
+        assert_eq!(cost(&plan, &one_attribute(name).unwrap()) > 0.0, touched, "{name}");
+    }
+    let plan = planned(&project, "SELECT COUNT(*) AS n FROM people").unwrap();
+    for name in ["disease", "income", "sex", "age", "state"] {
+        assert_eq!(cost(&plan, &one_attribute(name).unwrap()), 0.0, "{name}");
+    }
+    assert!(cost(&plan, &Scope::Presence) > 0.0);
+}
+
+/// All rows over tiny domains, and the exact measures of a table of such rows.
+struct Tiny {
+    project: Project,
+    sql: &'static str,
+    folder: tempfile::TempDir,
+}
+
+impl Tiny {
+    fn new(project: &str, sql: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let project = Project::parse(&folder.path().join("scumble.toml"), project).unwrap();
+        Self { project, sql, folder }
+    }
+
+    fn measures(&self, header: &str, rows: &[String]) -> std::collections::BTreeMap<String, Vec<i128>> {
+        std::fs::write(self.folder.path().join("t.csv"), format!("{header}\n{}\n", rows.join("\n"))).unwrap();
+        let backend = Backend::with_data(&self.project, &["t".to_string()]).unwrap();
+        let cut = analyse(self.sql, Bounding::default(), &self.project, &backend).unwrap();
+        let integers = integers(&cut, &backend, Key(3, 4)).unwrap();
+        integers.keys.iter().map(|key| format!("{key:?}")).zip(integers.sums).collect()
+    }
+}
+
+/// The largest Σ|moves|/scale of the measures between two tables: with discrete Laplace noise, the exact pure loss of that pair.
+fn pure_loss(
+    plan: &SqlPlan,
+    left: &std::collections::BTreeMap<String, Vec<i128>>,
+    right: &std::collections::BTreeMap<String, Vec<i128>>,
+) -> f64 {
+    let nothing = vec![0i128; plan.calibrated.noises.len()];
+    let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let mut loss = 0.0;
+    for key in keys {
+        let (left, right) = (left.get(key).unwrap_or(&nothing), right.get(key).unwrap_or(&nothing));
+        for (noise, (left, right)) in plan.calibrated.noises.iter().zip(left.iter().zip(right)) {
+            let Noise::Laplace(scale) = noise else { panic!("the harness asks for Laplace noise") };
+            loss += (left - right).abs() as f64 / scale.get();
+        }
+    }
+    loss
+}
+
+/// Discrete Laplace noise is ε-private with exactly ε = Σ|moves|/scale (the ratio of masses is attained), so that comparing this sum
+/// over all neighbours with the claim compares D_∞ of the whole output distribution with the claim, exactly.
+fn check_all_neighbours(
+    project: &str,
+    sql: &'static str,
+    header: &str,
+    rows: &[&str],
+    attributes: &[&str],
+    slack: f64,
+) {
+    let tiny = Tiny::new(project, sql);
+    let request = Request::of_query("test", sql, "epsilon=1").unwrap();
+    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+    let columns: Vec<&str> = header.split(',').collect();
+    let rest: Vec<String> = vec![rows[0].to_string(), rows[rows.len() / 2].to_string()];
+    let with = |row: &str| tiny.measures(header, &[rest.clone(), vec![row.to_string()]].concat());
+    let all: Vec<_> = rows.iter().map(|row| with(row)).collect();
+    let without = tiny.measures(header, &rest);
+    let claim = |scope: &Scope| Spent::of(plan.events(), scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let mut worst = std::collections::BTreeMap::new();
+    let mut seen = |scope: Scope, loss: f64| {
+        let claimed = claim(&scope);
+        assert!(loss <= claimed * (1.0 + 1e-12), "{sql}\n in {scope}: a pair loses {loss}, the claim is {claimed}");
+        let entry = worst.entry(scope).or_insert((0.0f64, claimed));
+        entry.0 = entry.0.max(loss);
+    };
+    let cells: Vec<Vec<&str>> = rows.iter().map(|row| row.split(',').collect()).collect();
+    for (i, left) in all.iter().enumerate() {
+        seen(Scope::Presence, pure_loss(&plan, left, &without));
+        for (j, right) in all.iter().enumerate().skip(i + 1) {
+            let loss = pure_loss(&plan, left, right);
+            seen(Scope::Person, loss);
+            let changed = (0..columns.len())
+                .filter(|column| cells[i][*column] != cells[j][*column])
+                .map(|column| columns[column]);
+            let changed: Vec<&str> = changed.collect();
+            if changed.iter().all(|name| attributes.contains(name)) {
+                seen(Scope::Attributes(AttributeSet::new(changed).unwrap()), loss);
+            }
+        }
+    }
+    // A pair that differs in exactly two attributes is not the worst of its scope, which holds those that differ in one as well.
+    let single = |scope: &Scope| !matches!(scope, Scope::Attributes(set) if set.len() > 1);
+    for (scope, (loss, claimed)) in worst.into_iter().filter(|(scope, _)| single(scope)) {
+        assert!(
+            loss >= claimed * slack,
+            "{sql}\n in {scope}: the claim {claimed} is loose, the worst pair loses {loss}"
+        );
+    }
+}
+
+const TINY: &str = r#"
+[dataset.t]
+source = "t.csv"
+[dataset.t.columns]
+k = { type = "category", values = ["a", "b", "c"] }
+f = { type = "int", lower = 0, upper = 1 }
+x = { type = "int", lower = -1, upper = 2 }
+u = { type = "category", values = ["p", "q"] }
+"#;
+
+#[test]
+fn every_neighbour_of_tiny_tables_is_within_the_claim_of_its_scope() {
+    let mut rows = Vec::new();
+    for k in ["a", "b", "c", ""] {
+        for f in ["0", "1"] {
+            for x in ["-1", "0", "2", ""] {
+                rows.extend(["p", "q"].map(|u| format!("{k},{f},{x},{u}")));
+            }
+        }
+    }
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let check =
+        |sql: &'static str, slack: f64| check_all_neighbours(TINY, sql, "k,f,x,u", &rows, &["k", "f", "x", "u"], slack);
+    check("SELECT k, COUNT(*) AS n FROM t GROUP BY k", 1.0 - 1e-12);
+    check("SELECT k, SUM(x) AS n FROM t WHERE f = 1 GROUP BY k", 1.0 - 1e-12);
+    check("SELECT SUM(x) AS n, COUNT(x) AS m FROM t WHERE f = 1", 0.6);
+    check("SELECT u, AVG(x) AS n FROM t GROUP BY u", 0.6);
+}
+
+#[test]
+fn owners_of_several_rows_are_within_the_claim() {
+    let project = r#"
+[dataset.t]
+source = "t.csv"
+owner = "o"
+max_rows_per_owner = 3
+max_groups_per_owner = 2
+max_rows_per_group = 2
+[dataset.t.columns]
+k = { type = "category", values = ["a", "b", "c", "d"] }
+x = { type = "int", lower = 0, upper = 3 }
+"#;
+    let sql = "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k";
+    let tiny = Tiny::new(project, sql);
+    let request = Request::of_query("test", sql, "epsilon=1").unwrap();
+    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+    let claim = |scope: &Scope| Spent::of(plan.events(), scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let others = ["2,a,1", "2,b,3", "3,c,2"].map(str::to_string).to_vec();
+    // One owner's tables: up to four rows out of a few, in every combination.
+    let choices = ["1,a,0", "1,a,3", "1,b,3", "1,c,1", "1,d,3"];
+    let mut owned: Vec<Vec<String>> = vec![vec![]];
+    for size in 1..=4u32 {
+        for code in 0..5usize.pow(size) {
+            let digits: Vec<usize> = (0..size).map(|place| code / 5usize.pow(place) % 5).collect();
+            if digits.windows(2).all(|pair| pair[0] <= pair[1]) {
+                owned.push(digits.iter().map(|digit| choices[*digit].to_string()).collect());
+            }
+        }
+    }
+    let all: Vec<_> =
+        owned.iter().map(|rows| tiny.measures("o,k,x", &[others.clone(), rows.clone()].concat())).collect();
+    let mut worst = (0.0f64, 0.0f64);
+    for left in &all {
+        worst.0 = worst.0.max(pure_loss(&plan, left, &all[0]));
+        all.iter().for_each(|right| worst.1 = worst.1.max(pure_loss(&plan, left, right)));
+    }
+    let (presence, person) = (claim(&Scope::Presence), claim(&Scope::Person));
+    assert!(worst.0 <= presence && worst.0 >= 0.7 * presence, "presence: {} of {presence}", worst.0);
+    assert!(worst.1 <= person && worst.1 >= 0.7 * person, "person: {} of {person}", worst.1);
+}
+
+#[test]
+fn order_and_partitioning_do_not_change_the_integers() {
+    let project = |folder: &Path| project_in(folder);
+    let sql = "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic";
+    let answer = |rows: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let project = project(folder.path());
+        std::fs::write(folder.path().join("visits.csv"), format!("person_id,clinic,cost\n{}\n", rows.join("\n")))
+            .unwrap();
+        exact_answer(&project, sql)
+    };
+    let rows: Vec<&str> = VISITS.lines().skip(1).collect();
+    let expected = answer(&rows);
+    for turn in 1..rows.len() {
+        let mut turned = rows.clone();
+        turned.rotate_left(turn);
+        if turn % 2 == 0 {
+            turned.reverse();
+        }
+        assert_eq!(answer(&turned), expected);
+    }
+}
+
+#[test]
+fn intervals_cover_and_planned_errors_are_the_real_ones() {
+    // Seeded: the noise is the same in each run of this test.
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    for (cost, truth) in [("epsilon=0.2", [3.0, 80.0]), ("rho=0.01", [3.0, 80.0])] {
+        let sql = "SELECT sex, COUNT(*) AS n, SUM(age) AS s FROM people WHERE sex = 'f' GROUP BY sex";
+        let request = Request::of_query("test", sql, cost).unwrap();
+        let plan = SqlPlan::new(sql, Bounding::default(), &request, &project).unwrap();
+        let backend = Backend::with_data(&project, &plan.tables()).unwrap();
+        let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
+        let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
+        let mut bits = InsecureSeededSource::new(11);
+        let (mut covered, mut squares) = ([0u32; 2], [0.0f64; 2]);
+        let runs = 2000;
+        for _ in 0..runs {
+            let noisy =
+                noised(&cut, exact.clone(), &plan.calibrated.noises, None, &mut |noise| noise.sample(&mut bits));
+            for index in 0..2 {
+                let noise = &plan.calibrated.noises[index];
+                let difference = (noisy.sums[0][index] as f64 - truth[index]).abs();
+                covered[index] += u32::from(difference <= noise.half_width(0.05));
+                squares[index] += difference * difference;
+            }
+        }
+        for index in 0..2 {
+            let rate = f64::from(covered[index]) / f64::from(runs);
+            assert!((0.935..=0.97).contains(&rate), "{cost}, column {index}: {rate}");
+            let expected = plan.expected()[index].standard_error.unwrap();
+            let found = (squares[index] / f64::from(runs)).sqrt();
+            assert!((found / expected - 1.0).abs() < 0.06, "{cost}, column {index}: {found} and {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_key_of_one_owner_with_many_rows_is_not_selected() {
+    // A peer's threshold counted rows: one person's thousand visits made a secret clinic public.
+    let folder = tempfile::tempdir().unwrap();
+    let text = PROJECT
+        .replace("values = [\"a\", \"b\", \"c\"] }\ncost", "}\ncost")
+        .replace("max_rows_per_owner = 4", "max_rows_per_owner = 1000")
+        .replace("max_rows_per_group = 2", "max_rows_per_group = 1000");
+    project_in(folder.path());
+    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
+    let mut rows: Vec<String> = (0..1000).map(|_| "1,secret,1".to_string()).collect();
+    rows.extend((0..500).map(|owner| format!("{owner},open,1")));
+    std::fs::write(folder.path().join("visits.csv"), format!("person_id,clinic,cost\n{}\n", rows.join("\n"))).unwrap();
+    let request =
+        Request::of_query("test", "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic", "epsilon=2,delta=1e-6")
+            .unwrap();
+    let runner = Runner::new(&project);
+    for _ in 0..5 {
+        let planned = [runner.plan(&request).unwrap()];
+        let mut bits = InsecureSeededSource::new(5);
+        let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+        let csv = outcomes[0].answers.csv();
+        assert!(!csv.contains("secret"), "{csv}");
+        assert!(csv.contains("open"), "{csv}");
+    }
+}
+
+#[test]
+fn empty_groups_get_independent_noise_and_counts_may_be_negative() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let sql = "SELECT sex, disease, COUNT(*) AS n FROM people WHERE state = 'nowhere' GROUP BY sex, disease";
+    let request = Request::of_query("test", sql, "epsilon=0.1").unwrap();
+    let runner = Runner::new(&project);
+    let planned = [runner.plan(&request).unwrap()];
+    let mut bits = InsecureSeededSource::new(3);
+    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+    let counts: Vec<f64> = outcomes[0].answers.columns[2].cells.iter().filter_map(Cell::number).collect();
+    assert_eq!(counts.len(), 9);
+    let different: std::collections::BTreeSet<i64> = counts.iter().map(|count| *count as i64).collect();
+    assert!(different.len() > 4, "{counts:?}");
+    assert!(counts.iter().any(|count| *count < 0.0), "{counts:?}");
+}

@@ -1,0 +1,156 @@
+//! The report: one HTML file that needs nothing else, and the same as JSON.
+
+mod html;
+mod text;
+
+use crate::budget::{Spent, one_attribute};
+use crate::error::Result;
+use crate::ledger::{Charge, Head};
+use crate::project::Project;
+use crate::release::{Outcome, written};
+use crate::summary::{Question, delta_for, summary};
+use scumble::quantity::Exact;
+use scumble::scope::{AttributeSet, Scope};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Everything that a report tells.
+pub struct Report<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// All charges of the ledger, those of this run included.
+    pub charges: &'a [Charge],
+    /// What was published in this run.
+    pub outcomes: &'a [Outcome],
+    /// The ledger's head.
+    pub head: Head,
+}
+
+/// The curve δ ↦ ε of one scope.
+pub(crate) struct Curve {
+    pub name: String,
+    /// (ε, δ)
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Report<'_> {
+    /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf> {
+        written(folder, "report.json", format!("{:#}\n", self.json()?).as_bytes())?;
+        written(folder, "report.html", self.html()?.as_bytes())
+    }
+
+    /// The HTML file.
+    pub fn html(&self) -> Result<String> {
+        html::page(self)
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Result<Value> {
+        let curves: Vec<Value> = self
+            .curves()?
+            .into_iter()
+            .map(|curve| json!({ "scope": curve.name, "epsilon_delta": curve.points }))
+            .collect();
+        let rules: Vec<Value> = self
+            .charges
+            .iter()
+            .map(|charge| json!({ "release": charge.release, "sequence": charge.sequence, "rule": charge.rule }))
+            .collect();
+        Ok(json!({
+            "engine": crate::ENGINE,
+            "project": self.project.path.display().to_string(),
+            "project_digest": self.project.digest,
+            "ledger_head": self.head.hex(),
+            "ledger_entries": self.head.entries,
+            "summary": self.summary()?,
+            "curves": curves,
+            "releases": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+            "rules": rules,
+            "assumptions": text::assumptions(self.project),
+        }))
+    }
+
+    /// What the ledger adds up to.
+    pub(crate) fn summary(&self) -> Result<Value> {
+        summary(self.charges, &self.question(&self.project.attributes(), &self.pairs()?))
+    }
+
+    fn question<'b>(
+        &'b self,
+        attributes: &'b std::collections::BTreeSet<String>,
+        sets: &'b [AttributeSet],
+    ) -> Question<'b> {
+        Question { budget: &self.project.budget, attributes, delta: None, sets }
+    }
+
+    /// The δ at which a scope is told.
+    pub(crate) fn delta(&self, scope: &Scope) -> Result<Exact> {
+        let attributes = self.project.attributes();
+        let limits = self.project.budget.limits(&attributes)?;
+        let limit = limits.iter().find(|(other, _)| other == scope).map(|(_, limit)| limit);
+        Ok(delta_for(limit, &self.question(&attributes, &[])))
+    }
+
+    /// Pairs of attributes of which at least one is declared sensitive.
+    pub(crate) fn pairs(&self) -> Result<Vec<AttributeSet>> {
+        let sensitive = self.project.tables.values().flat_map(|table| &table.columns).filter(|column| column.sensitive);
+        let mut pairs = Vec::new();
+        for column in sensitive {
+            for other in self.project.attributes().iter().filter(|other| **other != column.name) {
+                let pair = AttributeSet::new([column.name.clone(), other.clone()])?;
+                if !pairs.contains(&pair) {
+                    pairs.push(pair);
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Presence, person and each attribute that something was spent on.
+    pub(crate) fn scopes(&self) -> Result<Vec<Scope>> {
+        let mut scopes = vec![Scope::Presence, Scope::Person];
+        for name in self.project.attributes() {
+            scopes.push(one_attribute(&name)?);
+        }
+        Ok(scopes)
+    }
+
+    /// What has been spent in a scope.
+    pub(crate) fn spent(&self, scope: &Scope) -> Result<Spent> {
+        let mut spent = Spent::nothing();
+        self.charges.iter().try_for_each(|charge| spent.add_all(&charge.events, scope))?;
+        Ok(spent)
+    }
+
+    /// δ against ε in each scope.
+    pub(crate) fn curves(&self) -> Result<Vec<Curve>> {
+        let mut curves = Vec::new();
+        for scope in self.scopes()? {
+            let spent = self.spent(&scope)?;
+            let mut points = Vec::new();
+            for exponent in 4..=60 {
+                let delta = 10f64.powf(-f64::from(exponent) / 4.0);
+                if let Some(epsilon) = spent.epsilon(&Exact::from_f64(delta)?) {
+                    points.push((epsilon.to_f64_up(), delta));
+                }
+            }
+            if points.iter().any(|point| point.0 > 0.0) {
+                curves.push(Curve { name: scope_name(&scope), points });
+            }
+        }
+        Ok(curves)
+    }
+}
+
+/// A scope as a reader calls it.
+pub(crate) fn scope_name(scope: &Scope) -> String {
+    match scope {
+        Scope::Attributes(set) => set.iter().collect::<Vec<_>>().join(" + "),
+        other => other.to_string(),
+    }
+}
+
+fn outcome_json(outcome: &Outcome) -> Value {
+    json!({ "name": outcome.name, "kind": outcome.kind, "sequence": outcome.sequence, "answers": outcome.answers.json() })
+}

@@ -1,0 +1,265 @@
+//! What is above the aggregate: arithmetic, HAVING, ORDER BY and LIMIT on released numbers. Post-processing, which costs nothing.
+//!
+//! The plan above is run by DataFusion as it is, on a table of released numbers in the aggregate's place. Error bars go the same way:
+//! each released number is moved up and down by its standard error, and what that does to an output column adds up in squares.
+
+use super::Source;
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::compute::{cast, concat_batches};
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DataFusionError};
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const ROW: &str = "scumble row";
+
+/// Finds the one aggregate under projections, filters, sorts and limits.
+pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<Aggregate> {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => Ok(aggregate.clone()),
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::SubqueryAlias(_) => match plan.inputs().first() {
+            Some(input) => find_aggregate(input, source),
+            None => Err(no_aggregate(source)),
+        },
+        LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Err(no_aggregate(source)),
+        LogicalPlan::Join(join) => {
+            let holds =
+                |plan: &LogicalPlan| plan.exists(|node| Ok(matches!(node, LogicalPlan::Aggregate(_)))).unwrap_or(true);
+            if holds(&join.left) || holds(&join.right) {
+                return Err(source.error("join", "a join of aggregates is not answered; release each by itself"));
+            }
+            Err(no_aggregate(source))
+        }
+        other => Err(source.error("", format!("{} is not answered above the aggregate", other.display()))),
+    }
+}
+
+fn no_aggregate(source: &Source<'_>) -> Error {
+    source.error("select", "the query has no aggregate, and rows are never published; use COUNT, SUM, AVG …")
+}
+
+/// A released table in the place of the aggregate: one column per output of the aggregate.
+pub(crate) struct Released {
+    /// The columns, in the aggregate's order and types.
+    pub columns: Vec<ArrayRef>,
+    /// For each independent noise: the columns as they would be one standard error up and down.
+    pub moved: Vec<(Vec<ArrayRef>, Vec<ArrayRef>)>,
+}
+
+/// The query's answer.
+pub(crate) struct Answer {
+    /// The rows.
+    pub batch: RecordBatch,
+    /// For each output column that depends on noise and is a number: the standard errors of its rows.
+    pub errors: Vec<Option<Vec<f64>>>,
+    /// For each output column that is one aggregate as it is: which.
+    pub direct: Vec<Option<usize>>,
+    /// For each output row, the released row that it comes from.
+    pub rows: Vec<usize>,
+}
+
+/// Runs the plan above the aggregate on released numbers.
+pub(crate) fn run(plan: &LogicalPlan, aggregate: &Aggregate, released: &Released, backend: &Backend) -> Result<Answer> {
+    let batch = finished(plan, aggregate, &released.columns, backend)?;
+    let (rows, batch) = without_rows(&batch)?;
+    let outputs = expressions(plan, aggregate)?;
+    let keys = aggregate.group_expr.len();
+    let direct = outputs.iter().map(|expression| match expression {
+        Expr::Column(_) => mentioned(expression, aggregate)
+            .first()
+            .copied()
+            .filter(|column| *column >= keys)
+            .map(|column| column - keys),
+        _ => None,
+    });
+    let direct = direct.collect();
+    let errors = column_errors(plan, aggregate, released, backend)?;
+    let errors = errors.into_iter().map(|(_, errors)| errors.map(|all| rows.iter().map(|row| all[*row]).collect()));
+    Ok(Answer { errors: errors.collect(), batch, direct, rows })
+}
+
+/// For each output column: its name and, where it is a number that depends on noise, the standard error in each released row (before
+/// HAVING, ORDER BY and LIMIT): the square root of the sum of the squares of what each noise does to it.
+pub(crate) fn column_errors(
+    plan: &LogicalPlan,
+    aggregate: &Aggregate,
+    released: &Released,
+    backend: &Backend,
+) -> Result<Vec<(String, Option<Vec<f64>>)>> {
+    let outputs = expressions(plan, aggregate)?;
+    let keys = aggregate.group_expr.len();
+    let rows = released.columns.first().map_or(0, |column| column.len());
+    let names = plan.schema().fields().iter().map(|field| field.name().clone());
+    let mut squares: Vec<Option<Vec<f64>>> = plan
+        .schema()
+        .fields()
+        .iter()
+        .zip(&outputs)
+        .map(|(field, expression)| {
+            let noisy = mentioned(expression, aggregate).iter().any(|column| *column >= keys);
+            (noisy && field.data_type().is_numeric()).then(|| vec![0.0; rows])
+        })
+        .collect();
+    for (up, down) in &released.moved {
+        let (up, down) = (evaluated(&outputs, aggregate, up, backend)?, evaluated(&outputs, aggregate, down, backend)?);
+        for (index, square) in squares.iter_mut().enumerate() {
+            let Some(square) = square else { continue };
+            let (up, down) = (numbers(up.column(index))?, numbers(down.column(index))?);
+            for (total, (up, down)) in square.iter_mut().zip(up.into_iter().zip(down)) {
+                *total += ((up - down) / 2.0).powi(2);
+            }
+        }
+    }
+    let root = |squares: Vec<f64>| squares.into_iter().map(f64::sqrt).collect();
+    Ok(names.zip(squares.into_iter().map(|squares| squares.map(root))).collect())
+}
+
+fn numbers(column: &ArrayRef) -> Result<Vec<f64>> {
+    let column = cast(column, &DataType::Float64).map_err(|_| Error::machine("an output column is not a number"))?;
+    Ok(column.as_primitive::<Float64Type>().iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+}
+
+/// The output expressions on the released table, for all its rows in their order.
+fn evaluated(outputs: &[Expr], aggregate: &Aggregate, columns: &[ArrayRef], backend: &Backend) -> Result<RecordBatch> {
+    let expressions: Vec<Expr> = outputs
+        .iter()
+        .enumerate()
+        .map(|(index, expression)| expression.clone().alias(format!("output {index}")))
+        .collect();
+    let base = table(aggregate, columns, false).map_err(|error| post(&error))?;
+    let plan = LogicalPlanBuilder::from(base).project(expressions).and_then(LogicalPlanBuilder::build);
+    collected(plan.map_err(|error| post(&error))?, backend)
+}
+
+/// The whole plan above, on released numbers, with the row number as its last column.
+fn finished(plan: &LogicalPlan, aggregate: &Aggregate, columns: &[ArrayRef], backend: &Backend) -> Result<RecordBatch> {
+    let plan = replaced(plan, aggregate, columns).map_err(|error| post(&error))?;
+    collected(plan, backend)
+}
+
+/// The plan with the released table in the aggregate's place; every projection passes the row number on, as its last column.
+fn replaced(
+    plan: &LogicalPlan,
+    aggregate: &Aggregate,
+    columns: &[ArrayRef],
+) -> std::result::Result<LogicalPlan, DataFusionError> {
+    match plan {
+        LogicalPlan::Aggregate(_) => table(aggregate, columns, true),
+        LogicalPlan::Projection(projection) => {
+            let input = replaced(&projection.input, aggregate, columns)?;
+            let (qualifier, field) = input.schema().qualified_field(input.schema().fields().len() - 1);
+            let row = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+            let expressions = projection.expr.iter().cloned().chain([row]).collect();
+            Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(input))?))
+        }
+        other => {
+            let inputs = other.inputs().into_iter().map(|input| replaced(input, aggregate, columns));
+            other.with_new_exprs(other.expressions(), inputs.collect::<std::result::Result<_, _>>()?)
+        }
+    }
+}
+
+fn collected(plan: LogicalPlan, backend: &Backend) -> Result<RecordBatch> {
+    let schema = Arc::clone(plan.schema().inner());
+    let frame = datafusion::prelude::DataFrame::new(backend.context.state(), plan);
+    let batches = backend.wait(frame.collect()).map_err(|error| post(&error))?;
+    let schema = batches.first().map_or(schema, RecordBatch::schema);
+    concat_batches(&schema, &batches)
+        .map_err(|error| Error::machine(format!("released rows do not fit together ({error})")))
+}
+
+/// What is wrong above the aggregate; only released numbers can be in it.
+fn post(error: &DataFusionError) -> Error {
+    let message = error.strip_backtrace();
+    Error::input(format!(
+        "query: what is done with the aggregates fails ({})",
+        message.lines().next().unwrap_or_default()
+    ))
+}
+
+/// A plan that gives the released columns with the aggregate's names.
+fn table(aggregate: &Aggregate, columns: &[ArrayRef], rows: bool) -> std::result::Result<LogicalPlan, DataFusionError> {
+    let mut fields: Vec<Field> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| Field::new(format!("released {index}"), column.data_type().clone(), true))
+        .collect();
+    let mut columns = columns.to_vec();
+    if rows {
+        let count = columns.first().map_or(0, |column| column.len()) as i64;
+        fields.push(Field::new(ROW, DataType::Int64, false));
+        columns.push(Arc::new(Int64Array::from_iter_values(0..count)));
+    }
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
+    let memory = MemTable::try_new(Arc::clone(&schema), vec![vec![batch]])?;
+    let scan = LogicalPlanBuilder::scan("scumble released", provider_as_source(Arc::new(memory)), None)?.build()?;
+    let names = aggregate.schema.iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()));
+    let names = names.chain(rows.then(|| (None, ROW.to_string())));
+    let expressions: Vec<Expr> = scan
+        .schema()
+        .columns()
+        .into_iter()
+        .zip(names)
+        .map(|(column, (qualifier, name))| Expr::Column(column).alias_qualified(qualifier, name))
+        .collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan))?))
+}
+
+/// Takes the row numbers off.
+fn without_rows(batch: &RecordBatch) -> Result<(Vec<usize>, RecordBatch)> {
+    let last = batch.num_columns() - 1;
+    let rows = batch.column(last).as_primitive::<Int64Type>().values().iter().map(|row| *row as usize).collect();
+    let kept: Vec<usize> = (0..last).collect();
+    let batch = batch.project(&kept).map_err(|error| Error::machine(error.to_string()))?;
+    Ok((rows, batch))
+}
+
+/// Each output column as an expression over the aggregate's columns.
+fn expressions(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<Expr>> {
+    match plan {
+        LogicalPlan::Aggregate(_) => Ok(aggregate.schema.columns().into_iter().map(Expr::Column).collect()),
+        LogicalPlan::Projection(projection) => {
+            let inner = expressions(&projection.input, aggregate)?;
+            let names: HashMap<Column, Expr> = projection.input.schema().columns().into_iter().zip(inner).collect();
+            projection.expr.iter().map(|expression| substituted(expression, &names)).collect()
+        }
+        other => match other.inputs().first() {
+            Some(input) => expressions(input, aggregate),
+            None => Err(Error::machine("a plan without its aggregate")),
+        },
+    }
+}
+
+fn substituted(expression: &Expr, names: &HashMap<Column, Expr>) -> Result<Expr> {
+    let replaced = expression.clone().transform_up(|node| match &node {
+        Expr::Column(column) => match names.get(column) {
+            Some(inner) => Ok(Transformed::yes(inner.clone())),
+            None => Ok(Transformed::no(node)),
+        },
+        Expr::Alias(alias) => Ok(Transformed::yes(alias.expr.as_ref().clone())),
+        _ => Ok(Transformed::no(node)),
+    });
+    replaced.map(|replaced| replaced.data).map_err(|error| post(&error))
+}
+
+/// The aggregate's columns that an expression mentions, by index.
+fn mentioned(expression: &Expr, aggregate: &Aggregate) -> Vec<usize> {
+    let mut found = Vec::new();
+    let _ = expression.apply(|node| {
+        if let Expr::Column(column) = node {
+            found.extend(aggregate.schema.maybe_index_of_column(column));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found
+}

@@ -1,0 +1,328 @@
+//! What is below the aggregate: the relational plan with the owner carried through, and what is known about each of its columns.
+
+use super::Source;
+use super::describe::{Describer, Known};
+use crate::error::Result;
+use crate::project::{Bounding, Domain, Project, Table};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator, Projection, SubqueryAlias, TableScan,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A relational plan and what is known about it.
+#[derive(Clone)]
+pub(crate) struct Below {
+    /// The plan, with the owner's column among its output where there is one.
+    pub plan: LogicalPlan,
+    /// What is known about each output column.
+    pub columns: Vec<Known>,
+    /// The attributes that decide which rows there are: filters and joins.
+    pub rows: BTreeSet<String>,
+    /// Whose rows they are.
+    pub owner: Ownership,
+    /// The tables that are read.
+    pub tables: BTreeSet<String>,
+    /// How much of an owner counts.
+    pub bounding: Bounding,
+}
+
+/// Whose rows a plan gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ownership {
+    /// Nobody's: public rows.
+    Public,
+    /// Each row is one person.
+    EachRow,
+    /// The person that this output column names.
+    Named(Column),
+}
+
+/// Walks down to the tables.
+pub(crate) fn below(plan: &LogicalPlan, project: &Project, source: &Source<'_>) -> Result<Below> {
+    let mut walker = Walker { project, source, aliases: 0 };
+    let below = walker.walk(plan)?;
+    if below.owner == Ownership::Public {
+        return Err(source.error("from", "the query reads public tables only: no release is needed for it"));
+    }
+    Ok(below)
+}
+
+struct Walker<'a> {
+    project: &'a Project,
+    source: &'a Source<'a>,
+    aliases: usize,
+}
+
+impl Walker<'_> {
+    fn walk(&mut self, plan: &LogicalPlan) -> Result<Below> {
+        match plan {
+            LogicalPlan::TableScan(scan) => self.scan(scan, plan),
+            LogicalPlan::SubqueryAlias(alias) => self.alias(alias),
+            LogicalPlan::Projection(projection) => self.projection(projection),
+            LogicalPlan::Filter(filter) => self.filter(filter),
+            LogicalPlan::Join(join) => self.join(join),
+            LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.walk(&sort.input),
+            LogicalPlan::Aggregate(_) => {
+                let sentence = "an aggregate over an aggregate is not answered; release the inner one, then compute on its results";
+                Err(self.source.error("from", sentence))
+            }
+            LogicalPlan::Limit(_) | LogicalPlan::Sort(_) => Err(self.source.error(
+                "limit",
+                "LIMIT below the aggregate is not answered: it would let rows decide about each other",
+            )),
+            LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => {
+                Err(self.source.error("select", "the query reads no table of the project"))
+            }
+            other => Err(self.source.error("", format!("{} is not answered below the aggregate", other.display()))),
+        }
+    }
+
+    fn scan(&mut self, scan: &TableScan, plan: &LogicalPlan) -> Result<Below> {
+        let name = scan.table_name.table();
+        let table = self.project.table(name)?;
+        let columns = scan.projected_schema.fields().iter().map(|field| known(table, field.name())).collect();
+        let owner = match (&table.owner, table.public) {
+            (_, true) => Ownership::Public,
+            (Some(owner), _) => Ownership::Named(Column::new(Some(scan.table_name.clone()), owner)),
+            (None, _) => Ownership::EachRow,
+        };
+        Ok(Below {
+            plan: plan.clone(),
+            columns,
+            rows: BTreeSet::new(),
+            owner,
+            tables: [name.to_string()].into(),
+            bounding: table.bounding,
+        })
+    }
+
+    fn alias(&mut self, alias: &SubqueryAlias) -> Result<Below> {
+        let inner = self.walk(&alias.input)?;
+        let owner = match &inner.owner {
+            Ownership::Named(column) => Ownership::Named(Column::new(Some(alias.alias.clone()), &column.name)),
+            other => other.clone(),
+        };
+        let plan = SubqueryAlias::try_new(Arc::new(inner.plan), alias.alias.clone());
+        let plan = LogicalPlan::SubqueryAlias(plan.map_err(|error| self.internal(&error))?);
+        Ok(Below { plan, owner, ..inner })
+    }
+
+    fn projection(&mut self, projection: &Projection) -> Result<Below> {
+        let inner = self.walk(&projection.input)?;
+        let describer = self.describer(&inner);
+        let mut columns = Vec::new();
+        for expression in &projection.expr {
+            columns.push(passed(&describer, expression)?);
+        }
+        let mut expressions = projection.expr.clone();
+        let mut owner = inner.owner.clone();
+        if let Ownership::Named(column) = &inner.owner {
+            self.aliases += 1;
+            let hidden = format!("scumble owner {}", self.aliases);
+            expressions.push(Expr::Column(column.clone()).alias(&hidden));
+            columns.push(Known { is_owner: true, ..Known::default() });
+            owner = Ownership::Named(Column::new_unqualified(hidden));
+        }
+        let plan = Projection::try_new(expressions, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
+        Ok(Below {
+            plan: LogicalPlan::Projection(plan),
+            columns,
+            owner,
+            ..inner_rest(inner.rows, inner.tables, inner.bounding)
+        })
+    }
+
+    fn filter(&mut self, filter: &Filter) -> Result<Below> {
+        let inner = self.walk(&filter.input)?;
+        let known = self.describer(&inner).expression(&filter.predicate)?;
+        let mut rows = inner.rows;
+        rows.extend(known.attributes);
+        let plan =
+            Filter::try_new(filter.predicate.clone(), Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
+        Ok(Below {
+            plan: LogicalPlan::Filter(plan),
+            rows,
+            ..inner_rest_of(inner.columns, inner.owner, inner.tables, inner.bounding)
+        })
+    }
+
+    fn join(&mut self, join: &Join) -> Result<Below> {
+        let (left, right) = (self.walk(&join.left)?, self.walk(&join.right)?);
+        if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
+            return Err(self.source.error(
+                "join",
+                format!(
+                    "{} JOIN is not answered; use an inner or a left join",
+                    join.join_type.to_string().to_uppercase()
+                ),
+            ));
+        }
+        let (pairs, others) = conditions(join);
+        if pairs.is_empty() {
+            return Err(self.source.error("join", "a join needs ON with equal columns of both tables"));
+        }
+        let owner = self.joined_owner(join, &pairs, &left, &right)?;
+        let mut rows: BTreeSet<String> = left.rows.union(&right.rows).cloned().collect();
+        for (on_left, on_right) in &pairs {
+            rows.extend(passed(&self.describer(&left), on_left)?.attributes);
+            rows.extend(passed(&self.describer(&right), on_right)?.attributes);
+        }
+        let plan = Join::try_new(
+            Arc::new(left.plan.clone()),
+            Arc::new(right.plan.clone()),
+            join.on.clone(),
+            join.filter.clone(),
+            join.join_type,
+            join.join_constraint,
+            join.null_equality,
+            join.null_aware,
+        )
+        .map_err(|error| self.internal(&error))?;
+        let columns: Vec<Known> = left.columns.iter().chain(&right.columns).cloned().collect();
+        let joined = Below {
+            plan: LogicalPlan::Join(plan),
+            columns,
+            rows,
+            owner,
+            tables: left.tables.union(&right.tables).cloned().collect(),
+            bounding: joined_bounding(&left, &right),
+        };
+        let mut rows = joined.rows.clone();
+        for condition in &others {
+            rows.extend(self.describer(&joined).expression(condition)?.attributes);
+        }
+        Ok(Below { rows, ..joined })
+    }
+
+    /// # Guarantee
+    /// Each joined row stems from private rows of one owner only, the named one.
+    fn joined_owner(&self, join: &Join, pairs: &[(Expr, Expr)], left: &Below, right: &Below) -> Result<Ownership> {
+        let is_owner = |below: &Below, expression: &Expr| {
+            let Expr::Column(column) = expression else { return false };
+            self.describer(below).column(column).is_ok_and(|known| known.is_owner)
+        };
+        match (&left.owner, &right.owner) {
+            (Ownership::EachRow, _) | (_, Ownership::EachRow) => {
+                let sentence =
+                    "a table in a join needs an owner in the project file, as a row may be joined to several";
+                Err(self.source.error("join", sentence))
+            }
+            (Ownership::Public, Ownership::Public) => Ok(Ownership::Public),
+            (Ownership::Named(owner), Ownership::Public) => Ok(Ownership::Named(owner.clone())),
+            (Ownership::Public, Ownership::Named(owner)) if join.join_type == JoinType::Inner => {
+                Ok(Ownership::Named(owner.clone()))
+            }
+            (Ownership::Public, Ownership::Named(_)) => {
+                Err(self.source.error("join", "a left join needs the private table on the left"))
+            }
+            (Ownership::Named(owner), Ownership::Named(_)) => {
+                let on_owner =
+                    pairs.iter().any(|(on_left, on_right)| is_owner(left, on_left) && is_owner(right, on_right));
+                if on_owner {
+                    return Ok(Ownership::Named(owner.clone()));
+                }
+                let sentence = "private tables can only be joined ON their owner columns, so that a joined row belongs to one owner";
+                Err(self.source.error("join", sentence))
+            }
+        }
+    }
+
+    fn describer<'b>(&'b self, below: &'b Below) -> Describer<'b> {
+        Describer { schema: below.plan.schema(), columns: &below.columns, source: self.source }
+    }
+
+    fn internal(&self, error: &datafusion::error::DataFusionError) -> crate::Error {
+        self.source.error("", format!("the query cannot be planned with its owner ({})", error.message()))
+    }
+}
+
+/// The conditions of a join: equal columns of both sides (left, right), and all others.
+fn conditions(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+    let (mut pairs, mut others) = (join.on.clone(), Vec::new());
+    let holds = |plan: &LogicalPlan, expression: &Expr| match expression {
+        Expr::Column(column) => plan.schema().has_column(column),
+        _ => false,
+    };
+    for condition in join.filter.iter().flat_map(|filter| split_conjunction(filter)) {
+        match condition {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                if holds(&join.left, left) && holds(&join.right, right) {
+                    pairs.push((left.as_ref().clone(), right.as_ref().clone()));
+                    continue;
+                }
+                if holds(&join.left, right) && holds(&join.right, left) {
+                    pairs.push((right.as_ref().clone(), left.as_ref().clone()));
+                    continue;
+                }
+                others.push(condition.clone());
+            }
+            other => others.push(other.clone()),
+        }
+    }
+    (pairs, others)
+}
+
+/// What is known about an expression that may also be a bare owner column, passed on unread.
+fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<Known> {
+    let bare = match expression {
+        Expr::Alias(alias) => alias.expr.as_ref(),
+        other => other,
+    };
+    match bare {
+        Expr::Column(column) if describer.column(column)?.is_owner => Ok(Known { is_owner: true, ..Known::default() }),
+        other => describer.expression(other),
+    }
+}
+
+/// The rest of a node, to be filled in by the caller (plan, columns and owner are replaced).
+fn inner_rest(rows: BTreeSet<String>, tables: BTreeSet<String>, bounding: Bounding) -> Below {
+    Below { plan: LogicalPlan::default(), columns: Vec::new(), rows, owner: Ownership::Public, tables, bounding }
+}
+
+fn inner_rest_of(columns: Vec<Known>, owner: Ownership, tables: BTreeSet<String>, bounding: Bounding) -> Below {
+    Below { columns, owner, ..inner_rest(BTreeSet::new(), tables, bounding) }
+}
+
+/// A joined row per pair of rows: the bounds multiply.
+fn joined_bounding(left: &Below, right: &Below) -> Bounding {
+    match (&left.owner, &right.owner) {
+        (Ownership::Public, _) => right.bounding,
+        (_, Ownership::Public) => left.bounding,
+        _ => Bounding {
+            rows: left.bounding.rows.zip(right.bounding.rows).map(|(a, b)| a.saturating_mul(b).min(1_000_000)),
+            groups: left.bounding.groups.or(right.bounding.groups),
+            rows_per_group: left
+                .bounding
+                .rows_per_group
+                .zip(right.bounding.rows_per_group)
+                .map(|(a, b)| a.saturating_mul(b)),
+        },
+    }
+}
+
+/// What is declared about a column.
+fn known(table: &Table, name: &str) -> Known {
+    if table.owner.as_deref() == Some(name) {
+        return Known { is_owner: true, ..Known::default() };
+    }
+    let attributes = if table.public { BTreeSet::new() } else { [name.to_string()].into() };
+    let mut known = Known { attributes, ..Known::default() };
+    match table.column(name).map(|column| &column.domain) {
+        Some(Domain::Int { bounds: Some((lower, upper)) }) => known.interval = Some((*lower as f64, *upper as f64)),
+        Some(Domain::Float { bounds, granularity }) => {
+            known.interval = *bounds;
+            known.granularity = *granularity;
+        }
+        Some(Domain::Category { values: Some(values) }) => {
+            known.values = Some(values.iter().map(|value| ScalarValue::from(value.as_str())).collect());
+        }
+        Some(Domain::Bool) => {
+            known.values = Some(vec![ScalarValue::Boolean(Some(false)), ScalarValue::Boolean(Some(true))]);
+        }
+        _ => {}
+    }
+    known
+}

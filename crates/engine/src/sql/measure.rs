@@ -1,0 +1,372 @@
+//! What the aggregate asks for, as integer measures: each is a sum over the kept rows of something with known bounds.
+
+use super::Source;
+use super::below::{Below, Ownership};
+use super::describe::{Describer, Known, LARGEST_WHOLE};
+use crate::backend::bound::Bounds;
+use crate::backend::functions::Grid;
+use crate::error::Result;
+use crate::project::Bounding;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, cast, when};
+use std::collections::BTreeSet;
+
+/// All cells of a domain; more than this are not listed.
+const MOST_CELLS: u128 = 10_000_000;
+/// The finest grid of a square: 2²⁰ steps on either side of the centre.
+const SQUARE_STEPS: f64 = 1_048_576.0;
+/// Sums are made of steps that fit 2⁵³.
+const MOST_STEPS: f64 = LARGEST_WHOLE;
+
+/// What a query asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    /// The GROUP BY expressions.
+    pub keys: Vec<GroupKey>,
+    /// The integer sums that are needed, each once.
+    pub measures: Vec<Measure>,
+    /// How each aggregate of the query is computed from the measures.
+    pub aggregates: Vec<Computation>,
+    /// How much of an owner counts; none where each row is one person.
+    pub bounds: Option<Bounds>,
+    /// The attributes that decide which rows there are.
+    pub rows: BTreeSet<String>,
+    /// The attributes of the keys.
+    pub key_attributes: BTreeSet<String>,
+}
+
+/// One GROUP BY expression.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupKey {
+    pub expression: Expr,
+    pub kind: DataType,
+    /// All values, if that is public.
+    pub domain: Option<Vec<ScalarValue>>,
+}
+
+/// A sum over kept rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measure {
+    pub what: What,
+    /// What is summed; none for rows and owners.
+    pub expression: Option<Expr>,
+    /// The attributes that the summed values depend on.
+    pub attributes: BTreeSet<String>,
+    /// The least and the largest contribution of a row, in steps.
+    pub range: (i64, i64),
+}
+
+/// What is summed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum What {
+    /// 1 for each owner.
+    Owners,
+    /// 1 for each row.
+    Rows,
+    /// 1 for each row with a value.
+    Present,
+    /// 1 for each different value.
+    Different,
+    /// The value in steps of a grid, minus a centre.
+    Steps { grid: Grid, centre: i64 },
+    /// The square of the value in steps of a grid, minus a centre.
+    Squares { grid: Grid, centre: i64 },
+}
+
+/// How an aggregate is computed from released measures (indices).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Computation {
+    /// The measure itself.
+    Count(usize),
+    /// steps · grid.
+    Sum { steps: usize, step: f64 },
+    /// Mean, from centred steps and how many there are.
+    Mean { steps: usize, count: usize, grid: Grid, centre: i64 },
+    /// Variance or its root, of the sample or of the population.
+    Spread { steps: usize, squares: usize, count: usize, grid: Grid, sample: bool, root: bool },
+}
+
+impl Query {
+    /// How many cells there are, if that is public.
+    pub fn cells(&self) -> Option<u64> {
+        let domains: Option<Vec<u128>> = self.keys.iter().map(|key| Some(key.domain.as_ref()?.len() as u128)).collect();
+        domains.map(|sizes| u64::try_from(sizes.iter().product::<u128>()).unwrap_or(u64::MAX))
+    }
+
+    /// The measure that key selection looks at.
+    pub fn owners(&self) -> Option<usize> {
+        self.measures.iter().position(|measure| measure.what == What::Owners)
+    }
+}
+
+/// Reads the aggregate.
+pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, source: &Source<'_>) -> Result<Query> {
+    let describer = Describer { schema: below.plan.schema(), columns: &below.columns, source };
+    let mut keys = Vec::new();
+    let mut key_attributes = BTreeSet::new();
+    for expression in &aggregate.group_expr {
+        let (key, known) = group_key(expression, &describer)?;
+        key_attributes.extend(known.attributes);
+        keys.push(key);
+    }
+    let bounds = bounds(below, bounding.or(below.bounding), !keys.is_empty());
+    let mut builder = Builder { describer, bounds, measures: Vec::new() };
+    let mut aggregates = Vec::new();
+    for expression in &aggregate.aggr_expr {
+        aggregates.push(builder.aggregate(expression)?);
+    }
+    let query =
+        Query { keys, measures: builder.measures, aggregates, bounds, rows: below.rows.clone(), key_attributes };
+    finished(query, bounds, source)
+}
+
+/// Adds what key selection needs and checks the number of cells.
+fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Result<Query> {
+    match query.cells() {
+        None => {
+            if query.owners().is_none() {
+                let same = bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
+                let rows = query.measures.iter_mut().find(|measure| same && measure.what == What::Rows);
+                match rows {
+                    // One row per owner and group: counting rows is counting owners, and is paid once.
+                    Some(measure) => measure.what = What::Owners,
+                    None => query.measures.push(owners()),
+                }
+            }
+            Ok(query)
+        }
+        Some(cells) if u128::from(cells) > MOST_CELLS => {
+            let sentence =
+                format!("GROUP BY has {cells} cells, which is more than can be listed; group by fewer columns");
+            Err(source.error("group by", sentence))
+        }
+        Some(_) if query.measures.is_empty() => {
+            Err(source.error("select", "the query asks for no aggregate; add COUNT(*), for example"))
+        }
+        Some(_) => Ok(query),
+    }
+}
+
+fn owners() -> Measure {
+    Measure { what: What::Owners, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
+}
+
+fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
+    if below.owner == Ownership::EachRow {
+        return None;
+    }
+    let rows = bounding
+        .rows
+        .unwrap_or_else(|| bounding.groups.unwrap_or(1).saturating_mul(bounding.rows_per_group.unwrap_or(1)));
+    let groups = if grouped { bounding.groups.unwrap_or(rows).min(rows) } else { 1 };
+    let rows_per_group = if grouped { bounding.rows_per_group.unwrap_or(rows).min(rows) } else { rows };
+    Some(Bounds { groups, rows_per_group, rows })
+}
+
+fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
+    let known = describer.expression(expression)?;
+    let kind = expression.get_type(describer.schema).unwrap_or(DataType::Null);
+    let (expression, kind) = match kind {
+        // All texts have one type here, as the bytes of a key decide about contributions.
+        DataType::Utf8View | DataType::LargeUtf8 => (&cast(expression.clone(), DataType::Utf8), DataType::Utf8),
+        DataType::Int32 | DataType::Int16 | DataType::Int8 => {
+            (&cast(expression.clone(), DataType::Int64), DataType::Int64)
+        }
+        kind => (expression, kind),
+    };
+    let word = expression.to_string();
+    let word = word.rsplit('.').next().unwrap_or_default();
+    match kind {
+        DataType::Utf8 | DataType::Int64 | DataType::Boolean => {}
+        DataType::Float64 => {
+            let sentence = format!(
+                "GROUP BY {expression}: a column of fractions has a group for nearly every row; round it to whole numbers or use CASE"
+            );
+            return Err(describer.source.error(word, sentence));
+        }
+        other => {
+            let sentence =
+                format!("GROUP BY {expression}: a key must be a text, a whole number or a truth value, not {other}");
+            return Err(describer.source.error(word, sentence));
+        }
+    }
+    let domain =
+        known.domain(&kind).map(|values| values.into_iter().filter_map(|value| value.cast_to(&kind).ok()).collect());
+    Ok((GroupKey { expression: expression.clone(), kind, domain }, known))
+}
+
+struct Builder<'a> {
+    describer: Describer<'a>,
+    bounds: Option<Bounds>,
+    measures: Vec<Measure>,
+}
+
+impl Builder<'_> {
+    /// The measure's index; the same measure is noised once.
+    fn measure(&mut self, measure: Measure) -> usize {
+        self.measures.iter().position(|other| *other == measure).unwrap_or_else(|| {
+            self.measures.push(measure);
+            self.measures.len() - 1
+        })
+    }
+
+    fn aggregate(&mut self, expression: &Expr) -> Result<Computation> {
+        match expression {
+            Expr::Alias(alias) => self.aggregate(&alias.expr),
+            Expr::AggregateFunction(function) => self.function(function),
+            other => Err(self.describer.source.error("", format!("{other} is not an aggregate that is answered"))),
+        }
+    }
+
+    fn function(&mut self, function: &AggregateFunction) -> Result<Computation> {
+        let (name, parameters) = (function.func.name(), &function.params);
+        let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
+        if !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
+            return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
+        }
+        if parameters.distinct && name != "count" {
+            return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
+        }
+        let argument = match parameters.args.as_slice() {
+            [argument] => argument.clone(),
+            [] if name == "count" => Expr::Literal(ScalarValue::Int64(Some(1)), None),
+            _ => return refused(format!("{name} takes one argument")),
+        };
+        let argument = match &parameters.filter {
+            Some(filter) => when(filter.as_ref().clone(), argument)
+                .end()
+                .map_err(|error| self.describer.source.error("filter", error.message().to_string()))?,
+            None => argument,
+        };
+        match name {
+            "count" => self.count(argument, parameters.distinct),
+            "sum" => {
+                let (known, grid) = self.grid(&argument, "SUM")?;
+                let steps = self.steps(&argument, &known, grid, 0);
+                Ok(Computation::Sum { steps, step: grid.step })
+            }
+            "avg" => {
+                let (known, grid) = self.grid(&argument, "AVG")?;
+                let centre = centre(grid);
+                let steps = self.steps(&argument, &known, grid, centre);
+                let count = self.present(&argument, &known);
+                Ok(Computation::Mean { steps, count, grid, centre })
+            }
+            "var" | "var_samp" | "var_pop" | "stddev" | "stddev_samp" | "stddev_pop" => {
+                let (known, grid) = self.grid(&argument, name)?;
+                let half = (grid.upper - grid.lower) / 2.0;
+                let grid = Grid { step: grid.step.max(half / SQUARE_STEPS), ..grid };
+                let centre = centre(grid);
+                let steps = self.steps(&argument, &known, grid, centre);
+                let squares = self.squares(&argument, &known, grid, centre);
+                let count = self.present(&argument, &known);
+                let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
+                Ok(Computation::Spread { steps, squares, count, grid, sample, root })
+            }
+            "min" | "max" | "median" | "approx_percentile_cont" | "approx_median" | "percentile_cont" => {
+                refused(format!("{name} is not answered in SQL yet; use a release of kind 'quantiles'"))
+            }
+            _ => refused(format!("the aggregate {name} is not answered")),
+        }
+    }
+
+    fn count(&mut self, argument: Expr, distinct: bool) -> Result<Computation> {
+        let bare = match &argument {
+            Expr::Column(column) => self.describer.column(column)?.is_owner,
+            _ => false,
+        };
+        if bare {
+            let each = self.bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
+            if !distinct && !each {
+                let sentence = "COUNT of the owner column counts rows; write COUNT(*) or COUNT(DISTINCT …)";
+                return Err(self.describer.source.error("count", sentence));
+            }
+            return Ok(Computation::Count(self.measure(owners())));
+        }
+        if let Expr::Literal(value, _) = &argument
+            && !value.is_null()
+            && !distinct
+        {
+            let rows = Measure { what: What::Rows, expression: None, attributes: BTreeSet::new(), range: (0, 1) };
+            return Ok(Computation::Count(self.measure(rows)));
+        }
+        let known = self.describer.expression(&argument)?;
+        if !distinct {
+            return Ok(Computation::Count(self.present(&argument, &known)));
+        }
+        let expression = Some(argument);
+        let measure = Measure { what: What::Different, expression, attributes: known.attributes, range: (0, 1) };
+        Ok(Computation::Count(self.measure(measure)))
+    }
+
+    fn present(&mut self, argument: &Expr, known: &Known) -> usize {
+        let expression = Some(argument.clone());
+        self.measure(Measure { what: What::Present, expression, attributes: known.attributes.clone(), range: (0, 1) })
+    }
+
+    fn steps(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
+        let range = (grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre);
+        let what = What::Steps { grid, centre };
+        let expression = Some(argument.clone());
+        self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
+    }
+
+    fn squares(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
+        let most = (grid.steps(grid.upper) - centre).abs().max((grid.steps(grid.lower) - centre).abs());
+        let what = What::Squares { grid, centre };
+        let expression = Some(argument.clone());
+        self.measure(Measure { what, expression, attributes: known.attributes.clone(), range: (0, most * most) })
+    }
+
+    /// The bounds and the grid of a summed expression; without bounds it is refused.
+    fn grid(&self, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
+        let known = self.describer.expression(argument)?;
+        let source = self.describer.source;
+        let kind = argument.get_type(self.describer.schema).unwrap_or(DataType::Null);
+        if !kind.is_numeric() && known.interval.is_none() {
+            return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
+        }
+        let Some((lower, upper)) = known.interval else {
+            let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
+            let sentence = format!(
+                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
+            );
+            return Err(source.error(name, sentence));
+        };
+        let step = match (kind.is_integer(), known.granularity) {
+            (true, _) => 1.0,
+            (false, Some(granularity)) => granularity,
+            (false, None) => default_step(lower, upper),
+        };
+        if lower.abs().max(upper.abs()) / step >= MOST_STEPS {
+            let sentence = format!(
+                "{name}({argument}) has bounds of ±{} in steps of {step}, which is too fine; declare tighter bounds or a coarser granularity",
+                lower.abs().max(upper.abs())
+            );
+            return Err(source.error(name, sentence));
+        }
+        Ok((known, Grid { lower, upper, step }))
+    }
+}
+
+/// The expression of a measure as a column of whole numbers; NULL counts as nothing.
+pub(crate) fn column(measure: &Measure) -> Option<Expr> {
+    let expression = measure.expression.clone()?;
+    Some(match measure.what {
+        What::Steps { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, false),
+        What::Squares { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, true),
+        _ => expression,
+    })
+}
+
+fn centre(grid: Grid) -> i64 {
+    (grid.steps(grid.lower) + grid.steps(grid.upper)).div_euclid(2)
+}
+
+/// A power of ten that gives the range between 10⁵ and 10⁶ steps: its rounding is far below any noise.
+fn default_step(lower: f64, upper: f64) -> f64 {
+    let widest = (upper - lower).max(lower.abs()).max(upper.abs());
+    if widest == 0.0 { 1.0 } else { 10f64.powf((widest / 1e6).log10().ceil()) }
+}

@@ -1,0 +1,156 @@
+//! What the grammar allows and a private plan does not: refused by name and position before anything is planned.
+
+use super::Source;
+use crate::error::{Error, Result};
+use crate::place::{Place, suggestion};
+use crate::project::Project;
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, ObjectName, Query, Select, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Parses one SELECT and refuses what can never be private.
+pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement> {
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
+        let message = error.to_string();
+        let message = message.trim_start_matches("sql parser error: ").to_string();
+        Error::input(format!("query: this is not SQL ({message})"))
+    })?;
+    if statements.len() != 1 {
+        return Err(Error::input("query: give exactly one SELECT statement"));
+    }
+    let statement = statements.remove(0);
+    if !matches!(statement, Statement::Query(_)) {
+        return Err(Error::input("query: only SELECT is answered; nothing is ever written to a table"));
+    }
+    let mut names: BTreeSet<String> = project.tables.keys().cloned().collect();
+    collect_common_tables(&statement, &mut names);
+    let mut refuser = Refuser { names, project };
+    match statement.visit(&mut refuser) {
+        ControlFlow::Continue(()) => Ok(statement),
+        ControlFlow::Break((span, sentence)) => Err(located(span, sentence)),
+    }
+}
+
+fn located(span: Span, sentence: String) -> Error {
+    let (line, column) = (span.start.line as usize, span.start.column as usize);
+    if line == 0 {
+        return Error::input(format!("query: {sentence}"));
+    }
+    Error::at(Place { text: "query".to_string(), line, column }, sentence)
+}
+
+/// The names of common table expressions are tables too.
+fn collect_common_tables(statement: &Statement, names: &mut BTreeSet<String>) {
+    struct Collector<'a>(&'a mut BTreeSet<String>);
+    impl Visitor for Collector<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+                self.0.insert(normalized(&table.alias.name.value, table.alias.name.quote_style.is_some()));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = statement.visit(&mut Collector(names));
+}
+
+fn normalized(name: &str, quoted: bool) -> String {
+    if quoted { name.to_string() } else { name.to_lowercase() }
+}
+
+struct Refuser<'a> {
+    names: BTreeSet<String>,
+    project: &'a Project,
+}
+
+type Refused = ControlFlow<(Span, String)>;
+
+impl Visitor for Refuser<'_> {
+    type Break = (Span, String);
+
+    fn pre_visit_query(&mut self, query: &Query) -> Refused {
+        let span = query.span();
+        if query.with.as_ref().is_some_and(|with| with.recursive) {
+            return refused(span, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
+        }
+        match query.body.as_ref() {
+            SetExpr::Select(_) | SetExpr::Query(_) => {}
+            SetExpr::SetOperation { op, .. } => {
+                return refused(span, &format!("{op} is not answered; release each part by itself"));
+            }
+            _ => return refused(span, "only SELECT is answered"),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> Refused {
+        let span = select.span();
+        if select.distinct.is_some() {
+            let sentence = "SELECT DISTINCT is not answered, as it would publish rows; use GROUP BY with COUNT(*)";
+            return refused(span, sentence);
+        }
+        if select.qualify.is_some() || !select.named_window.is_empty() {
+            return refused(span, "window functions are not answered, as one row then moves the results of others");
+        }
+        if let GroupByExpr::All(_) = select.group_by {
+            return refused(span, "GROUP BY ALL is not answered; name the columns");
+        }
+        if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
+            && !modifiers.is_empty()
+        {
+            return refused(span, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself");
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Refused {
+        match factor {
+            TableFactor::Table { args: None, sample: None, .. } | TableFactor::NestedJoin { .. } => {
+                ControlFlow::Continue(())
+            }
+            TableFactor::Derived { lateral: false, .. } => ControlFlow::Continue(()),
+            other => refused(other.span(), "only tables and sub-queries can stand in FROM"),
+        }
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> Refused {
+        let last = relation.0.last().and_then(|part| part.as_ident());
+        let name = last.map(|ident| normalized(&ident.value, ident.quote_style.is_some())).unwrap_or_default();
+        if relation.0.len() == 1 && self.names.contains(&name) {
+            return ControlFlow::Continue(());
+        }
+        let hint = suggestion(&name, self.project.tables.keys().map(String::as_str));
+        refused(relation.span(), &format!("there is no table '{relation}' in the project file{hint}"))
+    }
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> Refused {
+        let span = expression.span();
+        match expression {
+            Expr::Subquery(_)
+            | Expr::Exists { .. }
+            | Expr::InSubquery { .. }
+            | Expr::AnyOp { .. }
+            | Expr::AllOp { .. } => {
+                refused(span, "a sub-query inside an expression is not answered; join the table instead")
+            }
+            Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
+                refused(span, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself")
+            }
+            Expr::Function(function) if function.over.is_some() => {
+                let sentence =
+                    "is a window function, which is not answered, as one row then moves the results of others";
+                refused(span, &format!("{} {sentence}", function.name))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn refused(span: Span, sentence: &str) -> Refused {
+    ControlFlow::Break((span, sentence.to_string()))
+}

@@ -1,0 +1,123 @@
+//! What a ledger adds up to, as JSON: spent and left in every scope, by release.
+
+use crate::budget::{Budget, Limit, Spent, attributes_of, one_attribute};
+use crate::error::Result;
+use crate::ledger::{Charge, State};
+use scumble::quantity::Exact;
+use scumble::scope::{AttributeSet, Scope};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The δ at which ε is told where neither a budget nor the caller names one.
+const USUAL_DELTA: &str = "0.000000001";
+
+/// The rule by which the numbers were made, in words.
+pub const RULE: &str = "adaptive filter: sums of pure epsilon and of zCDP rho over the ledger's whole life";
+
+/// What to tell about a ledger.
+pub struct Question<'a> {
+    /// The limits.
+    pub budget: &'a Budget,
+    /// The project's attributes; those that the ledger names are added.
+    pub attributes: &'a BTreeSet<String>,
+    /// δ for all scopes, instead of each budget's own.
+    pub delta: Option<Exact>,
+    /// More attribute sets to answer for.
+    pub sets: &'a [AttributeSet],
+}
+
+/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`.
+pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
+    let scopes = scopes(charges, question)?;
+    let mut whole = Map::new();
+    let mut attributes = Map::new();
+    let mut remaining = Map::new();
+    let mut remaining_attributes = Map::new();
+    for (scope, limit) in &scopes {
+        let spent = charges.iter().try_fold(Spent::nothing(), |mut spent, charge| {
+            spent.add_all(&charge.events, scope)?;
+            Ok::<_, crate::Error>(spent)
+        })?;
+        let told = cost(&spent, limit.as_ref(), question);
+        let left = limit.as_ref().map(|limit| left(&spent, limit));
+        match scope {
+            Scope::Attributes(set) => {
+                let name = set.iter().collect::<Vec<_>>().join(",");
+                remaining_attributes.extend(left.map(|left| (name.clone(), left)));
+                attributes.insert(name, told);
+            }
+            scope => {
+                remaining.extend(left.map(|left| (scope.to_string(), left)));
+                whole.insert(scope.to_string(), told);
+            }
+        }
+    }
+    let releases = charges.iter().map(|charge| release(charge, &scopes, question)).collect::<Result<Vec<_>>>()?;
+    remaining.insert("attributes".into(), Value::Object(remaining_attributes));
+    whole.insert("attributes".into(), Value::Object(attributes));
+    whole.insert("releases".into(), Value::Array(releases));
+    whole.insert("remaining".into(), Value::Object(remaining));
+    whole.insert("rule".into(), json!(RULE));
+    Ok(Value::Object(whole))
+}
+
+/// Presence, person, each attribute and each set asked for, with its limit if there is one.
+fn scopes(charges: &[Charge], question: &Question<'_>) -> Result<Vec<(Scope, Option<Limit>)>> {
+    let mut names = question.attributes.clone();
+    charges.iter().for_each(|charge| names.extend(attributes_of(&charge.events)));
+    let limits = question.budget.limits(&names)?;
+    let limit = |scope: &Scope| limits.iter().find(|(other, _)| other == scope).map(|(_, limit)| limit.clone());
+    let mut scopes = vec![Scope::Presence, Scope::Person];
+    for name in &names {
+        scopes.push(one_attribute(name)?);
+    }
+    scopes.extend(question.sets.iter().map(|set| Scope::Attributes(set.clone())));
+    Ok(scopes.into_iter().map(|scope| (scope.clone(), limit(&scope))).collect())
+}
+
+/// The δ at which a scope is told.
+pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
+    let usual = || USUAL_DELTA.parse().unwrap_or_else(|_| Exact::zero());
+    let own = limit
+        .map(Limit::delta)
+        .filter(|delta| **delta > Exact::zero() || matches!(limit, Some(Limit::Approximate { .. })));
+    question.delta.clone().or_else(|| own.cloned()).or_else(|| question.budget.smallest_delta()).unwrap_or_else(usual)
+}
+
+fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> Value {
+    let delta = delta_for(limit, question);
+    let mut told =
+        json!({ "epsilon": spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()), "delta": delta.to_f64() });
+    if let Some(rho) = spent.rho(&delta) {
+        told["rho"] = json!(rho.to_f64_up());
+    }
+    told
+}
+
+fn left(spent: &Spent, limit: &Limit) -> Value {
+    let left = limit.measure(spent).map(|spent| {
+        let left = limit.most().clone() - spent;
+        if left.is_negative() { 0.0 } else { left.to_f64_down() }
+    });
+    json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() })
+}
+
+fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<Value> {
+    let mut attributes = Map::new();
+    let mut told = json!({
+        "sequence": charge.sequence,
+        "time": charge.time,
+        "release": charge.release,
+        "kind": charge.kind,
+        "state": match charge.state { State::Committed(_) => "committed", State::Interrupted => "interrupted" },
+    });
+    for (scope, limit) in scopes {
+        let cost = cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question);
+        match scope {
+            Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
+            scope => told[scope.to_string()] = cost,
+        }
+    }
+    told["attributes"] = Value::Object(attributes);
+    Ok(told)
+}
