@@ -24,6 +24,7 @@ pub enum Command {
     /// The least noise, the largest sample or the most repetitions for a target
     Calibrate(calibrate::Arguments),
     /// Which noise for a histogram: every kind at equal privacy, and the error of each
+    #[command(allow_negative_numbers = true)]
     CompareNoise(compare_noise::Arguments),
     /// Draws noise and shows that it is what it should be
     Demo(demo::Arguments),

@@ -111,6 +111,9 @@ impl SinhNormal {
     }
 }
 
+/// No draw: |draws| are far below.
+const UNDECIDED: i32 = i32::MIN;
+
 /// The cumulative table in the order 0, 1, −1, 2, −2, …, −K, upper tail, lower tail, split into first and second words.
 #[derive(Debug)]
 struct Sampler {
@@ -119,6 +122,8 @@ struct Sampler {
     second_words: Vec<u64>,
     /// The first cell that a word with these leading bits can be in.
     guide: Vec<u32>,
+    /// The draw of every word with these leading bits, where it is the same for all of them; otherwise UNDECIDED.
+    direct: Vec<i32>,
     guide_shift: u32,
     tail_bits: u32,
 }
@@ -128,7 +133,7 @@ impl Sampler {
         let ends = ends(table);
         let first_words: Vec<u64> = ends.iter().map(|end| (end >> 64) as u64).collect();
         let second_words = ends.iter().map(|end| *end as u64).collect();
-        let guide_bits = (ends.len().next_power_of_two().trailing_zeros() + 3).clamp(8, 16);
+        let guide_bits = (ends.len().next_power_of_two().trailing_zeros() + 5).clamp(8, 16);
         let guide_shift = 64 - guide_bits;
         let mut cell = 0;
         let start = |bucket: u64| {
@@ -137,8 +142,15 @@ impl Sampler {
             }
             cell as u32
         };
-        let guide = (0..1u64 << guide_bits).map(start).collect();
-        Self { first_words, second_words, guide, guide_shift, tail_bits: table.tail_bits() }
+        let guide: Vec<u32> = (0..1u64 << guide_bits).map(start).collect();
+        let decided = |(bucket, cell): (usize, &u32)| {
+            let last_word = ((bucket as u64) << guide_shift) | (u64::MAX >> guide_bits);
+            let cell = *cell as usize;
+            let whole = cell + 1 < first_words.len() && first_words[cell] > last_word;
+            if whole { i32::try_from(signed(cell)).unwrap_or(UNDECIDED) } else { UNDECIDED }
+        };
+        let direct = guide.iter().enumerate().map(decided).collect();
+        Self { first_words, second_words, guide, direct, guide_shift, tail_bits: table.tail_bits() }
     }
 
     fn matches(&self, table: &Table) -> bool {
@@ -155,6 +167,12 @@ impl Sampler {
     /// The draw that belongs to 128 random bits, of which the second half is drawn only when the first does not decide.
     #[inline]
     fn decide<S: BitSource + ?Sized>(&self, word: u64, bits: &mut S) -> i64 {
+        let draw = self.direct[(word >> self.guide_shift) as usize];
+        if draw != UNDECIDED { draw.into() } else { self.search(word, bits) }
+    }
+
+    /// Where the leading bits do not decide: the cell is looked for from the first that they allow.
+    fn search<S: BitSource + ?Sized>(&self, word: u64, bits: &mut S) -> i64 {
         let mut cell = self.guide[(word >> self.guide_shift) as usize] as usize;
         while cell < self.first_words.len() && self.first_words[cell] < word {
             cell += 1;
