@@ -41,6 +41,30 @@ fn four_kinds_at_equal_epsilon_and_delta_and_a_drawing() {
     assert!(svg.starts_with("<svg") && svg.contains("sinh-normal"));
 }
 
+/// A hundred histograms together: sinh-normal noise has the least maximum error, and the accountant agrees that the
+/// parameters meet the target.
+#[test]
+fn of_a_hundred_releases_sinh_normal_has_the_least_maximum_and_meets_the_target() {
+    let output = scumble(&["--epsilon", "1", "--delta", "1e-6", "--releases", "100", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = found["candidates"].as_array().unwrap();
+    assert_eq!(rows[0]["noise"], "sinh-normal");
+    let gaussian = rows.iter().find(|row| row["noise"] == "discrete-gaussian").unwrap();
+    let ratio = rows[0]["maximum_error"].as_f64().unwrap() / gaussian["maximum_error"].as_f64().unwrap();
+    assert!(ratio < 0.8, "{ratio}");
+    let event = serde_json::json!({
+        "mechanism": "sinh-normal", "sigma": rows[0]["sigma"], "a": rows[0]["a"], "sensitivity": 1.0, "times": 100
+    });
+    let question = serde_json::json!({ "events": [event], "epsilon": 1.0 });
+    let file = std::env::temp_dir().join(format!("scumble-compare-{}.json", std::process::id()));
+    std::fs::write(&file, question.to_string()).unwrap();
+    let account = Command::new(env!("CARGO_BIN_EXE_scumble")).args(["account", "--json"]).arg(&file).output().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&account)).unwrap();
+    assert!(answer["delta"].as_f64().unwrap() <= 1e-6, "{answer}");
+}
+
 #[test]
 fn wrong_input_gets_one_sentence_and_status_two() {
     for (arguments, says) in [
@@ -52,6 +76,7 @@ fn wrong_input_gets_one_sentence_and_status_two() {
         (vec!["--rho", "0.1", "--omega", "1"], "omega must be a number in"),
         (vec!["--rho", "0.1", "--omega", "3", "--cells", "0"], "whole number of cells"),
         (vec!["--rho", "0.1", "--omega", "3", "--scope", "group"], "presence or person"),
+        (vec!["--rho", "0.1", "--omega", "3", "--releases", "0"], "number of releases"),
         (vec!["--rho", "0.1", "--omega", "3", "--svg", "/nonexistent/a.svg"], "/nonexistent/a.svg"),
     ] {
         let output = scumble(&arguments);

@@ -18,6 +18,9 @@ pub struct Arguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]
     cells: u64,
+    /// How many such histograms meet the target together
+    #[arg(long, default_value_t = 1)]
+    releases: u64,
     /// The probability that some cell is off by more than the maximum error
     #[arg(long, default_value = "0.05")]
     beta: Beta,
@@ -47,7 +50,7 @@ pub struct Arguments {
 /// Compares, and draws.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = target(arguments)?;
-    let plans = Plans::new(target, &arguments.scope)?;
+    let plans = Plans::new(target, &arguments.scope, arguments.releases)?;
     let candidates = plans.candidates(arguments.cells, arguments.beta)?;
     let limit = limit(arguments, target)?;
     let text =
@@ -71,7 +74,7 @@ fn target(arguments: &Arguments) -> Result<Target, Failure> {
 /// What nobody can beat: known for truncated concentrated privacy where an owner is replaced.
 fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> {
     match (target, &arguments.scope) {
-        (Target::Truncated(rho, omega), Scope::Person) => {
+        (Target::Truncated(rho, omega), Scope::Person) if arguments.releases == 1 => {
             Ok(Some(histogram_error_lower(rho, omega, arguments.cells as f64)?))
         }
         _ => Ok(None),
@@ -136,6 +139,7 @@ fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) 
     let all: Vec<_> = candidates.iter().map(one).collect();
     let whole = json!({
         "cells": arguments.cells,
+        "releases": arguments.releases,
         "beta": arguments.beta.get(),
         "scope": arguments.scope.to_string(),
         "candidates": all,

@@ -6,6 +6,7 @@ use super::additive::{Noise, edge_mass_upper};
 use super::histogram::{Histogram, one_cell_per_owner};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
+use crate::loss::Loss;
 use crate::loss::calibrate::{Free, calibrate};
 use crate::noise::SinhNormal;
 use crate::noise::sinh_normal::normal_tail_quantile;
@@ -48,7 +49,7 @@ pub struct Candidate {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
-    Plans::new(target, scope)?.candidates(cells, beta)
+    Plans::new(target, scope, 1)?.candidates(cells, beta)
 }
 
 /// What does not depend on the number of cells, for many of them.
@@ -62,16 +63,24 @@ pub struct Plans {
 }
 
 impl Plans {
-    /// Calibrates what can be calibrated without knowing the number of cells.
-    pub fn new(target: Target, scope: &Scope) -> Result<Self> {
+    /// Calibrates what can be calibrated without knowing the number of cells, for `releases` histograms that meet the target
+    /// together.
+    pub fn new(target: Target, scope: &Scope, releases: u64) -> Result<Self> {
+        if !(1..=1_000_000).contains(&releases) {
+            return Err(Error::refused(format!("the number of releases must be 1 to 1000000, not {releases}")));
+        }
         let moved = match scope {
             Scope::Presence => 1u32,
             Scope::Person => 2,
             other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
         };
         let (noises, frontier) = match target {
-            Target::Approximate(epsilon, delta) => approximate(epsilon, delta, scope, moved)?,
-            Target::Truncated(rho, _) => (concentrated(rho, moved)?, Vec::new()),
+            Target::Approximate(epsilon, delta) => Calibration { epsilon, delta, scope, moved, releases }.noises()?,
+            Target::Truncated(rho, _) => (concentrated(one_of(rho, releases)?, moved)?, Vec::new()),
+        };
+        let target = match target {
+            Target::Truncated(rho, omega) => Target::Truncated(one_of(rho, releases)?, omega),
+            target => target,
         };
         Ok(Self { target, moved, noises, frontier })
     }
@@ -104,6 +113,11 @@ impl Plans {
     }
 }
 
+/// ρ adds up: the share of one of so many releases.
+fn one_of(rho: Rho, releases: u64) -> Result<Rho> {
+    Rho::new(if releases == 1 { rho.get() } else { (rho.get() / releases as f64).next_down().max(0.0) })
+}
+
 /// Gaussian and Laplace noise that is ρ-zCDP.
 fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
     if rho.get() == 0.0 {
@@ -124,27 +138,110 @@ fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
     Ok(vec![Noise::gaussian(gaussian), Noise::laplace(Scale::new((1.0 / low).next_up())?)])
 }
 
-fn approximate(epsilon: Epsilon, delta: Delta, scope: &Scope, moved: u32) -> Result<(Vec<Noise>, Vec<SinhNormal>)> {
-    if epsilon.get() == 0.0 {
-        return Err(Error::refused("epsilon must be above 0 to calibrate noise"));
-    }
-    let cells_moved = f64::from(moved);
-    let pure = Scale::new((cells_moved / epsilon.get()).next_up())?;
-    let mut noises = vec![Noise::laplace(pure)];
-    if delta.get() == 0.0 {
-        return Ok((noises, Vec::new()));
-    }
-    let calibrated = |kind: Kind| -> Result<Kind> {
-        Ok(calibrate(&Event::new(kind, one_cell_per_owner()?), Free::Noise, scope, epsilon, delta)?.kind)
-    };
-    if let Kind::DiscreteGaussian { sigma } = calibrated(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? })? {
-        noises.push(Noise::gaussian(sigma));
-    }
-    if let Some(bound) = truncation(pure.get(), delta.get() / cells_moved) {
-        noises.push(Noise::truncated_laplace(pure, bound)?);
-    }
-    Ok((noises, frontier(epsilon, delta, moved)?))
+/// An (ε, δ) target for so many histograms together.
+struct Calibration<'a> {
+    epsilon: Epsilon,
+    delta: Delta,
+    scope: &'a Scope,
+    moved: u32,
+    releases: u64,
 }
+
+impl Calibration<'_> {
+    fn noises(&self) -> Result<(Vec<Noise>, Vec<SinhNormal>)> {
+        if self.epsilon.get() == 0.0 {
+            return Err(Error::refused("epsilon must be above 0 to calibrate noise"));
+        }
+        let runs = f64::from(self.moved) * self.releases as f64;
+        let pure = Scale::new((runs / self.epsilon.get()).next_up())?;
+        if self.delta.get() == 0.0 {
+            return Ok((vec![Noise::laplace(pure)], Vec::new()));
+        }
+        let mut noises = Vec::new();
+        if self.releases == 1 {
+            noises.push(Noise::laplace(pure));
+        } else if let Kind::DiscreteLaplace { scale } = self.calibrated(Kind::DiscreteLaplace { scale: pure })? {
+            noises.push(Noise::laplace(scale));
+        }
+        let mut gaussian = 1.0;
+        if let Kind::DiscreteGaussian { sigma } = self.calibrated(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? })? {
+            gaussian = sigma.get();
+            noises.push(Noise::gaussian(sigma));
+        }
+        noises.extend(self.truncated_laplace(pure, runs)?);
+        Ok((noises, self.frontier(gaussian)?))
+    }
+
+    fn event(&self, kind: Kind) -> Result<Event> {
+        Event::new(kind, one_cell_per_owner()?).repeated(self.releases)
+    }
+
+    fn calibrated(&self, kind: Kind) -> Result<Kind> {
+        Ok(calibrate(&self.event(kind)?, Free::Noise, self.scope, self.epsilon, self.delta)?.kind)
+    }
+
+    /// One release: scale and bound directly. Several: half of δ for the edges, the largest ε per move for the rest.
+    fn truncated_laplace(&self, pure: Scale, runs: f64) -> Result<Option<Noise>> {
+        let (scale, edge) = if self.releases == 1 {
+            (pure, self.delta.get() / runs)
+        } else {
+            let edge = self.delta.get() / (2.0 * runs);
+            let one = Kind::Approximate { epsilon: self.epsilon, delta: Delta::new(edge)? };
+            let Kind::Approximate { epsilon, .. } = self.calibrated(one)? else { return Ok(None) };
+            (Scale::new((1.0 / epsilon.get()).next_up())?, edge)
+        };
+        truncation(scale.get(), edge).map(|bound| Noise::truncated_laplace(scale, bound)).transpose()
+    }
+
+    /// For each ratio A/σ of a grid the least σ that meets the target.
+    fn frontier(&self, gaussian: f64) -> Result<Vec<SinhNormal>> {
+        const RATIOS: [f64; 9] = [1.0, 1.25, 1.5, 1.8, 2.2, 2.7, 3.5, 5.0, 10.0];
+        let found: Vec<Option<SinhNormal>> =
+            RATIOS.iter().map(|ratio| self.least_sigma(*ratio, gaussian)).collect::<Result<_>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    fn least_sigma(&self, ratio: f64, gaussian: f64) -> Result<Option<SinhNormal>> {
+        let make = |sigma: f64| SinhNormal::new(Sigma::new(sigma)?, Scale::new(ratio * sigma)?);
+        // No sinh-normal noise gets by with less than the Gaussian's σ: from there up until it holds, then bisect in ln σ.
+        let (mut fails, mut sigma) = (0.9 * gaussian.max(0.4), 1.1 * gaussian.max(0.4));
+        let mut found = make(sigma)?;
+        while !self.holds(&found)? {
+            fails = sigma;
+            sigma *= 1.5;
+            if sigma > LARGEST_SIGMA.min(8.0 * gaussian) {
+                return Ok(None);
+            }
+            found = make(sigma)?;
+        }
+        for _ in 0..10 {
+            let middle = (fails * sigma).sqrt();
+            let noise = make(middle)?;
+            if self.holds(&noise)? {
+                (sigma, found) = (middle, noise);
+            } else {
+                fails = middle;
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// One release: the exact δ of the table. Several: the accountant.
+    fn holds(&self, noise: &SinhNormal) -> Result<bool> {
+        let spent = match (self.releases, self.moved) {
+            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon.get()),
+            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon.get()),
+            _ => {
+                let event = self.event(Kind::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
+                Loss::of(&[event], self.scope)?.delta(self.epsilon)?.upper
+            }
+        };
+        Ok(spent <= self.delta.get())
+    }
+}
+
+/// Beyond this a search would spend its time on making tables.
+const LARGEST_SIGMA: f64 = 20_000.0;
 
 /// The least bound whose outermost mass is at most δ.
 fn truncation(scale: f64, delta: f64) -> Option<i64> {
@@ -164,25 +261,6 @@ fn truncation(scale: f64, delta: f64) -> Option<i64> {
     Some(holds)
 }
 
-/// The sinh-normal noise with the least q with P\[|noise| > q\] ≤ `exceeded` among those that are (ε, δ) where `moved` cells
-/// (1 or 2) move by 1: for each ratio A/σ of a grid the least σ, by the exact δ of the table.
-///
-/// # Guarantee
-/// The returned noise meets (ε, δ): its δ is computed from its table.
-pub fn best_sinh_normal(epsilon: Epsilon, delta: Delta, moved: u32, exceeded: f64) -> Result<Option<SinhNormal>> {
-    if !(1..=2).contains(&moved) {
-        return Err(Error::refused(format!("sinh-normal noise is calibrated for 1 or 2 moving cells, not {moved}")));
-    }
-    Ok(least_error(&frontier(epsilon, delta, moved)?, exceeded))
-}
-
-fn frontier(epsilon: Epsilon, delta: Delta, moved: u32) -> Result<Vec<SinhNormal>> {
-    const RATIOS: [f64; 10] = [1.0, 1.25, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 6.0, 10.0];
-    let found: Vec<Option<SinhNormal>> =
-        RATIOS.iter().map(|ratio| least_sigma(epsilon, delta, moved, *ratio)).collect::<Result<_>>()?;
-    Ok(found.into_iter().flatten().collect())
-}
-
 /// By the continuous quantile: between integers, for a smooth comparison.
 fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
     let z = normal_tail_quantile(exceeded / 2.0);
@@ -190,44 +268,9 @@ fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
     frontier.iter().min_by(|a, b| error(a).total_cmp(&error(b))).cloned()
 }
 
-fn least_sigma(epsilon: Epsilon, delta: Delta, moved: u32, ratio: f64) -> Result<Option<SinhNormal>> {
-    let make = |sigma: f64| SinhNormal::new(Sigma::new(sigma)?, Scale::new(ratio * sigma)?);
-    let holds = |noise: &SinhNormal| -> Result<bool> {
-        let certificate = noise.certificate(1)?;
-        let spent = if moved == 1 {
-            certificate.delta_upper(epsilon.get())
-        } else {
-            certificate.delta_of_two_upper(epsilon.get())
-        };
-        Ok(spent <= delta.get())
-    };
-    // From above: double until it holds, then bisect in ln σ.
-    let (mut fails, mut sigma) = (0.3f64, 0.6f64);
-    let mut found = make(sigma)?;
-    while !holds(&found)? {
-        fails = sigma;
-        sigma *= 2.0;
-        if sigma > 20_000.0 {
-            return Ok(None);
-        }
-        found = make(sigma)?;
-    }
-    for _ in 0..14 {
-        let middle = (fails * sigma).sqrt();
-        let noise = make(middle)?;
-        if holds(&noise)? {
-            (sigma, found) = (middle, noise);
-        } else {
-            fails = middle;
-        }
-    }
-    Ok(Some(found))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::Loss;
 
     #[test]
     fn every_candidate_meets_the_target_by_the_accountant() {
