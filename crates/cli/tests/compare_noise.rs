@@ -86,3 +86,23 @@ fn wrong_input_gets_one_sentence_and_status_two() {
         assert!(error.contains(says) && error.trim().lines().count() == 1, "{arguments:?}: {error}");
     }
 }
+
+/// Every `$ scumble …` of the page runs and prints what the page says: nothing here is random.
+#[test]
+fn the_examples_of_the_page_print_what_it_says() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("choosing-noise-page");
+    std::fs::create_dir_all(&folder).unwrap();
+    let page = include_str!("../../../docs/choosing-noise.md");
+    let mut run = 0;
+    for block in page.split("```console\n").skip(1) {
+        let example = block.split("```").next().unwrap();
+        let (command, printed) = example.split_once('\n').unwrap();
+        let arguments = command.strip_prefix("$ scumble ").unwrap().split_whitespace();
+        let program = env!("CARGO_BIN_EXE_scumble");
+        let output = Command::new(program).args(arguments).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(stdout(&output), printed, "{command}");
+        run += 1;
+    }
+    assert_eq!(run, 5, "the page has lost its examples");
+}
