@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// Wrong input: exit status 2.
     Input(String),
+    /// A charge that the budget refuses: exit status 3.
+    Budget(String),
     /// Anything else: exit status 1.
     Other(String),
     /// Whoever read our output has left: not a failure to speak of.
@@ -20,6 +22,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (sentence, status) = match self {
             Self::Input(sentence) => (sentence, 2),
+            Self::Budget(sentence) => (sentence, 3),
             Self::Other(sentence) => (sentence, 1),
             Self::ClosedOutput => return ExitCode::SUCCESS,
         };
@@ -31,6 +34,16 @@ impl Failure {
 impl From<scumble::Error> for Failure {
     fn from(error: scumble::Error) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<scumble_engine::Error> for Failure {
+    fn from(error: scumble_engine::Error) -> Self {
+        match error.exit_status() {
+            2 => Self::Input(error.to_string()),
+            3 => Self::Budget(error.to_string()),
+            _ => Self::Other(error.to_string()),
+        }
     }
 }
 

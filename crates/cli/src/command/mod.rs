@@ -8,9 +8,9 @@ mod anonymized_histogram;
 mod attacker;
 mod calibrate;
 mod compare_noise;
-mod demo;
 mod noise;
 mod separation;
+mod engine;
 
 /// What the program can do.
 #[derive(Subcommand)]
@@ -26,12 +26,24 @@ pub enum Command {
     /// Which noise for a histogram: every kind at equal privacy, and the error of each
     #[command(allow_negative_numbers = true)]
     CompareNoise(compare_noise::Arguments),
-    /// Draws noise and shows that it is what it should be
-    Demo(demo::Arguments),
     /// Draws exact noise: one integer per line, or a summary
     Noise(noise::Arguments),
     /// Measures what a guarantee per attribute saves against one per person as attributes grow
     Separation(separation::Arguments),
+    /// Makes up a population, releases statistics about it and leaves a report
+    Demo(engine::demo::Arguments),
+    /// Writes a starter project file from a table's column names and types
+    Init(engine::init::Arguments),
+    /// Lists the kinds of releases and their fields
+    Kinds(engine::kinds::Arguments),
+    /// What has been spent, by release, in every scope; verifies and exports the ledger
+    Ledger(engine::ledger::Arguments),
+    /// What each release would cost in every scope, and the error to expect; touches no data
+    Plan(engine::plan::Arguments),
+    /// One ad-hoc SQL release through the same path as those of the project file
+    Query(engine::query::Arguments),
+    /// Runs the releases of a project, charges the ledger, writes outputs and report
+    Release(engine::release::Arguments),
 }
 
 impl Command {
@@ -43,9 +55,15 @@ impl Command {
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Attacker(arguments) => attacker::run(&arguments),
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
-            Self::Demo(arguments) => demo::run(&arguments),
             Self::Noise(arguments) => noise::run(&arguments),
             Self::Separation(arguments) => separation::run(&arguments),
+            Self::Demo(arguments) => engine::demo::run(&arguments),
+            Self::Init(arguments) => engine::init::run(&arguments),
+            Self::Kinds(arguments) => engine::kinds::run(&arguments),
+            Self::Ledger(arguments) => engine::ledger::run(&arguments),
+            Self::Plan(arguments) => engine::plan::run(&arguments),
+            Self::Query(arguments) => engine::query::run(&arguments),
+            Self::Release(arguments) => engine::release::run(&arguments),
         }
     }
 }

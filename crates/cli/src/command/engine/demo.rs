@@ -1,0 +1,55 @@
+//! `scumble demo`: a made-up population, a complete release on it, a report.
+
+use super::{print, run_and_report, runner};
+use crate::failure::Failure;
+use clap::Args;
+use scumble_engine::project::Project;
+use std::path::PathBuf;
+
+/// What `demo` takes.
+#[derive(Args)]
+pub struct Arguments {
+    /// The folder to make
+    #[arg(long, default_value = "scumble-demo", value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    if folder.exists() {
+        return Err(Failure::Input(format!(
+            "{} is there already; remove it or give another --folder (a ledger is never overwritten)",
+            folder.display()
+        )));
+    }
+    let file = scumble_engine::demo::write(folder)?;
+    let project = Project::open(&file)?;
+    let runner = runner(&project, None);
+    let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    let out = project.folder().join("out");
+    let (outcomes, head, report) =
+        run_and_report(&project, &runner, &planned, &out, arguments.quiet || arguments.json)?;
+    if arguments.json {
+        let told =
+            serde_json::json!({ "project": file, "releases": outcomes.len(), "report": report, "head": head.hex() });
+        return print(&format!("{told:#}\n"));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    print(&format!(
+        "made up a population in {}\nreleased {} statistics into {}\nreport: {}\ntry: cd {} && scumble ledger show\n",
+        folder.display(),
+        outcomes.len(),
+        out.display(),
+        report.display(),
+        folder.display()
+    ))
+}

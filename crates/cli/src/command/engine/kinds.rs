@@ -1,0 +1,34 @@
+//! `scumble kinds`: the kinds of releases and their fields.
+
+use super::{print, table};
+use crate::failure::Failure;
+use clap::Args;
+use scumble_engine::release::kinds::{KINDS, schema};
+use serde_json::Value;
+
+/// What `kinds` takes.
+#[derive(Args)]
+pub struct Arguments {
+    /// Print JSON schemas
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.json {
+        let schemas: Vec<Value> = KINDS.iter().map(|kind| schema(*kind)).collect();
+        return print(&format!("{:#}\n", Value::Array(schemas)));
+    }
+    let mut text = String::new();
+    for kind in KINDS {
+        text.push_str(&format!("{}: {}\n", kind.name(), kind.about()));
+        let rows = kind.fields().iter().map(|field| {
+            let needed = if field.required { "needed" } else { "" };
+            vec![field.name.to_string(), field.form.to_string(), needed.to_string(), field.about.to_string()]
+        });
+        text.push_str(&table(&["field", "form", "", "meaning"], rows.collect()));
+        text.push('\n');
+    }
+    print(&text)
+}

@@ -1,0 +1,163 @@
+//! `scumble ledger`: what has been spent, by release, in every scope; whether the ledger is whole; everything as JSON.
+
+use super::{ProjectArguments, print, table};
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use scumble::quantity::{Delta, Exact};
+use scumble::scope::AttributeSet;
+use scumble_engine::budget::rounded_up;
+use scumble_engine::ledger::Ledger;
+use scumble_engine::project::Project;
+use scumble_engine::summary::{Question, summary};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What `ledger` takes.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+/// What to do with the ledger; `show` if nothing is said.
+#[derive(Subcommand)]
+enum Action {
+    /// What has been spent and what is left, in every scope
+    Show(ShowArguments),
+    /// Checks that no entry was edited, removed or moved
+    Verify(VerifyArguments),
+    /// All entries with their hashes, as JSON
+    Export(ProjectArguments),
+}
+
+/// What `show` takes.
+#[derive(Args)]
+struct ShowArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// The delta at which epsilon is told, instead of the budget's
+    #[arg(long, value_name = "DELTA")]
+    delta: Option<Delta>,
+    /// Also tell about these attributes together (a,b; may be given several times)
+    #[arg(long, value_name = "NAMES")]
+    attributes: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `verify` takes.
+#[derive(Args)]
+struct VerifyArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// A head from an earlier report, which must still be in the chain
+    #[arg(long, value_name = "HASH")]
+    head: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        None => show(&ShowArguments {
+            project: ProjectArguments { file: PathBuf::from("scumble.toml"), ledger: None },
+            delta: None,
+            attributes: Vec::new(),
+            json: false,
+        }),
+        Some(Action::Show(arguments)) => show(arguments),
+        Some(Action::Verify(arguments)) => verify(arguments),
+        Some(Action::Export(arguments)) => {
+            let (_, path) = located(arguments)?;
+            print(&format!("{:#}\n", existing(&path)?.export()?))
+        }
+    }
+}
+
+fn located(arguments: &ProjectArguments) -> Result<(Project, PathBuf), Failure> {
+    let project = Project::open(&arguments.file)?;
+    let path = arguments.ledger.clone().unwrap_or_else(|| project.ledger());
+    Ok((project, path))
+}
+
+fn existing(path: &std::path::Path) -> Result<Ledger, Failure> {
+    Ledger::open_existing(path)?
+        .ok_or_else(|| Failure::Input(format!("there is no ledger {}: nothing has been released yet", path.display())))
+}
+
+fn show(arguments: &ShowArguments) -> Result<(), Failure> {
+    let (project, path) = located(&arguments.project)?;
+    let charges = match Ledger::open_existing(&path)? {
+        Some(ledger) => ledger.charges()?,
+        None => Vec::new(),
+    };
+    let known = project.attributes();
+    let mut sets = Vec::new();
+    for list in &arguments.attributes {
+        let set = AttributeSet::new(list.split(',').map(str::trim))?;
+        if let Some(unknown) = set.iter().find(|name| !known.contains(*name)) {
+            return Err(Failure::Input(format!("--attributes: '{unknown}' is no declared column of the project")));
+        }
+        sets.push(set);
+    }
+    let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
+    let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets };
+    let told = summary(&charges, &question)?;
+    if arguments.json {
+        return print(&format!("{told:#}\n"));
+    }
+    print(&text(&told))
+}
+
+fn text(told: &Value) -> String {
+    let number = |value: &Value| value.as_f64().map_or("∞".to_string(), rounded_up);
+    let attributes = told["attributes"].as_object().cloned().unwrap_or_default();
+    let mut rows = Vec::new();
+    let mut row = |name: &str, cost: &Value, left: &Value| {
+        let left = left["epsilon"].as_f64().or(left["rho"].as_f64());
+        let left = left.map_or("no limit".to_string(), scumble_engine::budget::rounded_down);
+        rows.push(vec![name.to_string(), number(&cost["epsilon"]), number(&cost["delta"]), left]);
+    };
+    for scope in ["presence", "person"] {
+        row(scope, &told[scope], &told["remaining"][scope]);
+    }
+    for (name, cost) in &attributes {
+        row(name, cost, &told["remaining"]["attributes"][name]);
+    }
+    let mut text = table(&["scope", "epsilon", "delta", "left"], rows);
+    let releases = told["releases"].as_array().cloned().unwrap_or_default();
+    let rows = releases.iter().map(|release| {
+        let word = |field: &str| release[field].as_str().unwrap_or_default().to_string();
+        vec![
+            release["sequence"].to_string(),
+            word("time"),
+            word("release"),
+            word("state"),
+            number(&release["person"]["epsilon"]),
+        ]
+    });
+    text.push_str(&table(&["entry", "time", "release", "state", "epsilon (person)"], rows.collect()));
+    text
+}
+
+fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
+    let (_, path) = located(&arguments.project)?;
+    let ledger = existing(&path)?;
+    let head = ledger.verify()?;
+    ledger.charges()?;
+    if let Some(hash) = &arguments.head
+        && !ledger.knows_head(hash)?
+    {
+        return Err(Failure::Other(format!(
+            "the ledger {} does not hold the head {hash}: it is another ledger, or was rewritten",
+            path.display()
+        )));
+    }
+    match arguments.json {
+        true => print(&format!("{:#}\n", serde_json::json!({ "entries": head.entries, "head": head.hex() }))),
+        false => print(&format!("{} entries, all in their place; head {}\n", head.entries, head.hex())),
+    }
+}

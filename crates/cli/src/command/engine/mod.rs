@@ -1,0 +1,77 @@
+//! The commands that touch tables and the ledger. Each builds its whole output before it writes any of it.
+
+pub mod demo;
+pub mod init;
+pub mod kinds;
+pub mod ledger;
+pub mod plan;
+pub mod query;
+pub mod release;
+
+use crate::failure::Failure;
+use clap::Args;
+use scumble::noise::SecureSource;
+use scumble_engine::ledger::Head;
+use scumble_engine::project::Project;
+use scumble_engine::release::{Outcome, Planned, Runner};
+use scumble_engine::report::Report;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Where the project is.
+#[derive(Args)]
+pub struct ProjectArguments {
+    /// The project file
+    #[arg(default_value = "scumble.toml")]
+    pub file: PathBuf,
+    /// Another ledger than the project's
+    #[arg(long, value_name = "PATH")]
+    pub ledger: Option<PathBuf>,
+}
+
+/// The runner of a project, with the ledger that was asked for.
+pub fn runner<'a>(project: &'a Project, ledger: Option<&PathBuf>) -> Runner<'a> {
+    match ledger {
+        Some(path) => Runner::with_ledger(project, path.clone()),
+        None => Runner::new(project),
+    }
+}
+
+/// Runs planned releases and writes the report of everything that the ledger holds.
+pub fn run_and_report(
+    project: &Project,
+    runner: &Runner<'_>,
+    planned: &[Planned],
+    out: &Path,
+    quiet: bool,
+) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
+    let mut bits = SecureSource::new()?;
+    let tell = |line: &str| {
+        if !quiet {
+            eprintln!("{line}");
+        }
+    };
+    let (outcomes, head) = runner.release(planned, out, &mut bits, tell)?;
+    let charges = runner.charges()?;
+    let report = Report { project, charges: &charges, outcomes: &outcomes, head: head.clone() };
+    let path = report.write(out)?;
+    Ok((outcomes, head, path))
+}
+
+/// Writes to stdout, all at once.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    Ok(stdout.flush()?)
+}
+
+/// A table for people.
+pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(header.iter().map(ToString::to_string).collect::<Vec<_>>());
+    for row in rows {
+        table.add_row(row);
+    }
+    format!("{table}\n")
+}

@@ -1,0 +1,109 @@
+//! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data.
+
+use super::{ProjectArguments, print, runner, table};
+use crate::failure::Failure;
+use clap::Args;
+use scumble::quantity::Exact;
+use scumble::scope::Scope;
+use scumble_engine::budget::{Spent, one_attribute, rounded_up};
+use scumble_engine::project::Project;
+use scumble_engine::release::Planned;
+use serde_json::{Map, Value, json};
+
+/// What `plan` takes.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// The delta at which epsilon is told, instead of the budget's smallest
+    #[arg(long, value_name = "DELTA")]
+    delta: Option<scumble::quantity::Delta>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let project = Project::open(&arguments.project.file)?;
+    let runner = runner(&project, arguments.project.ledger.as_ref());
+    let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    let fits = runner.admit(&planned);
+    let delta = match arguments.delta {
+        Some(delta) => Exact::from_f64(delta.get())?,
+        None => project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?,
+    };
+    let mut scopes = vec![Scope::Presence, Scope::Person];
+    for name in project.attributes() {
+        scopes.push(one_attribute(&name)?);
+    }
+    let budget = match &fits {
+        Ok(()) => "everything fits the budget together".to_string(),
+        Err(error) if error.exit_status() == 3 => error.to_string(),
+        Err(error) => return Err(error.clone().into()),
+    };
+    if arguments.json {
+        let releases = planned
+            .iter()
+            .map(|planned| release_json(planned, &scopes, &delta))
+            .collect::<Result<Vec<_>, Failure>>()?;
+        let told = json!({ "delta": delta.to_f64(), "releases": releases, "fits": fits.is_ok(), "budget": budget });
+        return print(&format!("{told:#}\n"));
+    }
+    let mut text = String::new();
+    for planned in &planned {
+        text.push_str(&release_text(planned, &scopes, &delta)?);
+    }
+    text.push_str(&format!("{budget}\n"));
+    print(&text)
+}
+
+fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>, Failure> {
+    Ok(Spent::of(planned.plan.events(), scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
+}
+
+fn short(scope: &Scope) -> String {
+    match scope {
+        Scope::Attributes(set) => set.iter().collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+fn release_json(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Value, Failure> {
+    let mut whole = Map::new();
+    let mut attributes = Map::new();
+    for scope in scopes {
+        let told = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
+        match scope {
+            Scope::Attributes(_) => attributes.insert(short(scope), told),
+            _ => whole.insert(short(scope), told),
+        };
+    }
+    whole.insert("attributes".into(), Value::Object(attributes));
+    let errors: Vec<Value> = planned
+        .plan
+        .expected()
+        .into_iter()
+        .map(|expected| json!({ "column": expected.column, "standard_error": expected.standard_error, "about": expected.about }))
+        .collect();
+    Ok(
+        json!({ "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "rule": planned.plan.rule() }),
+    )
+}
+
+fn release_text(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {
+    let mut text = format!("{} ({})\n", planned.request.name, planned.request.kind);
+    let mut rows = Vec::new();
+    for scope in scopes {
+        let told = cost(planned, scope, delta)?.map_or("∞".to_string(), rounded_up);
+        rows.push(vec![short(scope), told]);
+    }
+    text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
+    let errors = planned.plan.expected().into_iter().map(|expected| {
+        let error = expected.standard_error.map_or("?".to_string(), |error| format!("{error:.4}"));
+        vec![expected.column, error, expected.about]
+    });
+    text.push_str(&table(&["column", "standard error", ""], errors.collect()));
+    text.push('\n');
+    Ok(text)
+}

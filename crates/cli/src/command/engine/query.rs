@@ -1,0 +1,50 @@
+//! `scumble query`: one ad-hoc SQL release through the same path as those of the project file.
+
+use super::{print, run_and_report, runner};
+use crate::failure::Failure;
+use clap::Args;
+use scumble_engine::project::{Project, Request};
+use std::path::PathBuf;
+
+/// What `query` takes.
+#[derive(Args)]
+pub struct Arguments {
+    /// The query
+    sql: String,
+    /// What it may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
+    #[arg(long, value_name = "COST")]
+    cost: String,
+    /// The release's name in the ledger and of the output files
+    #[arg(long, default_value = "query")]
+    name: String,
+    /// The project file
+    #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
+    project: PathBuf,
+    /// Another ledger than the project's
+    #[arg(long, value_name = "PATH")]
+    ledger: Option<PathBuf>,
+    /// The folder for the outputs, instead of `out` beside the project file
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print JSON instead of CSV
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but the answer
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let project = Project::open(&arguments.project)?;
+    let request = Request::of_query(&arguments.name, &arguments.sql, &arguments.cost)?;
+    let runner = runner(&project, arguments.ledger.as_ref());
+    let planned = [runner.plan(&request)?];
+    let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
+    let (outcomes, ..) = run_and_report(&project, &runner, &planned, &out, arguments.quiet || arguments.json)?;
+    let text = outcomes.iter().map(|outcome| match arguments.json {
+        true => format!("{:#}\n", outcome.answers.json()),
+        false => outcome.answers.csv(),
+    });
+    print(&text.collect::<String>())
+}

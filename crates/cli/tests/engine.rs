@@ -1,0 +1,298 @@
+//! The engine as a user runs it: files in, files out, exit statuses, one sentence for everything that is wrong.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const PROJECT: &str = r#"
+[dataset.people]
+source = "people.csv"
+[dataset.people.columns]
+age = { type = "int", lower = 0, upper = 120 }
+sex = { type = "category", values = ["f", "m"] }
+income = { type = "float", lower = 0, upper = 1000, granularity = 1 }
+disease = { type = "category", values = ["none", "flu"], sensitive = true }
+
+[budget]
+person = { epsilon = 1.0 }
+attributes = { disease = { epsilon = 0.25 }, "*" = { epsilon = 0.75 } }
+
+[[release]]
+name = "by sex"
+sql = "SELECT sex, COUNT(*) AS n, SUM(income) AS total FROM people WHERE age >= 18 GROUP BY sex"
+cost = { epsilon = 0.5 }
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> =
+        (0..200).map(|i| format!("{},{},{},{}", i % 90, ["f", "m"][i % 2], i, ["none", "flu"][i % 3 / 2])).collect();
+    fs::write(folder.path().join("people.csv"), format!("age,sex,income,disease\n{}\n", rows.join("\n"))).unwrap();
+    fs::write(folder.path().join("scumble.toml"), PROJECT).unwrap();
+    folder
+}
+
+fn scumble(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn ledger(folder: &Path) -> Value {
+    let output = scumble(folder, &["ledger", "show", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn epsilon(cost: &Value) -> f64 {
+    cost["epsilon"].as_f64().unwrap()
+}
+
+#[test]
+fn a_release_writes_its_outputs_and_its_charge() {
+    let folder = folder();
+    let output = scumble(folder.path(), &["release"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = fs::read_to_string(folder.path().join("out/by sex.csv")).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "sex,n,n_error,total,total_error");
+    assert!(lines[1].starts_with("f,") && lines[2].starts_with("m,") && lines.len() == 3, "{csv}");
+    let told = ledger(folder.path());
+    assert!((epsilon(&told["person"]) - 0.5).abs() < 1e-9 && epsilon(&told["person"]) <= 0.5, "{told}");
+    assert!((epsilon(&told["presence"]) - 0.375).abs() < 0.13, "{told}");
+    assert_eq!(epsilon(&told["attributes"]["disease"]), 0.0, "{told}");
+    assert!(epsilon(&told["attributes"]["income"]) > 0.0 && epsilon(&told["attributes"]["income"]) < 0.5, "{told}");
+    assert!((epsilon(&told["remaining"]["person"]) - 0.5).abs() < 1e-9, "{told}");
+    assert_eq!(told["releases"][0]["state"], "committed");
+    let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(report.contains("<svg"));
+    for fetching in ["<script", "<link", "<img", "<iframe", "src=", "href=", "url(", "@import"] {
+        assert!(!report.contains(fetching), "{fetching}");
+    }
+    assert!(scumble(folder.path(), &["ledger", "verify"]).status.success());
+    let pair = scumble(folder.path(), &["ledger", "show", "--json", "--attributes", "disease,age"]);
+    let pair: Value = serde_json::from_slice(&pair.stdout).unwrap();
+    assert!(epsilon(&pair["attributes"]["age,disease"]) > 0.0);
+}
+
+#[test]
+fn a_budget_refuses_with_status_3_and_says_what_would_fit() {
+    let folder = folder();
+    assert!(scumble(folder.path(), &["release", "--quiet"]).status.success());
+    // The star allows 0.75 for sex; 0.5 is spent.
+    let before = ledger(folder.path());
+    let again = scumble(folder.path(), &["release"]);
+    assert_eq!(again.status.code(), Some(3));
+    assert!(again.stdout.is_empty());
+    let sentence = text(&again.stderr);
+    assert!(sentence.contains("asks for epsilon 0.5") && sentence.contains("epsilon 0.25 is left"), "{sentence}");
+    assert!(sentence.contains("the largest cost that would fit is epsilon 0.25"), "{sentence}");
+    assert_eq!(ledger(folder.path()), before);
+    let smaller = scumble(
+        folder.path(),
+        &["query", "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", "--cost", "epsilon=0.25", "--quiet"],
+    );
+    assert!(smaller.status.success(), "{}", text(&smaller.stderr));
+    // Person: 0.75 of 1 is spent, and a release that reads neither sex nor disease still fits to the last bit.
+    let last = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.25", "--quiet", "--name", "all"];
+    assert!(scumble(folder.path(), &last).status.success());
+    let over = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.001", "--quiet"];
+    assert_eq!(scumble(folder.path(), &over).status.code(), Some(3));
+}
+
+#[test]
+fn wrong_input_gets_a_sentence_and_leaves_nothing_behind() {
+    let check = |change: &dyn Fn(&Path), arguments: &[&str], sentence: &str| {
+        let folder = folder();
+        change(folder.path());
+        let before = fs::read_dir(folder.path()).unwrap().count();
+        let output = scumble(folder.path(), arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(sentence), "{arguments:?}\n said: {said}\n not:  {sentence}");
+        assert!(output.stdout.is_empty());
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before, "{arguments:?}: something was left behind");
+    };
+    let project = |from: &'static str, to: &'static str| {
+        move |folder: &Path| {
+            assert!(PROJECT.contains(from), "{from}");
+            fs::write(folder.join("scumble.toml"), PROJECT.replace(from, to)).unwrap();
+        }
+    };
+    let data = |content: &'static [u8]| move |folder: &Path| fs::write(folder.join("people.csv"), content).unwrap();
+    let nothing = |_: &Path| ();
+    let release = &["release", "--quiet"][..];
+    check(&|folder: &Path| fs::remove_file(folder.join("people.csv")).unwrap(), release, "there is no file or folder");
+    check(
+        &|folder: &Path| fs::remove_file(folder.join("scumble.toml")).unwrap(),
+        release,
+        "there is no project file scumble.toml",
+    );
+    check(
+        &project("source =", "sourse ="),
+        release,
+        "scumble.toml:3:1: unknown key 'sourse' in 'people' in 'dataset' in the file (did you mean 'source'?)",
+    );
+    check(&project("type = \"int\"", "type = \"itn\""), release, "did you mean 'int'?");
+    check(&project("lower = 0, upper = 120", "lower = 120, upper = 0"), release, "the bounds are inverted");
+    check(&project("epsilon = 0.5", "epsilon = nan"), release, "finite number");
+    check(&project("epsilon = 0.5", "epsilon = -1"), release, "epsilon must be a number in [0, ∞), not -1");
+    check(&project("name = \"by sex\"", "name = \"../../by sex\""), release, "a release's name becomes a file name");
+    check(
+        &project("SUM(income)", "SUM(incom)"),
+        release,
+        "there is no declared column 'incom' (did you mean 'income'?)",
+    );
+    check(
+        &project("upper = 1000, granularity = 1", "upper = 1000, granularity = 0"),
+        release,
+        "this must be a number above 0",
+    );
+    check(
+        &project("{ type = \"float\", lower = 0, upper = 1000, granularity = 1 }", "{ type = \"float\" }"),
+        release,
+        "needs bounds",
+    );
+    check(
+        &project("income = {", "incone = {"),
+        &["query", "SELECT COUNT(*) FROM people", "--cost", "epsilon=0.1"],
+        "has no column 'incone' (did you mean 'income'?)",
+    );
+    check(&project("= { epsilon = 0.25 }", "= { epsilon = 0.25 "), release, "this is not TOML");
+    check(&data(b"age,sex,income,disease\n30,f,ten,none\n"), release, "does not have its declared type");
+    check(&data(b"age,sex,income,disease\n30,f,\xff\xfe,none\n"), release, "");
+    check(
+        &data(b"age,sex,income,disease\n10000000000000000000,f,1,none\n"),
+        release,
+        "does not have its declared type",
+    );
+    check(&data(b""), release, "is empty");
+    check(&nothing, &["query", "SELECT COUNT(*) FROM secrets", "--cost", "epsilon=0.1"], "there is no table 'secrets'");
+    check(&nothing, &["query", "SELECT COUNT(*) FROM people", "--cost", "epsilon=x"], "must be like epsilon=0.5");
+    check(&nothing, &["query", "SELECT COUNT(*) FROM people", "--cost", "epsilon=0"], "can publish nothing");
+    check(&nothing, &["release", "--only", "by sx"], "did you mean 'by sex'?");
+    check(&nothing, &["ledger", "verify"], "nothing has been released yet");
+    check(&nothing, &["init", "none.csv"], "there is no file or folder none.csv");
+}
+
+#[test]
+fn an_error_never_prints_a_private_value() {
+    let folder = folder();
+    fs::write(folder.path().join("people.csv"), "age,sex,income,disease\n30,f,SECRETVALUE,none\n").unwrap();
+    let output = scumble(folder.path(), &["release"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!text(&output.stderr).contains("SECRETVALUE"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_empty_table_is_released_like_any_other() {
+    let folder = folder();
+    fs::write(folder.path().join("people.csv"), "age,sex,income,disease\n").unwrap();
+    let output = scumble(folder.path(), &["release", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["releases"][0]["answers"]["rows"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn plan_touches_no_data() {
+    let folder = folder();
+    fs::remove_file(folder.path().join("people.csv")).unwrap();
+    let output = scumble(folder.path(), &["plan", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let release = &told["releases"][0];
+    assert_eq!(told["fits"], true);
+    // Two measures share 0.5: the count has scale 2/0.25, and a standard error of about √2 times that.
+    let error = release["errors"][0]["standard_error"].as_f64().unwrap();
+    assert!((error - 8.0 * 2f64.sqrt()).abs() < 0.05, "{told}");
+    assert_eq!(epsilon(&release["costs"]["attributes"]["disease"]), 0.0);
+    assert!(!folder.path().join("scumble.ledger").exists());
+}
+
+#[test]
+fn init_kinds_and_demo_run() {
+    let folder = folder();
+    let output = scumble(folder.path(), &["init", "people.csv", "--output", "first.toml"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("never from the data"));
+    let plan = scumble(folder.path(), &["plan", "first.toml"]);
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let kinds = scumble(folder.path(), &["kinds", "--json"]);
+    let kinds: Value = serde_json::from_slice(&kinds.stdout).unwrap();
+    assert!(kinds.as_array().unwrap().iter().any(|kind| kind["title"] == "sql"));
+    let demo = scumble(folder.path(), &["demo", "--json"]);
+    assert!(demo.status.success(), "{}", text(&demo.stderr));
+    let told: Value = serde_json::from_slice(&demo.stdout).unwrap();
+    let report = fs::read_to_string(folder.path().join(told["report"].as_str().unwrap())).unwrap();
+    assert!(report.contains("people by state") && report.contains("<svg"));
+    assert!(scumble(&folder.path().join("scumble-demo"), &["ledger"]).status.success());
+    assert_eq!(scumble(folder.path(), &["demo"]).status.code(), Some(2), "a demo is not overwritten");
+}
+
+/// Releases are killed at random moments, several at once. Afterwards: every output has its charge, and no budget is passed.
+#[test]
+fn killed_releases_leave_no_output_without_a_charge() {
+    let folder = folder();
+    let text = PROJECT
+        .replace("person = { epsilon = 1.0 }", "person = { epsilon = 2.0 }")
+        .replace("\"*\" = { epsilon = 0.75 }", "\"*\" = { epsilon = 2.0 }");
+    fs::write(folder.path().join("scumble.toml"), text).unwrap();
+    // A cheap generator is enough to choose moments.
+    let mut state = 88_172_645_463_325_252u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let kills = std::env::var("SCUMBLE_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24);
+    for round in 0..kills / 2 {
+        let children: Vec<_> = (0..2)
+            .map(|child| {
+                let name = format!("r{round}-{child}");
+                Command::new(env!("CARGO_BIN_EXE_scumble"))
+                    .args([
+                        "query",
+                        "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex",
+                        "--cost",
+                        "epsilon=0.15",
+                        "--quiet",
+                        "--name",
+                        &name,
+                    ])
+                    .current_dir(folder.path())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for mut child in children {
+            std::thread::sleep(Duration::from_millis(random(600)));
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+    let told = ledger(folder.path());
+    assert!(epsilon(&told["person"]) <= 2.0, "{told}");
+    let releases = told["releases"].as_array().unwrap();
+    let charged: Vec<&str> = releases.iter().map(|release| release["release"].as_str().unwrap()).collect();
+    for file in fs::read_dir(folder.path().join("out")).into_iter().flatten().flatten() {
+        let name = file.file_name().to_string_lossy().to_string();
+        if let Some(stem) = name.strip_suffix(".csv").filter(|name| !name.starts_with('.')) {
+            assert!(charged.contains(&stem), "{stem} has no charge");
+        }
+    }
+    let finished = releases.iter().filter(|release| release["state"] == "committed");
+    for release in finished {
+        assert!(folder.path().join(format!("out/{}.csv", release["release"].as_str().unwrap())).exists());
+    }
+    let verified = scumble(folder.path(), &["ledger", "verify"]);
+    assert!(releases.is_empty() || verified.status.success());
+}
