@@ -8,9 +8,9 @@ mod anonymized_histogram;
 mod attacker;
 mod calibrate;
 mod compare_noise;
+mod engine;
 mod noise;
 mod separation;
-mod engine;
 
 /// What the program can do.
 #[derive(Subcommand)]
