@@ -40,24 +40,35 @@ fn main() {
     let mut words = vec![0u64; 512];
     let words_per_second = rate(512 * 256, || (0..256).for_each(|_| bits.fill(black_box(&mut words))));
     report("generator, words of 64 bits by slices", 0.0, words_per_second);
-    let scalar_words = rate(COUNT, || (0..COUNT).for_each(|_| { black_box(bits.next_u64()); }));
+    let scalar_words = rate(COUNT, || {
+        (0..COUNT).for_each(|_| {
+            black_box(bits.next_u64());
+        })
+    });
     report("generator, words of 64 bits one by one", 0.0, scalar_words);
     let mut out = vec![0i64; COUNT];
     for scale in [1.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e12] {
         let laplace = DiscreteLaplace::new(Scale::new(scale).expect("in range"));
         let gaussian = DiscreteGaussian::new(Sigma::new(scale).expect("in range"));
-        let table = cpu_seconds();
-        laplace.fill(&mut bits, &mut out[..300]);
-        let laplace_table = cpu_seconds() - table;
-        report("table, discrete Laplace", scale, 1.0 / laplace_table);
-        let table = cpu_seconds();
-        gaussian.fill(&mut bits, &mut out[..300]);
-        report("table, discrete Gaussian", scale, 1.0 / (cpu_seconds() - table));
+        let tables =
+            rate(1, || DiscreteLaplace::new(Scale::new(scale).expect("in range")).fill(&mut bits, &mut out[..300]));
+        report("table, discrete Laplace", scale, tables);
+        let tables =
+            rate(1, || DiscreteGaussian::new(Sigma::new(scale).expect("in range")).fill(&mut bits, &mut out[..300]));
+        report("table, discrete Gaussian", scale, tables);
         report("slice, discrete Laplace", scale, rate(COUNT, || laplace.fill(&mut bits, black_box(&mut out))));
         report("slice, discrete Gaussian", scale, rate(COUNT, || gaussian.fill(&mut bits, black_box(&mut out))));
-        let one_by_one = rate(COUNT, || (0..COUNT).for_each(|_| { black_box(laplace.sample(&mut bits)); }));
+        let one_by_one = rate(COUNT, || {
+            (0..COUNT).for_each(|_| {
+                black_box(laplace.sample(&mut bits));
+            })
+        });
         report("scalar, discrete Laplace", scale, one_by_one);
-        let one_by_one = rate(COUNT, || (0..COUNT).for_each(|_| { black_box(gaussian.sample(&mut bits)); }));
+        let one_by_one = rate(COUNT, || {
+            (0..COUNT).for_each(|_| {
+                black_box(gaussian.sample(&mut bits));
+            })
+        });
         report("scalar, discrete Gaussian", scale, one_by_one);
     }
 }

@@ -351,9 +351,9 @@ impl Envelope {
         let arithmetic = Arithmetic::new(precision);
         let layout = shape.layout();
         let negligible = BigInt::one() << precision.saturating_sub(tail_bits + 1);
-        let mut sides = vec![Tail::new(shape, &arithmetic, Side::Right)];
+        let mut sides = vec![Tail::new(shape, &arithmetic, Side::Right, &negligible)];
         if layout.has_left() {
-            sides.push(Tail::new(shape, &arithmetic, Side::Left));
+            sides.push(Tail::new(shape, &arithmetic, Side::Left, &negligible));
         }
         let (mut edges, mut ends, mut sum) = (Vec::new(), Vec::new(), Interval::zero());
         for index in 0.. {
@@ -382,9 +382,13 @@ impl Envelope {
     fn words(&self) -> (Vec<u64>, u64) {
         let mut uncertainty = BigInt::one();
         let mut words = Vec::with_capacity(self.ends.len());
+        // One over the total, rounded both ways, in units of 2^−digits: two divisions instead of two per cell.
+        let digits = self.total.high.bits() + 128;
+        let lowest = (BigInt::one() << digits).div_floor(&self.total.high);
+        let highest = (BigInt::one() << digits).div_ceil(&self.total.low);
         for end in &self.ends {
-            let low = (&end.low << 64u32).div_floor(&self.total.high);
-            let high = (&end.high << 64u32).div_floor(&self.total.low) + 1u32;
+            let low = (&end.low * &lowest) >> (digits - 64);
+            let high = ((&end.high * &highest) >> (digits - 64)) + 1u32;
             uncertainty = uncertainty.max(high - &low);
             words.push(low.to_u64().unwrap_or(u64::MAX));
         }
@@ -440,10 +444,12 @@ struct Tail<'a> {
     ratio: Option<BigInt>,
     ratio_is_fixed: bool,
     precision: u64,
+    /// Heavier weights are certainly not the end: until then no division is spent on a closer ratio.
+    negligible: BigInt,
 }
 
 impl<'a> Tail<'a> {
-    fn new<T: Shape>(shape: &'a T, arithmetic: &'a Arithmetic, side: Side) -> Self {
+    fn new<T: Shape>(shape: &'a T, arithmetic: &'a Arithmetic, side: Side, negligible: &BigInt) -> Self {
         let fixed = shape.largest_ratio(arithmetic).map(|ratio| ratio.high);
         Self {
             side,
@@ -452,6 +458,7 @@ impl<'a> Tail<'a> {
             ratio_is_fixed: fixed.is_some(),
             ratio: fixed,
             precision: arithmetic.precision(),
+            negligible: negligible.clone(),
         }
     }
 
@@ -460,7 +467,8 @@ impl<'a> Tail<'a> {
         // Of a log-concave shape the ratios never rise, so that the least seen so far bounds all that follow. The first on
         // the left is from the mode to the mode − 1, one step, and bounds the ratios of longer steps too.
         let first_on_the_right = self.side == Side::Right && index == 0;
-        if !self.ratio_is_fixed && !first_on_the_right && self.last.low.is_positive() {
+        let wanted = self.ratio.is_none() || weight.high <= self.negligible;
+        if wanted && !self.ratio_is_fixed && !first_on_the_right && self.last.low.is_positive() {
             let seen = (&weight.high << self.precision).div_ceil(&self.last.low);
             self.ratio = Some(self.ratio.take().map_or(seen.clone(), |least| least.min(seen)));
         }
@@ -473,7 +481,7 @@ impl<'a> Tail<'a> {
         if self.last.high.is_zero() {
             return Some(BigInt::zero());
         }
-        let ratio = self.ratio.as_ref()?;
+        let ratio = self.ratio.as_ref().filter(|_| self.last.high <= self.negligible)?;
         let rest = arithmetic.one().low - ratio;
         if !rest.is_positive() {
             return None;

@@ -7,7 +7,7 @@
 //! # Forks
 //! A forked child has a copy of the parent's buffer, and if both went on they would add the same noise to different data. A
 //! handler registered with `pthread_atfork` counts forks in the child, and every draw compares the count; a child throws the
-//! copied buffer and key away and asks the operating system for its own. Each refill also compares the process id, for forks
+//! copied buffer and key away and asks the operating system for its own. Every 64 KiB the process id is compared too, for forks
 //! that bypass the C library. (Asking for the process id on every draw would do without the handler, but takes 155 ns, ten
 //! times as long as the draw.)
 
@@ -39,13 +39,18 @@ pub struct SecureSource {
     /// Words that were made and not yet drawn: those from `position` on.
     buffer: Box<[u64; BUFFERED_WORDS]>,
     position: usize,
+    /// Where the cipher writes.
+    bytes: Box<[u8; 8 * BUFFERED_WORDS]>,
     bytes_until_new_key: usize,
+    refills_until_check: u32,
     forks: u64,
     process: u32,
 }
 
 const BUFFERED_WORDS: usize = 512;
 const BYTES_PER_KEY: usize = 1 << 24;
+/// How many refills of 4 KiB go by between two looks at the process id.
+const REFILLS_PER_CHECK: u32 = 16;
 
 enum Cipher {
     Aes(Box<Ctr128BE<Aes256>>),
@@ -112,7 +117,9 @@ impl SecureSource {
             cipher,
             buffer: Box::new([0; BUFFERED_WORDS]),
             position: BUFFERED_WORDS,
+            bytes: Box::new([0; 8 * BUFFERED_WORDS]),
             bytes_until_new_key: BYTES_PER_KEY,
+            refills_until_check: REFILLS_PER_CHECK,
             forks: forks::seen(),
             process: std::process::id(),
         }
@@ -122,15 +129,15 @@ impl SecureSource {
     #[inline(never)]
     fn refill(&mut self) {
         self.check_key();
-        write_words(&mut self.cipher, &mut self.buffer[..]);
+        self.cipher.write(&mut self.bytes[..]);
+        into_words(&self.bytes[..], &mut self.buffer[..]);
         self.bytes_until_new_key = self.bytes_until_new_key.saturating_sub(8 * BUFFERED_WORDS);
         self.position = 0;
     }
 
     /// A new key after a fork, where it must work, and after so many bytes, where the old one serves until the next try.
     fn check_key(&mut self) {
-        let (forks, process) = (forks::seen(), std::process::id());
-        if forks != self.forks || process != self.process {
+        if forks::seen() != self.forks || self.is_in_another_process() {
             match Cipher::with_new_key() {
                 Ok(cipher) => *self = Self::with_cipher(cipher),
                 Err(error) => panic!("after a fork, {error}: drawing on would repeat the parent's noise"),
@@ -142,20 +149,22 @@ impl SecureSource {
             self.bytes_until_new_key = BYTES_PER_KEY;
         }
     }
+
+    fn is_in_another_process(&mut self) -> bool {
+        self.refills_until_check -= 1;
+        if self.refills_until_check > 0 {
+            return false;
+        }
+        self.refills_until_check = REFILLS_PER_CHECK;
+        std::process::id() != self.process
+    }
 }
 
-/// The cipher's next bytes as words.
-fn write_words(cipher: &mut Cipher, words: &mut [u64]) {
-    let mut bytes = [0u8; 8 * BUFFERED_WORDS];
-    for words in words.chunks_mut(BUFFERED_WORDS) {
-        let bytes = &mut bytes[..8 * words.len()];
-        cipher.write(bytes);
-        let (chunks, _) = bytes.as_chunks::<8>();
-        for (word, chunk) in words.iter_mut().zip(chunks) {
-            *word = u64::from_le_bytes(*chunk);
-        }
+fn into_words(bytes: &[u8], words: &mut [u64]) {
+    let (chunks, _) = bytes.as_chunks::<8>();
+    for (word, chunk) in words.iter_mut().zip(chunks) {
+        *word = u64::from_le_bytes(*chunk);
     }
-    bytes.zeroize();
 }
 
 impl BitSource for SecureSource {
@@ -170,9 +179,11 @@ impl BitSource for SecureSource {
     }
 
     fn fill(&mut self, words: &mut [u64]) {
-        for chunk in words.chunks_mut(BYTES_PER_KEY / 8) {
+        for chunk in words.chunks_mut(BUFFERED_WORDS) {
             self.check_key();
-            write_words(&mut self.cipher, chunk);
+            let bytes = &mut self.bytes[..8 * chunk.len()];
+            self.cipher.write(bytes);
+            into_words(bytes, chunk);
             self.bytes_until_new_key = self.bytes_until_new_key.saturating_sub(8 * chunk.len());
         }
     }
@@ -184,7 +195,9 @@ impl BitSource for SecureSource {
 
 impl Drop for SecureSource {
     fn drop(&mut self) {
-        self.buffer.zeroize(); // the ciphers zeroise their keys themselves
+        // The ciphers zeroise their keys themselves.
+        self.buffer.zeroize();
+        self.bytes.zeroize();
     }
 }
 
