@@ -180,10 +180,8 @@ mod tests {
             let allowed = fast.relative_error() + slow.relative_error();
             for k in 0..=(low + high) as i64 {
                 let (a, b) = (fast.at(k), slow.at(k));
-                // Where the convolution has lost mass to trimming it is no witness.
-                if b > 1e-36 {
-                    assert!((a / b - 1.0).abs() <= allowed, "{low} {high} {lambda} {k}: {a} {b}");
-                }
+                // Each window leaves at most 2e^{−97} < 1e-41 out, and the convolution may miss that much anywhere.
+                assert!((a - b).abs() <= allowed * b + 4e-41, "{low} {high} {lambda} {k}: {a} {b}");
             }
         }
     }
