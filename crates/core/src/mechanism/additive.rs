@@ -84,8 +84,17 @@ impl Noise {
         }
     }
 
-    /// Adds an independent draw to every answer; sums beyond an i64 are brought to its end (post-processing).
+    /// Adds an independent draw to every answer; only the exact sum is brought into the range of an i64 (post-processing).
     pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
+        match self {
+            Self::Laplace(_, noise) => noise.add_to_all(answers, bits),
+            Self::Gaussian(_, noise) => noise.add_to_all(answers, bits),
+            // These never leave the range by themselves.
+            Self::TruncatedLaplace(..) | Self::SinhNormal(_) => self.add_bounded(answers, bits),
+        }
+    }
+
+    fn add_bounded<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
         let mut drawn = [0i64; 1024];
         for chunk in answers.chunks_mut(drawn.len()) {
             let drawn = &mut drawn[..chunk.len()];

@@ -62,6 +62,10 @@ pub(crate) trait Base: Send + Sync {
     fn lattice(&self) -> Option<f64> {
         None
     }
+    /// A distance from the anchor at which much mass sits, so that steps should divide it.
+    fn period(&self) -> Option<f64> {
+        self.lattice()
+    }
 }
 
 /// Gaussian noise with ratio μ: P = N(μ, 1), Q = N(0, 1), loss μx − μ²/2.
@@ -94,19 +98,24 @@ impl Gaussian {
     /// 1.9e-16·w¹³·f⁽¹²⁾, and f⁽¹²⁾/f is at most about (|t|+4)¹²).
     fn cell(&self, low: f64, high: f64) -> (f64, f64) {
         let (start, end) = (self.standard(low), self.standard(high));
-        let farthest = start.abs().max(end.abs()).min(40.0);
-        let (start, end) = (start.clamp(-40.0, 40.0), end.clamp(-40.0, 40.0));
-        let width = end - start;
-        let panels = (width * farthest.max(2.0)).ceil().max(1.0);
-        let w = width / panels;
+        if start >= 40.0 || end <= -40.0 {
+            return (0.0, 0.0);
+        }
         let c = high - low;
+        // Beyond 40 deviations there is no mass; the losses of the part that is left run from `skipped` to `reached`.
+        let skipped = if start < -40.0 { self.mu * (-40.0 - start) } else { 0.0 };
+        let reached = if end > 40.0 { self.mu * (40.0 - start) } else { c };
+        let (start, end) = (start.max(-40.0), end.min(40.0));
+        let width = end - start;
+        let panels = (width * start.abs().max(end.abs()).max(2.0)).ceil().max(1.0);
+        let w = width / panels;
         let (mut n, mut m) = (0.0, 0.0);
         for panel in 0..panels as usize {
             let left = start + panel as f64 * w;
             for (u, weight) in LEGENDRE {
                 let t = left + w * u;
-                // The loss above y₋; near the cell's end the rest of c is taken directly.
-                let v = self.mu * (t - start) + (self.loss(start) - low).max(0.0);
+                // The loss above y₋, as a share of the cell: a difference of rounded losses would lose digits.
+                let v = skipped + (reached - skipped) * (panel as f64 + u) / panels;
                 let density = weight * (-0.5 * t * t).exp();
                 n -= density * fast_exp_m1(-v);
                 m += density * fast_exp_m1((c - v).max(0.0));
@@ -221,6 +230,10 @@ impl Base for Exponential {
     fn anchor(&self) -> f64 {
         self.lambda
     }
+
+    fn period(&self) -> Option<f64> {
+        Some(2.0 * self.lambda)
+    }
 }
 
 /// Finitely many losses, sorted, each with its mass under P and Q.
@@ -261,6 +274,14 @@ impl Atoms {
         });
         made.lattice = made.find_lattice();
         made
+    }
+
+    /// The pair on a sample, as finite as before: ((1−s)Q + sP, Q), or its mirror image.
+    pub(crate) fn sampled(&self, rate: f64, reversed: bool) -> Self {
+        let ends = [(self.infinite, 0.0), (0.0, self.absent)];
+        let all = self.atoms.iter().map(|&(_, p, q)| (p, q)).chain(ends);
+        let mixed = all.map(|(p, q)| ((1.0 - rate) * q + rate * p, q));
+        Self::of(mixed.map(|(p, q)| if reversed { (q, p) } else { (p, q) }))
     }
 
     /// Atoms with finite losses, sorted, and a mass at loss +∞ in either direction.

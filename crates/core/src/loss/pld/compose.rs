@@ -126,17 +126,13 @@ pub(crate) fn compose(sources: &[Gridded], step: f64, theta: f64, from: f64, siz
         let reference = if theta > 0.0 { (source.masses.at.len() - 1) as f64 * step } else { 0.0 };
         let sum = (cumulant_of_one - theta * (source.start + reference)).exp();
         buffer.fill(0.0);
-        let mut squares = 0.0;
-        for_each_tilted(&source.masses.at, theta * step, |i, mass| {
-            let value = mass / sum;
-            squares += value * value;
-            buffer[i % size] += value;
-        });
+        for_each_tilted(&source.masses.at, theta * step, |i, mass| buffer[i % size] += mass / sum);
+        let norm = buffer.iter().map(|mass| mass * mass).sum::<f64>().sqrt();
         cumulant += source.times * cumulant_of_one;
         doubtful += source.times * share(&source.masses.doubt, theta * step) / sum;
         base += source.times * source.start;
         runs += source.times;
-        transform_error += source.times * per_transform * squares.sqrt().min(1.0);
+        transform_error += source.times * per_transform * norm;
         // Lengths match the plan by construction, so the transform cannot fail.
         let _ = forward.process_with_scratch(&mut buffer, &mut spectrum, &mut scratch);
         multiply_power(&mut product, &spectrum, source.times);

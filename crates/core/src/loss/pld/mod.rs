@@ -35,6 +35,8 @@ pub(crate) enum Question {
 const LARGEST_TRANSFORM: usize = 1 << 21;
 /// The most nodes that all sources may have together.
 const MOST_NODES: f64 = 4e6;
+/// A number of nodes that is cheap.
+const AMPLE_NODES: f64 = 131_072.0;
 /// How much tilted mass may lie outside of the window.
 const WINDOW_TAIL: f64 = 1e-11;
 /// Which share of δ truncation may cost.
@@ -60,18 +62,33 @@ pub(crate) fn is_symmetric(component: &Component) -> bool {
 /// The pair of a component, if it has one.
 pub(crate) fn part(component: &Component, side: Side) -> Option<Part> {
     let reversed = side == Side::Add;
-    let source = match component.form {
+    let source = match (component.form, few_atoms(&component.law)) {
         _ if component.without_pair => return None,
-        Form::Whole => Source::Whole(base(&component.law, reversed)?),
-        Form::Presence { rate } if reversed => Source::Add { base: base(&component.law, false)?, rate },
-        Form::Presence { rate } => Source::Remove { base: base(&component.law, false)?, rate },
-        Form::Replace { rate } => Source::Replace {
-            forward: base(&component.law, reversed)?,
-            backward: base(&component.law, !reversed)?,
-            rate,
-        },
+        (Form::Presence { rate }, Some(atoms)) => Source::Whole(Box::new(atoms.sampled(rate, reversed))),
+        (form, _) => by_form(&component.law, form, reversed)?,
     };
     Some(Part { source, times: component.times })
+}
+
+/// Laws with a handful of losses, whose sampled pairs are written out.
+fn few_atoms(law: &Law) -> Option<Atoms> {
+    match law {
+        Law::RandomizedResponse { epsilon, values } => Some(randomized_response(*epsilon, *values, 0.0)),
+        Law::Approximate { epsilon, delta } => Some(randomized_response(*epsilon, 2.0, *delta)),
+        Law::Pair { p, q } => Some(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
+        _ => None,
+    }
+}
+
+fn by_form(law: &Law, form: Form, reversed: bool) -> Option<Source> {
+    Some(match form {
+        Form::Whole => Source::Whole(base(law, reversed)?),
+        Form::Presence { rate } if reversed => Source::Add { base: base(law, false)?, rate },
+        Form::Presence { rate } => Source::Remove { base: base(law, false)?, rate },
+        Form::Replace { rate } => {
+            Source::Replace { forward: base(law, reversed)?, backward: base(law, !reversed)?, rate }
+        }
+    })
 }
 
 fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
@@ -319,13 +336,14 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
     let width = (plan.window.1 - plan.window.0).max(1e-12);
     let reach: f64 = parts.iter().map(|part| part.source.range(tail)).map(|(low, high)| high - low).sum();
     let finest = (1.05 * width / LARGEST_TRANSFORM as f64).max(reach / MOST_NODES);
-    let lattice = common_lattice(parts).filter(|&step| step >= finest && step > 0.0);
-    let mut step = lattice.unwrap_or_else(|| first_step(parts, plan, tolerance)).max(finest);
+    let lattice = common(parts, Source::lattice).filter(|&step| step >= finest);
+    let mut step = lattice.unwrap_or_else(|| fitted(parts, first_step(parts, plan, tolerance).max(finest)));
     if !step.is_finite() {
         return useless;
     }
     let mut best = useless;
     for _ in 0..5 {
+        let before = best.upper;
         let composed = composed(parts, plan, step, tail);
         let found = read(&composed, question);
         best = Bounds { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
@@ -334,12 +352,16 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
             Question::Delta { .. } => best.upper,
         };
         let ratio = (best.upper - best.lower) / (tolerance * scale);
-        if ratio <= 1.0 || ratio.is_nan() || lattice.is_some() || step <= finest {
+        if ratio <= 1.0 || ratio.is_nan() || lattice.is_some() || step <= finest * 1.001 {
+            break;
+        }
+        // Off the grid and run once or twice, atoms leave the lower bound loose long after the upper one has settled.
+        if before - best.upper <= 0.1 * tolerance * scale && (width + reach) / step > AMPLE_NODES {
             break;
         }
         // The grid's effect is quadratic in the step; without a bound yet, go down by a fixed factor.
         let factor = if ratio.is_finite() { (0.7 / ratio).sqrt().clamp(0.1, 0.8) } else { 0.25 };
-        step = (step * factor).max(finest);
+        step = fitted(parts, (step * factor).max(finest));
     }
     best
 }
@@ -356,11 +378,17 @@ fn read(composed: &Composed, question: Question) -> Bounds {
     }
 }
 
-/// The step of a lattice that every source's losses lie on.
-fn common_lattice(parts: &[Part]) -> Option<f64> {
-    let first = parts.first()?.source.lattice()?;
-    let same = |part: &Part| part.source.lattice().is_some_and(|step| (step / first - 1.0).abs() < 1e-14);
-    parts.iter().all(same).then_some(first)
+/// The distance that all sources share, if they do: of their lattices, or of what steps should divide.
+fn common(parts: &[Part], distance: impl Fn(&Source) -> Option<f64>) -> Option<f64> {
+    let first = distance(&parts.first()?.source)?;
+    let same = |part: &Part| distance(&part.source).is_some_and(|other| (other / first - 1.0).abs() < 1e-14);
+    (first > 0.0 && parts.iter().all(same)).then_some(first)
+}
+
+/// The largest step up to `step` that divides the common period, if there is one.
+fn fitted(parts: &[Part], step: f64) -> f64 {
+    let period = common(parts, Source::period).filter(|&period| period > step);
+    period.map_or(step, |period| period / (period / step).ceil())
 }
 
 /// The bounds' gap is about 0.8·runs·step²·(1+θ) in ε, and 1+θ times that in ln δ.
@@ -370,7 +398,10 @@ fn first_step(parts: &[Part], plan: &Plan, tolerance: f64) -> f64 {
     let step = (gap / (0.8 * runs * (1.0 + plan.theta))).sqrt();
     // The rate of the lower bound's envelope, 0.7/s with s = step·√runs/2, must exceed the tilt's.
     let envelope = 1.2 / (runs.sqrt() * (2.0 * plan.theta + 2.0));
-    step.min(plan.deviation / 8.0).min(envelope)
+    // Where few nodes would do, more of them cost little and give digits away for nothing.
+    let ample = (plan.window.1 - plan.window.0) * parts.len() as f64 / AMPLE_NODES;
+    let ample = if tolerance <= super::TOLERANCE { ample } else { f64::INFINITY };
+    step.min(plan.deviation / 8.0).min(envelope).min(ample)
 }
 
 fn composed(parts: &[Part], plan: &Plan, step: f64, tail: f64) -> Composed {

@@ -116,6 +116,11 @@ impl Source {
         if let Self::Whole(base) = self { base.anchor() } else { 0.0 }
     }
 
+    /// See [`Base::period`].
+    pub(crate) fn period(&self) -> Option<f64> {
+        if let Self::Whole(base) = self { base.period() } else { None }
+    }
+
     /// The distance between losses if they form a lattice through the anchor.
     pub(crate) fn lattice(&self) -> Option<f64> {
         if let Self::Whole(base) = self { base.lattice() } else { None }
