@@ -35,7 +35,7 @@ pub fn information_upper(rho: Rho, omega: Omega, owners: u64) -> f64 {
 /// How many owners a dataset must have before a (ρ, ω)-tCDP histogram over `cells` cells can have a maximum error below half
 /// of that number, with probability at least ½.
 ///
-/// ½·ln(cells/4) nats are needed to find the one occupied cell (Fano), so the least n with [`information_upper`](n) that large.
+/// ½·ln(cells/4) nats are needed to find the one occupied cell (Fano), so the least n with [`information_upper`] of n that large.
 ///
 /// ```
 /// use scumble::limits::tcdp::histogram_owners_lower;

@@ -1,7 +1,7 @@
 //! Coins with an exact bias: a rational, e^{−x} for rational x, and the logistic function of a rational.
 //!
 //! The samplers use integers only (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020,
-//! algorithm 1 [CKS20]).
+//! algorithm 1 \[CKS20\]).
 
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;

@@ -76,8 +76,10 @@ impl Ledger {
 
     /// Checks that this is a ledger of a version that we know, or makes an empty file into one.
     fn prepare(&mut self) -> Result<()> {
-        let (application, version) = (self.number("application_id")?, self.number("user_version")?);
+        // The tables first: they and the application's number are made in one transaction, so whoever sees the tables of another
+        // process that is just making the ledger sees the number afterwards. The other way round, a new ledger looked foreign.
         let tables = self.one_number("SELECT count(*) FROM sqlite_master")?;
+        let (application, version) = (self.number("application_id")?, self.number("user_version")?);
         if application != APPLICATION && (application != 0 || tables != 0) {
             return Err(Error::input(format!("{} is not a ledger of scumble", self.path.display())));
         }
