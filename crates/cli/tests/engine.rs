@@ -80,6 +80,19 @@ fn a_release_writes_its_outputs_and_its_charge() {
 }
 
 #[test]
+fn quantiles_in_a_query_have_a_rank_error() {
+    let folder = folder();
+    let sql = "SELECT sex, MEDIAN(age) AS m, MAX(income) AS top, COUNT(*) AS n FROM people GROUP BY sex";
+    let output = scumble(folder.path(), &["query", sql, "--cost", "epsilon=0.75", "--name", "q", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = fs::read_to_string(folder.path().join("out/q.csv")).unwrap();
+    assert_eq!(csv.lines().next(), Some("sex,m,m_error,m_rank_error,top,top_error,top_rank_error,n,n_error"), "{csv}");
+    let told = ledger(folder.path());
+    assert!((epsilon(&told["person"]) - 0.75).abs() < 1e-9 && epsilon(&told["person"]) <= 0.75, "{told}");
+    assert_eq!(epsilon(&told["attributes"]["disease"]), 0.0, "{told}");
+}
+
+#[test]
 fn a_budget_refuses_with_status_3_and_says_what_would_fit() {
     let folder = folder();
     assert!(scumble(folder.path(), &["release", "--quiet"]).status.success());

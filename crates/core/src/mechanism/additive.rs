@@ -94,6 +94,15 @@ impl Noise {
         }
     }
 
+    /// The same for one wide answer, such as a sum of many steps: only the exact sum is brought into the range of an i128.
+    pub fn add_to_wide<S: BitSource + ?Sized>(&self, answer: i128, bits: &mut S) -> i128 {
+        match self {
+            Self::Laplace(_, noise) => noise.add_to_wide(answer, bits),
+            Self::Gaussian(_, noise) => noise.add_to_wide(answer, bits),
+            Self::TruncatedLaplace(..) | Self::SinhNormal(_) => answer.saturating_add(self.sample(bits).into()),
+        }
+    }
+
     fn add_bounded<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
         let mut drawn = [0i64; 1024];
         for chunk in answers.chunks_mut(drawn.len()) {
@@ -122,11 +131,17 @@ impl Noise {
         one[0]
     }
 
-    /// The standard deviation (for a Gaussian its σ, which is not below).
+    /// The standard deviation (for a Gaussian above 3 its σ, which is off by less than 10⁻³⁰).
     pub fn standard_deviation(&self) -> f64 {
         match self {
             Self::Laplace(scale, _) => 1.0 / (2f64.sqrt() * (0.5 / scale.get()).sinh()),
-            Self::Gaussian(sigma, _) => sigma.get(),
+            Self::Gaussian(sigma, _) if sigma.get() > 3.0 => sigma.get(),
+            Self::Gaussian(sigma, _) => {
+                let weight = |z: f64| (-z * z / (2.0 * sigma.get() * sigma.get())).exp();
+                let moment =
+                    |power: i32| (1..=60).map(|z| f64::from(z).powi(power) * weight(f64::from(z))).sum::<f64>();
+                (2.0 * moment(2) / (1.0 + 2.0 * moment(0))).sqrt()
+            }
             Self::TruncatedLaplace(scale, bound, _) => truncated_deviation(scale.get(), *bound),
             Self::SinhNormal(noise) => {
                 let table = noise.table();
@@ -217,6 +232,7 @@ fn as_single_moves(moves: &Moves) -> Result<Moves> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::InsecureSeededSource;
     use crate::scope::Scope;
 
     #[test]
@@ -243,6 +259,42 @@ mod tests {
                 let q = noise.quantile(p);
                 assert!(beyond(q) <= p * (1.0 + 1e-9), "{} {p} {q}", noise.name());
                 assert!(q == 0.0 || beyond(q - 1.0) > p * (1.0 - 1e-9), "{} {p} {q}", noise.name());
+            }
+        }
+    }
+
+    #[test]
+    fn standard_deviations_are_those_of_the_masses() {
+        for scale in [0.3, 1.0, 8.0] {
+            let weight = |z: i32| (-f64::from(z.abs()) / scale).exp();
+            let (laplace, truth) = (Noise::laplace(Scale::new(scale).unwrap()), deviation_by_sum(weight));
+            assert!((laplace.standard_deviation() / truth - 1.0).abs() < 1e-9, "Laplace {scale}: {truth}");
+        }
+        for sigma in [0.2, 0.5, 1.0, 2.9, 3.1, 20.0] {
+            let weight = |z: i32| (-f64::from(z * z) / (2.0 * sigma * sigma)).exp();
+            let (gaussian, truth) = (Noise::gaussian(Sigma::new(sigma).unwrap()), deviation_by_sum(weight));
+            assert!((gaussian.standard_deviation() / truth - 1.0).abs() < 1e-9, "Gaussian {sigma}: {truth}");
+        }
+    }
+
+    fn deviation_by_sum(weight: impl Fn(i32) -> f64) -> f64 {
+        let sum = |power: i32| (-2000..=2000).map(|z| f64::from(z).powi(power) * weight(z)).sum::<f64>();
+        (sum(2) / sum(0)).sqrt()
+    }
+
+    #[test]
+    fn a_wide_answer_gets_the_same_noise_and_keeps_its_digits() {
+        let noises = [
+            Noise::laplace(Scale::new(3.0).unwrap()),
+            Noise::gaussian(Sigma::new(4.0).unwrap()),
+            Noise::truncated_laplace(Scale::new(2.0).unwrap(), 10).unwrap(),
+        ];
+        let far = i128::from(i64::MAX) * 1000;
+        for noise in noises {
+            let (mut left, mut right) = (InsecureSeededSource::new(4), InsecureSeededSource::new(4));
+            for _ in 0..200 {
+                let drawn = noise.sample(&mut left);
+                assert_eq!(noise.add_to_wide(far, &mut right), far + i128::from(drawn), "{}", noise.name());
             }
         }
     }

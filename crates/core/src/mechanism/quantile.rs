@@ -5,6 +5,11 @@
 //! max(a, b−a), replacing one by at most b. The output is y with P\[y\] ∝ e^{−ε·d(y)/2max(a, b−a)}, so that the privacy loss has
 //! a range of at most ε for presence (McSherry–Talwar 2007; bounded range: Dong, Durfee, Rogers 2020).
 //!
+//! The least and the largest value have no such f: with f = 0 every point below all values is as good as the least one. They are the
+//! k-th value from their end, off by d(y) = max(0, k − C(y), L − (k−1)) ranks, where C counts the values up to y: adding, removing or
+//! replacing a value moves d by at most 1. k is the mechanism's own rank error at 95%, so that a point beyond the end is unlikely;
+//! the price is an answer that is up to 2k ranks inside.
+//!
 //! Use [`Quantile`] for one quantile and [`QuantileTree`] for many at once: it splits at the median, then each half at its
 //! own, so that a value is looked at once per level and the levels, not the quantiles, share the budget.
 
@@ -15,8 +20,9 @@ use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Exact, Probability};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
+use std::collections::BTreeMap;
 
-/// One quantile of keys in 0, …, last.
+/// One quantile, or one end, of keys in 0, …, last.
 ///
 /// ```
 /// use scumble::mechanism::quantile::Quantile;
@@ -31,9 +37,22 @@ use num_traits::{One, ToPrimitive};
 #[derive(Debug, Clone)]
 pub struct Quantile {
     last: u128,
-    fraction: Fraction,
+    target: Target,
     epsilon: Epsilon,
 }
+
+/// What is looked for among the values.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    Fraction(Fraction),
+    /// The k-th least value.
+    FromBelow(u128),
+    /// The k-th largest value.
+    FromAbove(u128),
+}
+
+/// The probability with which an end may be missed on the outside.
+const END_MISSED: f64 = 0.05;
 
 /// a/b with both in range for exact integer distances.
 #[derive(Debug, Clone, Copy)]
@@ -51,19 +70,76 @@ impl Fraction {
         Self { part: part >> shift, whole: whole >> shift }
     }
 
-    /// How far one added or removed value moves the distance.
     fn sensitivity(self) -> u128 {
         self.part.max(self.whole - self.part)
+    }
+}
+
+impl Target {
+    /// How far one added or removed value moves the distance.
+    fn sensitivity(self) -> u128 {
+        match self {
+            Self::Fraction(fraction) => fraction.sensitivity(),
+            Self::FromBelow(_) | Self::FromAbove(_) => 1,
+        }
+    }
+
+    /// How far one replaced value moves the distance; also the unit of the distance, one rank.
+    fn whole(self) -> u128 {
+        match self {
+            Self::Fraction(fraction) => fraction.whole,
+            Self::FromBelow(_) | Self::FromAbove(_) => 1,
+        }
+    }
+
+    /// How far off a point is that has `below` and `above` of `count` values on its sides.
+    fn distance(self, below: u128, above: u128, count: u128) -> u128 {
+        let from_end = |rank: u128, beyond: u128, behind: u128| {
+            rank.saturating_sub(count - behind).max(beyond.saturating_sub(rank - 1))
+        };
+        match self {
+            Self::Fraction(Fraction { part, whole }) => {
+                let low = (whole * below).saturating_sub(part * count);
+                low.max((whole * above).saturating_sub((whole - part) * count))
+            }
+            Self::FromBelow(rank) => from_end(rank, below, above),
+            Self::FromAbove(rank) => from_end(rank, above, below),
+        }
     }
 }
 
 impl Quantile {
     /// The `fraction` quantile of keys in 0, …, last, with a privacy loss of range `epsilon` for presence.
     pub fn new(last: u128, fraction: Probability, epsilon: Epsilon) -> Result<Self> {
+        Self::of(last, Target::Fraction(Fraction::near(fraction)), epsilon)
+    }
+
+    /// A value near the least one, with a privacy loss of range `epsilon` for presence and for person alike.
+    ///
+    /// ```
+    /// use scumble::mechanism::quantile::Quantile;
+    /// use scumble::noise::InsecureSeededSource;
+    /// use scumble::quantity::Epsilon;
+    /// let least = Quantile::least(1000, Epsilon::new(1.0)?)?;
+    /// let values: Vec<u128> = (0..5000).map(|i| 300 + i % 500).collect();
+    /// let found = least.release(&values, &mut InsecureSeededSource::new(1));
+    /// assert!((300..310).contains(&found), "ten values at each point, and 19 ranks of error: {found}");
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn least(last: u128, epsilon: Epsilon) -> Result<Self> {
+        Self::of(last, Target::FromBelow(end_rank(last, epsilon)), epsilon)
+    }
+
+    /// A value near the largest one, with a privacy loss of range `epsilon` for presence and for person alike.
+    pub fn largest(last: u128, epsilon: Epsilon) -> Result<Self> {
+        Self::of(last, Target::FromAbove(end_rank(last, epsilon)), epsilon)
+    }
+
+    fn of(last: u128, target: Target, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a quantile needs epsilon above 0"));
         }
-        Ok(Self { last, fraction: Fraction::near(fraction), epsilon })
+        Ok(Self { last, target, epsilon })
     }
 
     /// A key that is close to the quantile of `values` in rank. Values above `last` count as `last`.
@@ -76,17 +152,42 @@ impl Quantile {
         self.release_sorted(&sorted, (0, self.last), bits)
     }
 
+    /// The same for values that have been counted.
+    ///
+    /// # Guarantee
+    /// As [`Quantile::release`] for each value as often as its count says.
+    pub fn release_counted<S: BitSource + ?Sized>(&self, counts: &BTreeMap<u128, u64>, bits: &mut S) -> u128 {
+        let mut inside = counts.clone();
+        let beyond: u64 = match self.last.checked_add(1) {
+            Some(first_beyond) => inside.split_off(&first_beyond).values().sum(),
+            None => 0,
+        };
+        if beyond > 0 {
+            *inside.entry(self.last).or_default() += beyond;
+        }
+        let runs = inside.into_iter().filter(|(_, count)| *count > 0).map(|(value, count)| (value, u128::from(count)));
+        self.release_runs(&runs.collect::<Vec<_>>(), (0, self.last), bits)
+    }
+
     /// The same for sorted values within `range`, giving a key of that range.
     fn release_sorted<S: BitSource + ?Sized>(&self, sorted: &[u128], range: (u128, u128), bits: &mut S) -> u128 {
-        let segments = segments(sorted, range, self.fraction);
-        let rate = rate(self.epsilon, self.fraction.sensitivity());
+        let runs: Vec<(u128, u128)> = sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u128)).collect();
+        self.release_runs(&runs, range, bits)
+    }
+
+    fn release_runs<S: BitSource + ?Sized>(&self, runs: &[(u128, u128)], range: (u128, u128), bits: &mut S) -> u128 {
+        let segments = segments(runs, range, self.target);
+        let rate = rate(self.epsilon, self.target.sensitivity());
         // There is always a segment: the range is not empty.
-        sample(&segments, &rate, self.fraction.whole, bits).unwrap_or(range.0)
+        sample(&segments, &rate, self.target.whole(), bits).unwrap_or(range.0)
     }
 
     /// What was done: an exponential mechanism whose loss has range ε for presence; replacing a value moves further.
     pub fn event(&self) -> Result<Event> {
-        let replaced = self.fraction.whole as f64 / self.fraction.sensitivity() as f64;
+        let (whole, sensitivity) = (self.target.whole() as f64, self.target.sensitivity() as f64);
+        // Both are whole numbers below 2^21, so that an inexact quotient is told by multiplying back.
+        let nearest = whole / sensitivity;
+        let replaced = if nearest.mul_add(sensitivity, -whole) < 0.0 { nearest.next_up() } else { nearest };
         Ok(Event::new(Kind::Exponential { epsilon: self.epsilon }, self.moves(replaced)?))
     }
 
@@ -96,13 +197,27 @@ impl Quantile {
 
     /// By how many ranks the released key is off at most, but for probability β.
     ///
-    /// At least one key has distance 0, and at most `last + 1` keys are off by more: their weight together is at most
-    /// (last + 1)·e^{−ε·d/2Δ}.
+    /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is at most
+    /// (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer than k values all are
+    /// within k.
     pub fn error(&self, beta: Beta) -> f64 {
-        let ln_keys = (self.last as f64 + 1.0).ln();
-        let sensitivity = self.fraction.sensitivity() as f64 / self.fraction.whole as f64;
-        2.0 * sensitivity / self.epsilon.get() * (ln_keys - beta.get().ln())
+        let sensitivity = self.target.sensitivity() as f64 / self.target.whole() as f64;
+        let off = rank_error(self.last, sensitivity, self.epsilon, beta.get());
+        match self.target {
+            Target::Fraction(_) => off,
+            Target::FromBelow(rank) | Target::FromAbove(rank) => off + (rank - 1) as f64,
+        }
     }
+}
+
+fn rank_error(last: u128, sensitivity: f64, epsilon: Epsilon, beta: f64) -> f64 {
+    2.0 * sensitivity / epsilon.get() * ((last as f64 + 1.0).ln() - beta.ln())
+}
+
+/// Which value from its end stands for an end: one whose rank error just does not reach beyond it.
+fn end_rank(last: u128, epsilon: Epsilon) -> u128 {
+    // At most 2^100, so that ranks add up; an epsilon that small finds nothing either way.
+    (rank_error(last, 1.0, epsilon, END_MISSED).ceil().clamp(1.0, 2f64.powi(100))) as u128
 }
 
 /// ε/(2Δ) as a rational, exactly.
@@ -111,29 +226,23 @@ fn rate(epsilon: Epsilon, sensitivity: u128) -> BigRational {
     epsilon / BigRational::from_integer((2 * sensitivity).into())
 }
 
-/// The points of the range by their distance: each value, and each gap between values.
-fn segments(sorted: &[u128], range: (u128, u128), fraction: Fraction) -> Vec<Segment> {
-    let count = sorted.len() as u128;
-    let (part, whole) = (fraction.part, fraction.whole);
-    let distance = |below: u128, above: u128| {
-        let low = (whole * below).saturating_sub(part * count);
-        low.max((whole * above).saturating_sub((whole - part) * count))
-    };
-    let mut segments = Vec::new();
+/// The points of the range by their distance: each value (with how often it occurs), and each gap between values.
+fn segments(runs: &[(u128, u128)], range: (u128, u128), target: Target) -> Vec<Segment> {
+    let count: u128 = runs.iter().map(|(_, times)| times).sum();
+    let mut segments = Vec::with_capacity(2 * runs.len() + 1);
     let mut next_point = Some(range.0);
-    let mut below = 0usize;
-    for run in sorted.chunk_by(|a, b| a == b) {
-        let value = run[0];
+    let mut below = 0;
+    for (value, times) in runs.iter().copied() {
         if let Some(first) = next_point.filter(|first| *first < value) {
-            segments.push(Segment { first, last: value - 1, distance: distance(below as u128, count - below as u128) });
+            segments.push(Segment { first, last: value - 1, distance: target.distance(below, count - below, count) });
         }
-        let after = below + run.len();
-        segments.push(Segment { first: value, last: value, distance: distance(below as u128, count - after as u128) });
+        let after = below + times;
+        segments.push(Segment { first: value, last: value, distance: target.distance(below, count - after, count) });
         next_point = value.checked_add(1);
         below = after;
     }
     if let Some(first) = next_point.filter(|first| *first <= range.1) {
-        segments.push(Segment { first, last: range.1, distance: distance(count, 0) });
+        segments.push(Segment { first, last: range.1, distance: target.distance(count, 0, count) });
     }
     segments
 }
@@ -247,145 +356,4 @@ pub fn value(key: u128, lower: i64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
-    use crate::noise::InsecureSeededSource;
-
-    /// The exact output distribution, computed point by point in f64 from the definition.
-    fn distribution(last: u128, fraction: f64, epsilon: f64, values: &[u128]) -> Distribution<u128> {
-        let quantile = Fraction::near(Probability::new(fraction).unwrap());
-        let n = values.len() as f64;
-        let weight = |y: u128| {
-            let below = values.iter().filter(|value| **value < y).count() as f64;
-            let above = values.iter().filter(|value| **value > y).count() as f64;
-            let (a, b) = (quantile.part as f64, quantile.whole as f64);
-            let distance = (b * below - a * n).max(b * above - (b - a) * n).max(0.0);
-            (-epsilon * distance / (2.0 * a.max(b - a))).exp()
-        };
-        let total: f64 = (0..=last).map(weight).sum();
-        Distribution::new((0..=last).map(|y| (y, harness::Probability::near(weight(y) / total, 1e-13))), 0.0)
-    }
-
-    #[test]
-    fn presence_and_person_cost_what_the_event_says() {
-        let universe: Vec<u128> = vec![0, 2, 3, 5];
-        for fraction in [0.5, 0.25, 0.9, 0.0] {
-            let quantile = Quantile::new(5, Probability::new(fraction).unwrap(), Epsilon::new(0.8).unwrap()).unwrap();
-            let replaced = quantile.fraction.whole as f64 / quantile.fraction.sensitivity() as f64;
-            let run = |values: &Vec<u128>| distribution(5, fraction, 0.8, values);
-            let claim = Claim { pure: Some(0.8), ..Claim::default() };
-            check(&neighbours::presence(&universe, 4), run, &claim, Slack::ANY);
-            let claim = Claim { pure: Some(0.8 * replaced), ..Claim::default() };
-            check(&neighbours::person(&universe, 4), run, &claim, Slack::ANY);
-        }
-    }
-
-    #[test]
-    fn the_sampler_has_the_distribution_of_the_definition() {
-        // χ² with 6 cells over 2·10^4 draws, false alarm below 1e-9 (Laurent–Massart).
-        let values = vec![1, 1, 4, 5, 9];
-        for fraction in [0.5, 0.25] {
-            let exact = distribution(9, fraction, 1.5, &values);
-            let quantile = Quantile::new(9, Probability::new(fraction).unwrap(), Epsilon::new(1.5).unwrap()).unwrap();
-            let mut bits = InsecureSeededSource::new(3);
-            let draws = 20_000;
-            let mut seen = [0f64; 10];
-            for _ in 0..draws {
-                seen[quantile.release(&values, &mut bits) as usize] += 1.0;
-            }
-            let expected = |y: usize| exact.probability(&(y as u128)).unwrap().lower * f64::from(draws);
-            let statistic: f64 = (0..10).map(|y| (seen[y] - expected(y)).powi(2) / expected(y)).sum();
-            let x = 1e9f64.ln();
-            assert!(statistic < 9.0 + 2.0 * (9.0 * x).sqrt() + 2.0 * x, "{statistic}");
-        }
-    }
-
-    #[test]
-    fn segments_cover_the_domain_once_and_have_the_right_distances() {
-        let fraction = Fraction::near(Probability::new(0.25).unwrap());
-        let values = [0, 0, 3, 7, 7, 9];
-        let segments = segments(&values, (0, 9), fraction);
-        for y in 0u128..=9 {
-            let holding: Vec<_> = segments.iter().filter(|s| (s.first..=s.last).contains(&y)).collect();
-            assert_eq!(holding.len(), 1);
-            let below = values.iter().filter(|v| **v < y).count() as i64;
-            let above = values.iter().filter(|v| **v > y).count() as i64;
-            let expected = (4 * below - 6).max(4 * above - 18).max(0);
-            assert_eq!(holding[0].distance, expected as u128);
-        }
-    }
-
-    #[test]
-    fn the_whole_of_two_to_the_128_works() {
-        let median = Quantile::new(u128::MAX, Probability::new(0.5).unwrap(), Epsilon::new(1.0).unwrap()).unwrap();
-        let values: Vec<u128> = (0..2000).map(|i| (1 << 100) + i).collect();
-        let mut bits = InsecureSeededSource::new(5);
-        let error = median.error(Beta::new(1e-9).unwrap());
-        for _ in 0..5 {
-            let found = median.release(&values, &mut bits);
-            let below = values.iter().filter(|value| **value < found).count() as f64;
-            assert!((below - 1000.0).abs() <= error, "{below} {error}");
-        }
-        let nothing = median.release(&[], &mut bits);
-        assert!(nothing > 0, "no data: a uniform key, so 0 has probability 2^-128");
-    }
-
-    /// The exact distribution of a tree's points, by the definition of each level.
-    fn tree(values: &[u128], range: (u128, u128), levels: u32, epsilon: f64) -> Vec<(Vec<u128>, f64)> {
-        if levels == 0 {
-            return vec![(Vec::new(), 1.0)];
-        }
-        let n = values.len() as f64;
-        let weight = |y: u128| {
-            let below = values.iter().filter(|value| **value < y).count() as f64;
-            let above = values.iter().filter(|value| **value > y).count() as f64;
-            (-epsilon * (2.0 * below - n).max(2.0 * above - n).max(0.0) / 2.0).exp()
-        };
-        let total: f64 = (range.0..=range.1).map(weight).sum();
-        let mut all = Vec::new();
-        for point in range.0..=range.1 {
-            let (left, right): (Vec<u128>, Vec<u128>) = values.iter().partition(|value| **value <= point);
-            let right_range = ((point + 1).min(range.1), range.1);
-            for (before, p) in tree(&left, (range.0, point), levels - 1, epsilon) {
-                for (after, q) in tree(&right, right_range, levels - 1, epsilon) {
-                    let points = [before.clone(), vec![point], after].concat();
-                    all.push((points, weight(point) / total * p * q));
-                }
-            }
-        }
-        all
-    }
-
-    #[test]
-    fn a_tree_costs_what_its_event_says() {
-        let run = |values: &Vec<u128>| {
-            let outcomes = tree(values, (0, 3), 2, 0.6);
-            Distribution::new(
-                outcomes.into_iter().map(|(points, p)| (points, harness::Probability::near(p, 1e-12))),
-                0.0,
-            )
-        };
-        let universe: Vec<u128> = (0..4).collect();
-        let claim = |pure: f64| Claim { pure: Some(pure), ..Claim::default() };
-        check(&neighbours::presence(&universe, 4), run, &claim(2.0 * 0.6), Slack { pure: 1.0, ..Slack::ANY });
-        check(&neighbours::person(&universe, 3), run, &claim(4.0 * 0.6), Slack { pure: 2.0, ..Slack::ANY });
-        let event = QuantileTree::new(3, 2, Epsilon::new(0.6).unwrap()).unwrap().event().unwrap();
-        assert_eq!(event.times.get(), 2);
-    }
-
-    #[test]
-    fn a_tree_of_quantiles_stays_within_its_error() {
-        let tree = QuantileTree::new(1 << 40, 4, Epsilon::new(1.0).unwrap()).unwrap();
-        let values: Vec<u128> = (0..5000u128).map(|i| i * i).collect();
-        let found = tree.release(&values, &mut InsecureSeededSource::new(8));
-        assert_eq!(found.len(), 15);
-        let error = tree.error(Beta::new(1e-9).unwrap()).unwrap();
-        for (i, point) in found.iter().enumerate() {
-            let rank = values.iter().filter(|value| *value <= point).count() as f64;
-            assert!((rank - 5000.0 * (i + 1) as f64 / 16.0).abs() <= error, "{i}: {rank}");
-        }
-        assert!(QuantileTree::new(5, 0, Epsilon::new(1.0).unwrap()).is_err());
-        assert!(Quantile::new(5, Probability::new(0.5).unwrap(), Epsilon::new(0.0).unwrap()).is_err());
-    }
-}
+mod tests;

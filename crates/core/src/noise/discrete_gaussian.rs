@@ -53,6 +53,11 @@ impl DiscreteGaussian {
         add(value, self.prepared.sample_wide(bits))
     }
 
+    /// The same for a wide value; brought into the range of an i128 only after the sum.
+    pub fn add_to_wide<S: BitSource + ?Sized>(&self, value: i128, bits: &mut S) -> i128 {
+        self.prepared.sample_wide(bits).saturating_add(value)
+    }
+
     /// Adds independent draws to `values`, each brought into the range of an i64 only after the sum.
     pub fn add_to_all<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
         self.prepared.add_to_all(values, bits);

@@ -2,18 +2,21 @@
 //!
 //! What is kept does not depend on the order or the partitioning of the rows:
 //! - a group's rank is the hash of (owner, key), and the g smallest stay;
-//! - a row's rank within its group is the hash of (owner, key, values), and the r smallest stay;
-//! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h(owner, key, i), which grows with n, and the R smallest stay.
+//! - a row's rank within its group is the hash of (the group's rank, values), and the r smallest stay;
+//! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h(the group's rank, i), which grows with n, and the R smallest stay.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
-//! which group is the same whatever the values are.
+//! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
+//!
+//! The rows of an owner are a chain in one array. A chain is cut down whenever it is twice as long as what can stay (a row that is
+//! among the smallest of all is among the smallest of any part), and once at the end: no sorting of the whole, no allocation per row.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
 use super::hash::{Key, SipHasher};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use super::intern::{Interner, Name};
+use std::cmp::Ordering;
 
 /// The bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,128 +29,247 @@ pub(crate) struct Bounds {
     pub rows: u64,
 }
 
-/// What one row brings: the values of the measures, none for NULL.
-pub(crate) type Values<'a> = &'a [Option<i64>];
+/// What stands for NULL among the values. No value is it: steps are below 2⁵³.
+pub(crate) const NOTHING: i64 = i64::MIN;
 
-/// The kept rows of all owners of one partition.
+/// The end of a chain.
+const END: u32 = u32::MAX;
+
+/// One row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// Whose it is.
+    pub owner: Name<'a>,
+    /// The quick hash of the owner.
+    pub owner_hash: u64,
+    /// Its group.
+    pub group: u32,
+    /// The rank of its group ([`group_rank`]).
+    pub rank: u64,
+    /// The values of the measures, [`NOTHING`] for NULL.
+    pub values: &'a [i64],
+}
+
+/// The keyed hash of an owner and a group's fingerprint.
+#[inline]
+pub(crate) fn group_rank(key: Key, owner: Name<'_>, fingerprint: u64) -> u64 {
+    let mut hasher = SipHasher::new(key);
+    hasher.write_u64(fingerprint);
+    match owner {
+        Name::Number(number) => hasher.write_u64(number.cast_unsigned()),
+        Name::Text(text) => hasher.write(text),
+    }
+    hasher.finish()
+}
+
+/// The keyed hash of a row's values within its group.
+pub(crate) fn row_rank(key: Key, group_rank: u64, values: &[i64]) -> u64 {
+    let mut hasher = SipHasher::new(key);
+    hasher.write_u64(group_rank);
+    values.iter().for_each(|value| hasher.write_u64(value.cast_unsigned()));
+    hasher.finish()
+}
+
+/// By how much the rank of the n-th row of a group (from 0) is above that of the one before it.
+pub(crate) fn rise(key: Key, group_rank: u64, n: u64) -> u64 {
+    match n {
+        0 => group_rank,
+        n => row_rank(key, group_rank, &[n.cast_signed()]),
+    }
+}
+
+/// Which of two groups comes first where their ranks are equal: by their keys.
+pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
+
+/// The kept rows of some owners.
 pub(crate) struct Bounder {
     key: Key,
     bounds: Bounds,
     width: usize,
-    owners: HashMap<Owner, Vec<Kept>>,
+    /// The length at which a chain is cut down.
+    long: u64,
+    owners: Interner,
+    heads: Vec<u32>,
+    lengths: Vec<u32>,
+    entries: Vec<Entry>,
+    values: Vec<i64>,
+    unused: Vec<u32>,
+    chosen: Chosen,
 }
 
-/// Whose rows.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
-    /// A whole number.
-    Number(i64),
-    /// A text.
-    Text(Box<str>),
-}
-
-/// One kept group of an owner.
-struct Kept {
+#[derive(Debug, Clone, Copy)]
+struct Entry {
     rank: u64,
     group: u32,
-    /// Rows so far, at most r are kept: (rank, values), sorted by both.
-    rows: Vec<(u64, Box<[Option<i64>]>)>,
+    next: u32,
 }
+
+/// Rows of one owner: those that stay, group after group, then those that do not.
+#[derive(Debug, Default)]
+struct Chosen {
+    rows: Vec<u32>,
+    /// Where the rows of each kept group end.
+    ends: Vec<usize>,
+}
+
+/// More rows than can be numbered.
+#[derive(Debug)]
+pub(crate) struct TooMany;
 
 impl Bounder {
     /// Nothing kept yet; each row brings `width` values.
     pub fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        Self { key, bounds, width, owners: HashMap::new() }
+        let most = bounds.groups.saturating_mul(bounds.rows_per_group);
+        Self {
+            key,
+            bounds,
+            width,
+            long: most.saturating_mul(2).clamp(4, u64::from(END)),
+            owners: Interner::default(),
+            heads: Vec::new(),
+            lengths: Vec::new(),
+            entries: Vec::new(),
+            values: Vec::new(),
+            unused: Vec::new(),
+            chosen: Chosen::default(),
+        }
     }
 
-    /// Takes in a row. `group` is a number for `key_bytes`, which must be the same bytes for the same key everywhere.
-    pub fn add(&mut self, owner: Owner, group: u32, key_bytes: &[u8], values: Values<'_>) {
+    /// Takes in a row.
+    #[inline]
+    pub fn add(&mut self, row: &Row<'_>, tie: Tie<'_>) -> Result<(), TooMany> {
+        let (owner, new) = self.owners.intern(row.owner_hash, row.owner);
+        if new {
+            self.heads.push(END);
+            self.lengths.push(0);
+        }
+        let owner = owner as usize;
+        let entry = Entry { rank: row.rank, group: row.group, next: self.heads[owner] };
+        self.heads[owner] = self.stored(entry, row.values)?;
+        self.lengths[owner] += 1;
+        if u64::from(self.lengths[owner]) >= self.long {
+            self.cut_down(owner, tie);
+        }
+        Ok(())
+    }
+
+    fn stored(&mut self, entry: Entry, values: &[i64]) -> Result<u32, TooMany> {
         debug_assert_eq!(values.len(), self.width);
-        let mut hasher = SipHasher::new(self.key);
-        match &owner {
-            Owner::Number(number) => hasher.write_u64(number.cast_unsigned()),
-            Owner::Text(text) => {
-                hasher.write(text.as_bytes());
-                hasher.write_u64(text.len() as u64);
-            }
+        if let Some(place) = self.unused.pop() {
+            let start = place as usize * self.width;
+            self.entries[place as usize] = entry;
+            self.values[start..start + self.width].copy_from_slice(values);
+            return Ok(place);
         }
-        hasher.write(key_bytes);
-        let rank = hasher.finish();
-        let kept = match self.owners.entry(owner) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Vec::with_capacity(1)),
-        };
-        let limit = usize::try_from(self.bounds.groups).unwrap_or(usize::MAX);
-        let place = kept.partition_point(|other| (other.rank, other.group) < (rank, group));
-        let found = kept.get(place).is_some_and(|other| other.rank == rank && other.group == group);
-        if !found {
-            if place >= limit {
-                return;
-            }
-            kept.insert(place, Kept { rank, group, rows: Vec::with_capacity(1) });
-            kept.truncate(limit);
+        let place = u32::try_from(self.entries.len()).ok().filter(|place| *place != END).ok_or(TooMany)?;
+        self.entries.push(entry);
+        self.values.extend_from_slice(values);
+        Ok(place)
+    }
+
+    /// Drops what cannot stay of an owner.
+    fn cut_down(&mut self, owner: usize, tie: Tie<'_>) {
+        let mut chosen = std::mem::take(&mut self.chosen);
+        self.choose(owner, &mut chosen, tie);
+        let kept = chosen.ends.last().copied().unwrap_or(0);
+        self.unused.extend_from_slice(&chosen.rows[kept..]);
+        self.heads[owner] = END;
+        for row in &chosen.rows[..kept] {
+            self.entries[*row as usize].next = self.heads[owner];
+            self.heads[owner] = *row;
         }
-        keep_row(&mut kept[place].rows, hasher, values, self.bounds.rows_per_group);
+        self.lengths[owner] = kept as u32;
+        self.chosen = chosen;
+    }
+
+    /// The rows of an owner that stay, by the first two rules.
+    fn choose(&self, owner: usize, chosen: &mut Chosen, tie: Tie<'_>) {
+        let Chosen { rows, ends } = chosen;
+        rows.clear();
+        ends.clear();
+        let mut next = self.heads[owner];
+        while next != END {
+            rows.push(next);
+            next = self.entries[next as usize].next;
+        }
+        let entry = |row: u32| &self.entries[row as usize];
+        rows.sort_unstable_by(|left, right| {
+            let (left, right) = (entry(*left), entry(*right));
+            let by_key = || if left.group == right.group { Ordering::Equal } else { tie(left.group, right.group) };
+            left.rank.cmp(&right.rank).then_with(by_key)
+        });
+        let limit = usize::try_from(self.bounds.rows_per_group).unwrap_or(usize::MAX);
+        let third_rule = self.cuts_rows(rows.len());
+        let (mut kept, mut start) = (0, 0);
+        while start < rows.len() && (ends.len() as u64) < self.bounds.groups {
+            let group = entry(rows[start]).group;
+            let length = rows[start..].iter().take_while(|row| entry(**row).group == group).count();
+            if self.width > 0 && length > 1 && (length > limit || third_rule) {
+                self.sort_by_row_rank(&mut rows[start..start + length]);
+            }
+            for index in start..start + length.min(limit) {
+                rows.swap(kept, index);
+                kept += 1;
+            }
+            ends.push(kept);
+            start += length;
+        }
+    }
+
+    fn sort_by_row_rank(&self, rows: &mut [u32]) {
+        let rank = |row: u32| row_rank(self.key, self.entries[row as usize].rank, self.values_of(row));
+        let mut ranked: Vec<(u64, u32)> = rows.iter().map(|row| (rank(*row), *row)).collect();
+        ranked.sort_unstable_by(|left, right| {
+            left.0.cmp(&right.0).then_with(|| self.values_of(left.1).cmp(self.values_of(right.1)))
+        });
+        rows.iter_mut().zip(ranked).for_each(|(row, (_, next))| *row = next);
+    }
+
+    fn values_of(&self, row: u32) -> &[i64] {
+        &self.values[row as usize * self.width..][..self.width]
+    }
+
+    /// Whether the third rule can drop some of so many rows.
+    fn cuts_rows(&self, rows: usize) -> bool {
+        self.bounds.groups.saturating_mul(self.bounds.rows_per_group).min(rows as u64) > self.bounds.rows
     }
 
     /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group.
-    pub fn finish(self, mut visit: impl FnMut(u32, bool, Values<'_>)) {
-        let total = self.bounds.rows;
-        let cut = self.bounds.groups.saturating_mul(self.bounds.rows_per_group) > total;
-        for kept in self.owners.into_values() {
-            let counts = if cut { cut_to(&kept, total, self.key) } else { kept.iter().map(|k| k.rows.len()).collect() };
-            for (group, count) in kept.iter().zip(counts) {
-                for (index, (_, values)) in group.rows.iter().take(count).enumerate() {
-                    visit(group.group, index == 0, values);
+    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) {
+        let mut chosen = Chosen::default();
+        for owner in 0..self.heads.len() {
+            self.choose(owner, &mut chosen, tie);
+            let kept = chosen.ends.last().copied().unwrap_or(0);
+            let counts = self.cuts_rows(kept).then(|| self.counts(&chosen));
+            let mut start = 0;
+            for (index, end) in chosen.ends.iter().enumerate() {
+                let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
+                for (place, row) in chosen.rows[start..start + count].iter().enumerate() {
+                    visit(self.entries[*row as usize].group, place == 0, self.values_of(*row));
                 }
+                start = *end;
             }
         }
     }
-}
 
-fn keep_row(rows: &mut Vec<(u64, Box<[Option<i64>]>)>, mut hasher: SipHasher, values: Values<'_>, limit: u64) {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    if values.is_empty() {
-        if rows.len() < limit {
-            rows.push((0, Box::default()));
+    /// How many rows of each group stay by the third rule: the smallest ranks of (group, n-th row).
+    fn counts(&self, chosen: &Chosen) -> Vec<usize> {
+        let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(chosen.rows.len());
+        let mut start = 0;
+        for (index, end) in chosen.ends.iter().enumerate() {
+            let group_rank = self.entries[chosen.rows[start] as usize].rank;
+            let mut rank = 0u128;
+            for n in 0..end - start {
+                rank += u128::from(rise(self.key, group_rank, n as u64));
+                ranked.push((rank, index));
+            }
+            start = *end;
         }
-        return;
-    }
-    for value in values {
-        hasher.write_u64(value.is_some().into());
-        hasher.write_u64(value.unwrap_or(0).cast_unsigned());
-    }
-    let rank = hasher.finish();
-    let place = rows.partition_point(|(other, content)| (*other, &content[..]) < (rank, values));
-    if place < limit {
-        rows.insert(place, (rank, values.into()));
-        rows.truncate(limit);
-    }
-}
-
-/// How many rows of each group stay when only `total` may: the smallest ranks of (group, n-th row).
-fn cut_to(kept: &[Kept], total: u64, key: Key) -> Vec<usize> {
-    let mut ranked: Vec<(u128, usize)> = Vec::new();
-    for (index, group) in kept.iter().enumerate() {
-        let mut rank = 0u128;
-        for n in 0..group.rows.len() {
-            let step = match n {
-                0 => group.rank,
-                n => {
-                    let mut hasher = SipHasher::new(key);
-                    hasher.write_u64(group.rank);
-                    hasher.write_u64(n as u64);
-                    hasher.finish()
-                }
-            };
-            rank += u128::from(step);
-            ranked.push((rank, index));
+        ranked.sort_unstable();
+        let mut counts = vec![0; chosen.ends.len()];
+        for (_, index) in ranked.into_iter().take(usize::try_from(self.bounds.rows).unwrap_or(usize::MAX)) {
+            counts[index] += 1;
         }
+        counts
     }
-    ranked.sort_unstable();
-    let mut counts = vec![0; kept.len()];
-    for (_, index) in ranked.into_iter().take(usize::try_from(total).unwrap_or(usize::MAX)) {
-        counts[index] += 1;
-    }
-    counts
 }

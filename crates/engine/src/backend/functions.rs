@@ -3,9 +3,9 @@
 use crate::project::Domain;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit, when,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,6 +22,31 @@ pub(crate) fn declared(expression: Expr, domain: &Domain) -> Expr {
         Domain::Category { values: Some(values) } => Rule::Listed(values.iter().cloned().collect()),
     };
     call("scumble_declared", rule, expression)
+}
+
+/// The same in SQL that any backend knows.
+pub(crate) fn declared_in_sql(expression: Expr, domain: &Domain) -> Result<Expr> {
+    match domain {
+        Domain::Int { bounds: Some((lower, upper)) } => when(expression.clone().lt(lit(*lower)), lit(*lower))
+            .when(expression.clone().gt(lit(*upper)), lit(*upper))
+            .otherwise(expression),
+        Domain::Int { bounds: None } | Domain::Category { values: None } | Domain::Bool => Ok(expression),
+        Domain::Float { bounds, .. } => clamped_in_sql(expression, *bounds),
+        Domain::Category { values: Some(values) } => {
+            let known = values.iter().map(|value| lit(value.as_str())).collect();
+            when(expression.clone().in_list(known, false), expression).end()
+        }
+    }
+}
+
+fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>) -> Result<Expr> {
+    let infinity = cast(lit("Infinity"), DataType::Float64);
+    let mut cases = when(expression.clone().gt(infinity), cast(lit(ScalarValue::Null), DataType::Float64));
+    if let Some((lower, upper)) = bounds {
+        cases = cases.when(expression.clone().lt(lit(lower)), lit(lower));
+        cases = cases.when(expression.clone().gt(lit(upper)), lit(upper));
+    }
+    cases.otherwise(expression)
 }
 
 /// A number as a whole number of grid steps: clamped, then rounded to the nearest step, halves up. NaN is NULL.
@@ -42,6 +67,14 @@ impl Grid {
     /// Monotone in `value` (each operation is), so that every result is between those of the bounds.
     pub fn steps(&self, value: f64) -> i64 {
         (value.clamp(self.lower, self.upper) / self.step + 0.5).floor() as i64
+    }
+
+    /// The expression in steps, in SQL that any backend knows; NaN is above all numbers.
+    pub fn units_in_sql(&self, expression: Expr, minus: i64, squared: bool) -> Result<Expr> {
+        let scaled = clamped_in_sql(expression, Some((self.lower, self.upper)))? / lit(self.step) + lit(0.5);
+        let steps = cast(datafusion::functions::expr_fn::floor(scaled), DataType::Int64);
+        let centred = if minus == 0 { steps } else { steps - lit(minus) };
+        Ok(if squared { centred.clone() * centred } else { centred })
     }
 
     /// The expression in steps.

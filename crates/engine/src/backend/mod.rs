@@ -5,6 +5,7 @@
 pub(crate) mod bound;
 pub(crate) mod functions;
 pub(crate) mod hash;
+pub(crate) mod intern;
 mod tables;
 
 pub(crate) use tables::{csv_header, first_file};

@@ -4,25 +4,25 @@
 //! step; the mechanisms of the core do the rest.
 
 use super::histogram::quoted;
-use super::noise::{Demand, Noise, calibrate};
+use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{Answers, Cell, Column, Uncertainty};
 use super::sql::BOUNDING_FIELDS;
 use super::{Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
-use crate::error::{Error, Result};
-use crate::project::{Bounding, CostScope, Domain, Project, Request, Target, bounding};
+use crate::error::Result;
+use crate::project::{Bounding, Domain, Project, Request, bounding};
 use crate::sql::analyse;
 use crate::sql::integers::integers;
-use num_traits::ToPrimitive;
+use crate::sql::measure::Rank;
 use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
-use scumble::mechanism::additive;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::quantile::Quantile;
 use scumble::noise::{BitSource, SecureSource};
-use scumble::quantity::{Beta, Epsilon, Probability};
+use scumble::quantity::{Beta, Probability, Scale};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Steps of a float column's range.
 const FLOAT_STEPS: f64 = 1000.0;
@@ -55,10 +55,13 @@ struct Steps {
     sql: String,
     table: String,
     column: String,
-    /// Where the first step is, and how wide each is.
+    /// Where the first step is, how wide each is, and where the last one ends.
     lower: f64,
     width: f64,
+    upper: f64,
     count: u64,
+    /// Whether the values are whole numbers.
+    whole: bool,
     bounding: Bounding,
     /// The rows of one owner that count.
     rows: u64,
@@ -79,9 +82,10 @@ impl Steps {
             spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name))
         })?;
         let quoted_column = quoted(name);
-        let (lower, width, count, expression) = match &column.domain {
+        let whole = matches!(column.domain, Domain::Int { .. });
+        let (lower, upper, width, count, expression) = match &column.domain {
             Domain::Int { bounds: Some((lower, upper)) } if upper - lower < 10_000 => {
-                (*lower as f64, 1.0, upper.abs_diff(*lower) + 1, quoted_column)
+                (*lower as f64, *upper as f64, 1.0, upper.abs_diff(*lower) + 1, quoted_column)
             }
             Domain::Int { bounds: Some((lower, upper)) } => {
                 let width = ((upper - lower) as f64 / FLOAT_STEPS).ceil();
@@ -89,12 +93,13 @@ impl Steps {
                     "CAST(FLOOR((CAST({quoted_column} AS DOUBLE) - {lower:?}) / {width:?}) AS BIGINT)",
                     lower = *lower as f64
                 );
-                (*lower as f64, width, ((upper - lower) as f64 / width).floor() as u64 + 1, expression)
+                let count = ((upper - lower) as f64 / width).floor() as u64 + 1;
+                (*lower as f64, *upper as f64, width, count, expression)
             }
             Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {
                 let width = (upper - lower) / FLOAT_STEPS;
                 let expression = format!("CAST(FLOOR(({quoted_column} - {lower:?}) / {width:?}) AS BIGINT)");
-                (*lower, width, ((upper - lower) / width).floor() as u64 + 1, expression)
+                (*lower, *upper, width, ((upper - lower) / width).floor() as u64 + 1, expression)
             }
             _ => {
                 let sentence = format!(
@@ -120,7 +125,9 @@ impl Steps {
             column: name.to_string(),
             lower,
             width,
+            upper,
             count,
+            whole,
             bounding,
             rows,
             has_owner: table.owner.is_some(),
@@ -132,23 +139,33 @@ impl Steps {
         let cut = analyse(&self.sql, self.bounding, project, backend)?;
         let mut secret = SecureSource::new()?;
         let found = integers(&cut, backend, Key(secret.next_u64(), secret.next_u64()))?;
-        let first = if self.width == 1.0 && !self.sql.contains("FLOOR") { self.lower as i64 } else { 0 };
+        // A step that is one whole number is counted as that number, any other by its place.
+        let first = if self.whole && self.width == 1.0 { self.lower as i64 } else { 0 };
         let mut counts = vec![0i64; usize::try_from(self.count).unwrap_or(0)];
-        for (key, sums) in found.keys.iter().zip(&found.sums) {
+        for (key, cell) in found.keys.iter().zip(&found.cells) {
             let datafusion::common::ScalarValue::Int64(Some(step)) = key[0] else { continue };
             let index = usize::try_from(step - first).unwrap_or(0).min(counts.len() - 1);
-            counts[index] += i64::try_from(sums[0]).unwrap_or(i64::MAX);
+            counts[index] += i64::try_from(cell.sums[0]).unwrap_or(i64::MAX);
         }
         Ok(counts)
     }
 
     /// The upper end of a step: what a row in it is at most.
     fn value(&self, step: usize) -> f64 {
-        if self.width == 1.0 { self.lower + step as f64 } else { self.lower + (step as f64 + 1.0) * self.width }
+        let next = self.lower + (step as f64 + 1.0) * self.width;
+        (if self.whole { next - 1.0 } else { next }).min(self.upper)
     }
 
     fn attributes(&self) -> Result<AttributeSet> {
         Ok(AttributeSet::new([self.column.clone()])?)
+    }
+
+    /// How far the ranks of a quantile move, in values that are added or removed: all of an owner's rows are in the one table.
+    fn moves(&self, rank: Rank) -> Result<Moves> {
+        let by = self.rows as f64;
+        let person = vec![Shift::one_cell(by * rank.replaced()?)?];
+        let touches = vec![Touch { attributes: self.attributes()?, shifts: person.clone() }];
+        Ok(Moves::by_scope(vec![Shift::one_cell(by)?], person, touches))
     }
 
     fn rule(&self) -> Value {
@@ -171,7 +188,7 @@ impl Kind for CdfKind {
 
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
         let steps = Steps::new(request, project)?;
-        let trial = Cdf::new(steps.count, additive::Noise::laplace(scumble::quantity::Scale::new(1.0)?))?;
+        let trial = Cdf::new(steps.count, Noise::laplace(Scale::new(1.0)?))?;
         let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
         // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
         let presence = vec![Shift::new(levels + 1, by)?];
@@ -181,18 +198,12 @@ impl Kind for CdfKind {
         }
         let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
         let moves = [Moves::by_scope(presence, person, touches)];
-        let demand = Demand { moves: &moves, steps: &[None], selects_keys: false, default_delta: None };
-        let noise = calibrate(&request.cost, &demand)?.noises[0];
+        let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
+        let noise = calibrate(&request.cost, &demand)?.noises.remove(0);
         let [moves] = moves;
-        let cdf = Cdf::new(steps.count, core_noise(noise))?;
-        Ok(Box::new(CdfPlan { steps, cdf, noise, events: vec![noise.event(moves)] }))
-    }
-}
-
-fn core_noise(noise: Noise) -> additive::Noise {
-    match noise {
-        Noise::Laplace(scale) => additive::Noise::laplace(scale),
-        Noise::Gaussian(sigma) => additive::Noise::gaussian(sigma),
+        let events = vec![noise.event(moves)?];
+        let cdf = Cdf::new(steps.count, noise.clone())?;
+        Ok(Box::new(CdfPlan { steps, cdf, noise, events }))
     }
 }
 
@@ -210,7 +221,7 @@ impl Plan for CdfPlan {
 
     fn rule(&self) -> Value {
         let mut rule = self.steps.rule();
-        rule["noise"] = json!(self.noise.describe());
+        rule["noise"] = json!(described(&self.noise));
         rule["levels"] = json!(self.cdf.levels());
         rule
     }
@@ -279,44 +290,17 @@ impl Kind for QuantilesKind {
         if fractions.is_empty() {
             return Err(list.error("give at least one quantile, such as 0.5"));
         }
-        let mut quantiles = Vec::new();
-        let mut events = Vec::new();
-        for fraction in &fractions {
-            let (quantile, event) = one_quantile(*fraction, fractions.len(), &steps, request)?;
-            quantiles.push(quantile);
-            events.push(event);
-        }
+        let ranks: Vec<Rank> = fractions.iter().map(|fraction| Rank::of(*fraction)).collect();
+        let moves = ranks.iter().map(|rank| steps.moves(*rank)).collect::<Result<Vec<Moves>>>()?;
+        let demand = Demand { moves: &[], steps: &[], quantiles: &moves, selects_keys: false, default_delta: None };
+        let epsilons = calibrate(&request.cost, &demand)?.quantiles;
+        let last = u128::from(steps.count - 1);
+        let quantiles = ranks.iter().zip(&epsilons).map(|(rank, epsilon)| rank.mechanism(last, *epsilon));
+        let quantiles = quantiles.collect::<Result<_>>()?;
+        let event = |(epsilon, moves)| Event::new(EventKind::Exponential { epsilon }, moves);
+        let events = epsilons.into_iter().zip(moves).map(event).collect();
         Ok(Box::new(QuantilesPlan { steps, fractions, quantiles, events }))
     }
-}
-
-/// The mechanism of one quantile at its share of the cost, and its event with the owner's rows and the column in its moves.
-fn one_quantile(fraction: Probability, parts: usize, steps: &Steps, request: &Request) -> Result<(Quantile, Event)> {
-    let last = u128::from(steps.count - 1);
-    let trial = Quantile::new(last, fraction, Epsilon::new(1.0)?)?;
-    let by = steps.rows as f64;
-    let scaled = |shifts: &[Shift]| -> Result<Vec<Shift>> {
-        shifts.iter().map(|shift| Ok(Shift::new(shift.cells, shift.by.get() * by)?)).collect()
-    };
-    let event = trial.event()?;
-    let (presence, person, ..) = event.moves.parts();
-    let (presence, person) = (scaled(presence)?, scaled(person)?);
-    let scope_shift = match request.cost.scope {
-        CostScope::Person => person[0].by.get(),
-        CostScope::Presence => presence[0].by.get(),
-    };
-    // Bounded range η is η-private and η²/8-zCDP.
-    let share = match &request.cost.target {
-        Target::Epsilon(epsilon) => epsilon.rational().to_f64().unwrap_or(0.0) / parts as f64,
-        Target::Rho(rho) => (8.0 * rho.rational().to_f64().unwrap_or(0.0) / parts as f64).sqrt(),
-        Target::Accuracy { .. } => {
-            return Err(Error::input("accuracy can be asked of COUNT and SUM; for quantiles give epsilon or rho"));
-        }
-    };
-    let epsilon = Epsilon::new(share / scope_shift * (1.0 - 1e-12))?;
-    let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
-    let moves = Moves::by_scope(presence, person, touches);
-    Ok((Quantile::new(last, fraction, epsilon)?, Event::new(EventKind::Exponential { epsilon }, moves)))
 }
 
 struct QuantilesPlan {
@@ -348,14 +332,14 @@ impl Plan for QuantilesPlan {
 
     fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
         let counts = self.steps.counts(project, backend)?;
-        let repeated =
-            |(step, count): (usize, &i64)| std::iter::repeat_n(step as u128, usize::try_from(*count).unwrap_or(0));
-        let values: Vec<u128> = counts.iter().enumerate().flat_map(repeated).collect();
+        let occurring = (0u128..).zip(&counts).filter_map(|(step, count)| Some((step, u64::try_from(*count).ok()?)));
+        let values: BTreeMap<u128, u64> = occurring.collect();
         let ends: Vec<f64> = (0..counts.len()).map(|step| self.steps.value(step)).collect();
         let (quantiles, fractions) = (self.quantiles.clone(), self.fractions.clone());
         let beta = Beta::new(0.05)?;
         Ok(Box::new(move |_receipt, bits| {
-            let released: Vec<u128> = quantiles.iter().map(|quantile| quantile.release(&values, bits)).collect();
+            let released: Vec<u128> =
+                quantiles.iter().map(|quantile| quantile.release_counted(&values, bits)).collect();
             let errors = quantiles.iter().map(|quantile| Cell::Number(quantile.error(beta)));
             Ok(Answers {
                 columns: vec![
@@ -376,3 +360,6 @@ impl Plan for QuantilesPlan {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,44 +61,55 @@ pub(crate) struct Answer {
     pub batch: RecordBatch,
     /// For each output column that depends on noise and is a number: the standard errors of its rows.
     pub errors: Vec<Option<Vec<f64>>>,
-    /// For each output column that is one aggregate as it is: which.
-    pub direct: Vec<Option<usize>>,
+    /// Where each output column comes from.
+    pub outputs: Vec<Output>,
     /// For each output row, the released row that it comes from.
     pub rows: Vec<usize>,
+}
+
+/// Where an output column comes from.
+pub(crate) struct Output {
+    /// Its name.
+    pub name: String,
+    /// The aggregate that it is as it is, if it is one.
+    pub direct: Option<usize>,
+    /// All aggregates that it depends on.
+    pub aggregates: Vec<usize>,
+}
+
+/// Where each output column comes from.
+pub(crate) fn outputs(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<Output>> {
+    let keys = aggregate.group_expr.len();
+    let names = plan.schema().fields().iter().map(|field| field.name().clone());
+    let output = |(expression, name): (Expr, String)| {
+        let columns = mentioned(&expression, aggregate);
+        let aggregates: Vec<usize> = columns.into_iter().filter_map(|column| column.checked_sub(keys)).collect();
+        let direct = aggregates.first().copied().filter(|_| matches!(expression, Expr::Column(_)));
+        Output { name, direct, aggregates }
+    };
+    Ok(expressions(plan, aggregate)?.into_iter().zip(names).map(output).collect())
 }
 
 /// Runs the plan above the aggregate on released numbers.
 pub(crate) fn run(plan: &LogicalPlan, aggregate: &Aggregate, released: &Released, backend: &Backend) -> Result<Answer> {
     let batch = finished(plan, aggregate, &released.columns, backend)?;
     let (rows, batch) = without_rows(&batch)?;
-    let outputs = expressions(plan, aggregate)?;
-    let keys = aggregate.group_expr.len();
-    let direct = outputs.iter().map(|expression| match expression {
-        Expr::Column(_) => mentioned(expression, aggregate)
-            .first()
-            .copied()
-            .filter(|column| *column >= keys)
-            .map(|column| column - keys),
-        _ => None,
-    });
-    let direct = direct.collect();
     let errors = column_errors(plan, aggregate, released, backend)?;
-    let errors = errors.into_iter().map(|(_, errors)| errors.map(|all| rows.iter().map(|row| all[*row]).collect()));
-    Ok(Answer { errors: errors.collect(), batch, direct, rows })
+    let errors = errors.into_iter().map(|errors| errors.map(|all| rows.iter().map(|row| all[*row]).collect()));
+    Ok(Answer { errors: errors.collect(), batch, outputs: outputs(plan, aggregate)?, rows })
 }
 
-/// For each output column: its name and, where it is a number that depends on noise, the standard error in each released row (before
-/// HAVING, ORDER BY and LIMIT): the square root of the sum of the squares of what each noise does to it.
+/// For each output column that is a number and depends on noise, the standard error in each released row (before HAVING, ORDER BY and
+/// LIMIT): the square root of the sum of the squares of what each noise does to it.
 pub(crate) fn column_errors(
     plan: &LogicalPlan,
     aggregate: &Aggregate,
     released: &Released,
     backend: &Backend,
-) -> Result<Vec<(String, Option<Vec<f64>>)>> {
+) -> Result<Vec<Option<Vec<f64>>>> {
     let outputs = expressions(plan, aggregate)?;
     let keys = aggregate.group_expr.len();
     let rows = released.columns.first().map_or(0, |column| column.len());
-    let names = plan.schema().fields().iter().map(|field| field.name().clone());
     let mut squares: Vec<Option<Vec<f64>>> = plan
         .schema()
         .fields()
@@ -120,7 +131,7 @@ pub(crate) fn column_errors(
         }
     }
     let root = |squares: Vec<f64>| squares.into_iter().map(f64::sqrt).collect();
-    Ok(names.zip(squares.into_iter().map(|squares| squares.map(root))).collect())
+    Ok(squares.into_iter().map(|squares| squares.map(root)).collect())
 }
 
 fn numbers(column: &ArrayRef) -> Result<Vec<f64>> {

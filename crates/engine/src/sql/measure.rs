@@ -11,6 +11,9 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, cast, when};
+use scumble::mechanism::quantile::{self, Quantile};
+use scumble::quantity::{Epsilon, Probability};
+use scumble::scope::Scope;
 use std::collections::BTreeSet;
 
 /// All cells of a domain; more than this are not listed.
@@ -27,7 +30,11 @@ pub(crate) struct Query {
     pub keys: Vec<GroupKey>,
     /// The integer sums that are needed, each once.
     pub measures: Vec<Measure>,
-    /// How each aggregate of the query is computed from the measures.
+    /// The columns whose values are ranked for quantiles, each once.
+    pub ranked: Vec<Ranked>,
+    /// The quantiles that are needed, each once.
+    pub quantiles: Vec<QuantileOf>,
+    /// How each aggregate of the query is computed from the measures and the quantiles.
     pub aggregates: Vec<Computation>,
     /// How much of an owner counts; none where each row is one person.
     pub bounds: Option<Bounds>,
@@ -58,6 +65,32 @@ pub(crate) struct Measure {
     pub range: (i64, i64),
 }
 
+/// A column of values on a finite grid, of which quantiles are asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ranked {
+    pub expression: Expr,
+    /// The attributes that the values depend on.
+    pub attributes: BTreeSet<String>,
+    pub grid: Grid,
+}
+
+/// A quantile of a ranked column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QuantileOf {
+    /// The ranked column, by index.
+    pub ranked: usize,
+    pub rank: Rank,
+}
+
+/// Which value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Rank {
+    Least,
+    Largest,
+    /// The value that this fraction of all values is at most.
+    Fraction(Probability),
+}
+
 /// What is summed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum What {
@@ -86,6 +119,57 @@ pub(crate) enum Computation {
     Mean { steps: usize, count: usize, grid: Grid, centre: i64 },
     /// Variance or its root, of the sample or of the population.
     Spread { steps: usize, squares: usize, count: usize, grid: Grid, sample: bool, root: bool },
+    /// The quantile itself (an index among the quantiles).
+    Quantile(usize),
+}
+
+impl Rank {
+    /// A fraction; the ends are looked for in their own way.
+    pub fn of(fraction: Probability) -> Self {
+        match fraction.get() {
+            0.0 => Self::Least,
+            1.0 => Self::Largest,
+            _ => Self::Fraction(fraction),
+        }
+    }
+
+    /// The mechanism that finds it among keys 0, …, last.
+    pub fn mechanism(self, last: u128, epsilon: Epsilon) -> Result<Quantile> {
+        Ok(match self {
+            Self::Least => Quantile::least(last, epsilon)?,
+            Self::Largest => Quantile::largest(last, epsilon)?,
+            Self::Fraction(fraction) => Quantile::new(last, fraction, epsilon)?,
+        })
+    }
+
+    /// How much further the ranks move when a value is replaced than when it is added or removed.
+    pub fn replaced(self) -> Result<f64> {
+        let event = self.mechanism(1, Epsilon::new(1.0)?)?.event()?;
+        Ok(event.moves.shifts(&Scope::Person).iter().map(|shift| shift.by.get()).fold(1.0, f64::max))
+    }
+}
+
+impl Ranked {
+    /// The key of the mechanism for the largest value; the least one has the key 0.
+    pub fn last_key(&self) -> u128 {
+        u128::from(self.grid.steps(self.grid.upper).abs_diff(self.grid.steps(self.grid.lower)))
+    }
+
+    /// The key of a value in steps.
+    pub fn key(&self, steps: i64) -> u128 {
+        quantile::key(steps, self.grid.steps(self.grid.lower))
+    }
+
+    /// The value of a key, within the bounds.
+    pub fn value(&self, key: u128) -> f64 {
+        let steps = quantile::value(key, self.grid.steps(self.grid.lower));
+        (steps as f64 * self.grid.step).clamp(self.grid.lower, self.grid.upper)
+    }
+
+    /// The values in steps, as a column of whole numbers.
+    pub fn column(&self) -> Expr {
+        self.grid.units(cast(self.expression.clone(), DataType::Float64), 0, false)
+    }
 }
 
 impl Query {
@@ -112,13 +196,14 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
         keys.push(key);
     }
     let bounds = bounds(below, bounding.or(below.bounding), !keys.is_empty());
-    let mut builder = Builder { describer, bounds, measures: Vec::new() };
+    let mut builder = Builder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
     let mut aggregates = Vec::new();
     for expression in &aggregate.aggr_expr {
         aggregates.push(builder.aggregate(expression)?);
     }
-    let query =
-        Query { keys, measures: builder.measures, aggregates, bounds, rows: below.rows.clone(), key_attributes };
+    let Builder { measures, ranked, quantiles, .. } = builder;
+    let rows = below.rows.clone();
+    let query = Query { keys, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
     finished(query, bounds, source)
 }
 
@@ -142,7 +227,7 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Re
                 format!("GROUP BY has {cells} cells, which is more than can be listed; group by fewer columns");
             Err(source.error("group by", sentence))
         }
-        Some(_) if query.measures.is_empty() => {
+        Some(_) if query.measures.is_empty() && query.quantiles.is_empty() => {
             Err(source.error("select", "the query asks for no aggregate; add COUNT(*), for example"))
         }
         Some(_) => Ok(query),
@@ -201,15 +286,14 @@ struct Builder<'a> {
     describer: Describer<'a>,
     bounds: Option<Bounds>,
     measures: Vec<Measure>,
+    ranked: Vec<Ranked>,
+    quantiles: Vec<QuantileOf>,
 }
 
 impl Builder<'_> {
     /// The measure's index; the same measure is noised once.
     fn measure(&mut self, measure: Measure) -> usize {
-        self.measures.iter().position(|other| *other == measure).unwrap_or_else(|| {
-            self.measures.push(measure);
-            self.measures.len() - 1
-        })
+        position_or_push(&mut self.measures, measure)
     }
 
     fn aggregate(&mut self, expression: &Expr) -> Result<Computation> {
@@ -223,15 +307,19 @@ impl Builder<'_> {
     fn function(&mut self, function: &AggregateFunction) -> Result<Computation> {
         let (name, parameters) = (function.func.name(), &function.params);
         let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
-        if !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
+        let percentile = matches!(name, "percentile_cont" | "approx_percentile_cont");
+        if (!parameters.order_by.is_empty() && !percentile) || parameters.null_treatment.is_some() {
             return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
         }
         if parameters.distinct && name != "count" {
             return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
         }
         let argument = match parameters.args.as_slice() {
-            [argument] => argument.clone(),
+            [argument] if !percentile => argument.clone(),
+            [argument, _] if percentile => argument.clone(),
+            [argument, _, _] if name == "approx_percentile_cont" => argument.clone(),
             [] if name == "count" => Expr::Literal(ScalarValue::Int64(Some(1)), None),
+            _ if percentile => return refused(format!("{name} takes a column and a fraction")),
             _ => return refused(format!("{name} takes one argument")),
         };
         let argument = match &parameters.filter {
@@ -265,11 +353,27 @@ impl Builder<'_> {
                 let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
                 Ok(Computation::Spread { steps, squares, count, grid, sample, root })
             }
-            "min" | "max" | "median" | "approx_percentile_cont" | "approx_median" | "percentile_cont" => {
-                refused(format!("{name} is not answered in SQL yet; use a release of kind 'quantiles'"))
+            "min" => self.quantile(&argument, name, Rank::Least),
+            "max" => self.quantile(&argument, name, Rank::Largest),
+            "median" | "approx_median" => self.quantile(&argument, name, Rank::Fraction(Probability::new(0.5)?)),
+            "percentile_cont" | "approx_percentile_cont" => {
+                let descending = parameters.order_by.first().is_some_and(|order| !order.asc);
+                let Some(fraction) = parameters.args.get(1).and_then(|fraction| literal_fraction(fraction, descending))
+                else {
+                    return refused(format!("the fraction of {name} must be written out, as a number from 0 to 1"));
+                };
+                self.quantile(&argument, name, Rank::of(fraction))
             }
             _ => refused(format!("the aggregate {name} is not answered")),
         }
+    }
+
+    /// A quantile; the same one is drawn once.
+    fn quantile(&mut self, argument: &Expr, name: &str, rank: Rank) -> Result<Computation> {
+        let (known, grid) = self.grid(argument, &name.to_uppercase())?;
+        let ranked = Ranked { expression: argument.clone(), attributes: known.attributes, grid };
+        let ranked = position_or_push(&mut self.ranked, ranked);
+        Ok(Computation::Quantile(position_or_push(&mut self.quantiles, QuantileOf { ranked, rank })))
     }
 
     fn count(&mut self, argument: Expr, distinct: bool) -> Result<Computation> {
@@ -359,6 +463,20 @@ pub(crate) fn column(measure: &Measure) -> Option<Expr> {
         What::Squares { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, true),
         _ => expression,
     })
+}
+
+fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    list.iter().position(|other| *other == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}
+
+/// A fraction that is written out; from the other end where the order is descending.
+fn literal_fraction(expression: &Expr, descending: bool) -> Option<Probability> {
+    let Expr::Literal(value, _) = expression else { return None };
+    let ScalarValue::Float64(Some(fraction)) = value.cast_to(&DataType::Float64).ok()? else { return None };
+    Probability::new(if descending { 1.0 - fraction } else { fraction }).ok()
 }
 
 fn centre(grid: Grid) -> i64 {

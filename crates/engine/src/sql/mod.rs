@@ -3,14 +3,17 @@
 //! DataFusion parses and plans; the plan is cut at its one aggregate. Below it: an ordinary relational plan, described column by
 //! column ([`describe`]: lineage, bounds, domain) and extended by the owner ([`below`]). The aggregate becomes integer *measures*
 //! ([`measure`]) with a sensitivity in each scope ([`sensitivity`]). Above it: post-processing of released numbers ([`above`]).
+//! [`integers`] runs what is below; [`window`] writes it as SQL text for other backends.
 
 pub(crate) mod above;
 pub(crate) mod below;
+mod bounded;
 pub(crate) mod describe;
 pub(crate) mod integers;
 pub(crate) mod measure;
 mod refuse;
 pub(crate) mod sensitivity;
+pub(crate) mod window;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};

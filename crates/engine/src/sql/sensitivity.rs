@@ -1,6 +1,6 @@
 //! How far each measure can move in each scope, derived from the plan (spec §4).
 
-use super::measure::{Measure, Query, What};
+use super::measure::{Measure, QuantileOf, Query, What};
 use crate::error::Result;
 use scumble::event::{Moves, Shift, Touch};
 use scumble::scope::AttributeSet;
@@ -25,13 +25,47 @@ use std::collections::BTreeSet;
 ///
 /// More cells than there are in a public domain never move: then c of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
+    let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
+    let reads_values = !matches!(measure.what, What::Owners | What::Rows);
+    let row = Row {
+        largest: low.abs().max(high.abs()),
+        width: high.max(0.0) - low.min(0.0),
+        values: reads_values.then_some(&measure.attributes),
+        once: measure.what == What::Owners,
+    };
+    moves_of(&row, query)
+}
+
+/// The moves of the ranks that a quantile is chosen by, in values that are added or removed.
+///
+/// # Guarantee
+/// As for a measure with M = 1: a row adds one value or none (NULL); w is how much further the ranks move when a value is replaced
+/// than when one is added. r rows of one owner are r added values, or r replaced ones where the owner was there before: the distance
+/// moves by at most the sum ([`scumble::mechanism::quantile`]).
+pub(crate) fn quantile_moves(quantile: &QuantileOf, query: &Query) -> Result<Moves> {
+    let values = query.ranked.get(quantile.ranked).map(|ranked| &ranked.attributes);
+    moves_of(&Row { largest: 1.0, width: quantile.rank.replaced()?, values, once: false }, query)
+}
+
+/// What one row does to a cell.
+struct Row<'a> {
+    /// M: what it adds or takes away at most.
+    largest: f64,
+    /// w: by how much another value in its place moves the cell at most.
+    width: f64,
+    /// The attributes of its value, if it has one.
+    values: Option<&'a BTreeSet<String>>,
+    /// Whether only the first row of an owner counts.
+    once: bool,
+}
+
+fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
     let (groups, rows_per_group, rows) =
         query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
-    let each = if measure.what == What::Owners { 1 } else { rows_per_group };
+    let each = if row.once { 1 } else { rows_per_group };
     let most_cells = query.cells().unwrap_or(u64::MAX);
     let cells = groups.min(rows.div_ceil(each)).min(most_cells);
-    let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
-    let (largest, width) = (low.abs().max(high.abs()), high.max(0.0) - low.min(0.0));
+    let (largest, width) = (row.largest, row.width);
     let rows = each as f64;
     let presence = vec![Shift::new(cells, rows * largest)?];
     let same = Shift::new(cells, rows * width)?;
@@ -49,9 +83,9 @@ pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     let only_rows: BTreeSet<String> = query.rows.difference(&query.key_attributes).cloned().collect();
     let by_filter = if one_row_each { vec![Shift::new(1, largest)?] } else { replaced.clone() };
     touches.push(touch(&only_rows, by_filter)?);
-    if !matches!(measure.what, What::Owners | What::Rows) {
+    if let Some(own) = row.values {
         // Which r rows of a group stay depends on all values of the query, where there can be more than r.
-        let values = if one_row_each { measure.attributes.clone() } else { all_values(query) };
+        let values = if one_row_each { own.clone() } else { all_values(query) };
         touches.push(touch(&values, vec![same])?);
     }
     touches.retain(|touch| !touch.attributes.is_empty());
@@ -77,5 +111,6 @@ fn touch(attributes: &BTreeSet<String>, shifts: Vec<Shift>) -> Result<Touch> {
 }
 
 fn all_values(query: &Query) -> BTreeSet<String> {
-    query.measures.iter().flat_map(|measure| measure.attributes.iter().cloned()).collect()
+    let measures = query.measures.iter().map(|measure| &measure.attributes);
+    measures.chain(query.ranked.iter().map(|ranked| &ranked.attributes)).flatten().cloned().collect()
 }

@@ -44,10 +44,10 @@ pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
             pure(epsilon, rho)
         }
         Kind::Exponential { epsilon } => {
-            let epsilon = exact(epsilon.get())? * all;
-            let number = rational_to_f64(&epsilon);
-            // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
-            pure(epsilon, number * number / 8.0)
+            let each = exact(epsilon.get())? * by;
+            // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021]; each cell is a mechanism of its own.
+            let rho = &cells * &each * &each / integer(8);
+            Cost { pure: Some(rounded_up(&(cells * each))), rho: Some(rounded_up(&rho)), delta: Exact::zero() }
         }
         Kind::HeavyHitters { scale, clip, rise, levels } => {
             let one = path_rho(*scale, *clip, *rise, *levels)?;

@@ -1,6 +1,6 @@
 //! Kind `sql`: one query, its aggregates noised.
 
-use super::noise::{Calibrated, Demand, Noise, calibrate, threshold};
+use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use super::output::{Answers, Cell, Column, Uncertainty};
 use super::{Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
@@ -9,15 +9,17 @@ use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request, bounding};
 use crate::sql::above::{self, Answer, Released};
 use crate::sql::integers::{Integers, integers};
-use crate::sql::measure::{Computation, What};
-use crate::sql::{Cut, analyse, sensitivity};
+use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
+use crate::sql::{Cut, analyse, sensitivity, window};
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Kind as EventKind, Moves};
+use scumble::mechanism::quantile::Quantile;
 use scumble::noise::{BitSource, SecureSource};
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The normal quantile of 97.5%.
@@ -97,9 +99,22 @@ pub(super) struct SqlPlan {
     bounding: Bounding,
     cut: Cut,
     calibrated: Calibrated,
-    threshold: Option<i64>,
+    private: Private,
     events: Vec<Event>,
     expected: Vec<Expected>,
+    /// What is noised, as SQL text with window functions; none where the plan has no such text.
+    statements: Option<Vec<String>>,
+}
+
+/// What makes the exact answer private.
+#[derive(Debug, Clone)]
+struct Private {
+    /// The noise of each measure.
+    noises: Vec<Noise>,
+    /// The mechanism of each quantile.
+    quantiles: Vec<Quantile>,
+    /// The least noisy number of owners of a key that is published; none where all keys are public.
+    threshold: Option<i64>,
 }
 
 impl SqlPlan {
@@ -111,24 +126,55 @@ impl SqlPlan {
             query.measures.iter().map(|measure| sensitivity::moves(measure, query)).collect::<Result<Vec<Moves>>>()?;
         let steps: Vec<Option<f64>> =
             query.measures.iter().map(|measure| step(&measure.what, &query.aggregates)).collect();
+        let quantile_moves = query
+            .quantiles
+            .iter()
+            .map(|quantile| sensitivity::quantile_moves(quantile, query))
+            .collect::<Result<Vec<Moves>>>()?;
         let demand = Demand {
             moves: &moves,
             steps: &steps,
+            quantiles: &quantile_moves,
             selects_keys: query.cells().is_none(),
             default_delta: project.budget.smallest_delta(),
         };
         let calibrated = calibrate(&request.cost, &demand)?;
-        let mut events: Vec<Event> =
-            calibrated.noises.iter().zip(moves).map(|(noise, moves)| noise.event(moves)).collect();
+        let mut events = Vec::new();
+        for (noise, moves) in calibrated.noises.iter().zip(moves) {
+            events.push(noise.event(moves)?);
+        }
+        let epsilons = calibrated.quantiles.iter();
+        events.extend(
+            epsilons
+                .zip(quantile_moves)
+                .map(|(epsilon, moves)| Event::new(EventKind::Exponential { epsilon: *epsilon }, moves)),
+        );
         let mut least = None;
         if let (Some(delta), Some(owners)) = (calibrated.key_delta, query.owners()) {
-            least = Some(threshold(&calibrated.noises[owners], delta, sensitivity::keys_per_owner(query)));
+            least = Some(threshold(&calibrated.noises[owners], delta, sensitivity::keys_per_owner(query))?);
             let kind = EventKind::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(delta)? };
             events.push(Event::new(kind, sensitivity::new_key_moves(query)?));
         }
-        let expected = expected(&cut, &calibrated.noises, &backend)?;
-        Ok(Self { sql: sql.to_string(), bounding, cut, calibrated, threshold: least, events, expected })
+        let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
+        let private = Private {
+            noises: calibrated.noises.clone(),
+            quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
+            threshold: least,
+        };
+        let expected = expected(&cut, &private, &backend)?;
+        let statements = window::statements(&cut, project).ok();
+        Ok(Self { sql: sql.to_string(), bounding, cut, calibrated, private, events, expected, statements })
     }
+}
+
+/// The mechanism of one quantile.
+fn mechanism(query: &Query, quantile: &QuantileOf, epsilon: Epsilon) -> Result<Quantile> {
+    quantile.rank.mechanism(query.ranked[quantile.ranked].last_key(), epsilon)
+}
+
+/// By how many ranks a quantile is off at most, with probability 95%.
+fn rank_error(quantile: &Quantile) -> Result<f64> {
+    Ok(quantile.error(Beta::new(0.05)?))
 }
 
 /// The step of a measure that is published as it is.
@@ -160,20 +206,37 @@ impl Plan for SqlPlan {
                     "of": measure.expression.as_ref().map(ToString::to_string),
                     "range": [measure.range.0, measure.range.1],
                     "attributes": measure.attributes,
-                    "noise": noise.describe(),
+                    "noise": described(noise),
+                })
+            })
+            .collect();
+        let quantiles: Vec<Value> = query
+            .quantiles
+            .iter()
+            .zip(&self.calibrated.quantiles)
+            .map(|(quantile, epsilon)| {
+                let ranked = &query.ranked[quantile.ranked];
+                json!({
+                    "which": named(quantile.rank),
+                    "of": ranked.expression.to_string(),
+                    "grid": { "lower": ranked.grid.lower, "upper": ranked.grid.upper, "step": ranked.grid.step },
+                    "attributes": ranked.attributes,
+                    "epsilon": epsilon.get(),
                 })
             })
             .collect();
         json!({
             "sql": self.sql,
+            "integers": self.statements,
             "tables": self.cut.below.tables,
             "bounding": query.bounds.map(|bounds| json!({
                 "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
             })),
-            "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": self.threshold,
+            "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": self.private.threshold,
                       "delta": self.calibrated.key_delta },
             "filters": { "attributes": query.rows },
             "measures": measures,
+            "quantiles": quantiles,
         })
     }
 
@@ -190,10 +253,10 @@ impl Plan for SqlPlan {
         let mut secret = SecureSource::new()?;
         let key = Key(secret.next_u64(), secret.next_u64());
         let integers = integers(&cut, backend, key)?;
-        let (noises, threshold) = (self.calibrated.noises.clone(), self.threshold);
+        let private = self.private.clone();
         Ok(Box::new(move |_receipt, bits| {
-            let noisy = noised(&cut, integers, &noises, threshold, &mut |noise| noise.sample(bits));
-            answers(&cut, &noisy, &noises, threshold)
+            let noisy = noised(&cut, integers, &private, &mut Drawn(bits));
+            answers(&cut, &noisy, &private)
         }))
     }
 }
@@ -211,64 +274,137 @@ fn describe(what: &What) -> String {
     }
 }
 
-/// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay.
-pub(super) fn noised(
-    cut: &Cut,
-    integers: Integers,
-    noises: &[Noise],
-    threshold: Option<i64>,
-    draw: &mut dyn FnMut(&Noise) -> i64,
-) -> Integers {
-    let Integers { keys, sums } = integers;
-    let sums = sums.into_iter().map(|cell| {
-        cell.into_iter().zip(noises).map(|(exact, noise)| exact + i128::from(draw(noise))).collect::<Vec<i128>>()
-    });
-    let (mut kept_keys, mut kept) = (Vec::new(), Vec::new());
-    for (key, cell) in keys.into_iter().zip(sums) {
-        let enough = match (threshold, cut.query.owners()) {
-            (Some(least), Some(owners)) => cell[owners] >= i128::from(least),
-            _ => true,
-        };
-        if enough {
-            kept_keys.push(key);
-            kept.push(cell);
-        }
+fn named(rank: Rank) -> String {
+    match rank {
+        Rank::Least => "least".to_string(),
+        Rank::Largest => "largest".to_string(),
+        Rank::Fraction(fraction) => format!("quantile {}", fraction.get()),
     }
-    Integers { keys: kept_keys, sums: kept }
 }
 
-/// From noisy measures to the query's columns.
-pub(super) fn answers(cut: &Cut, noisy: &Integers, noises: &[Noise], threshold: Option<i64>) -> Result<Answers> {
+/// Where randomness enters. Only tests have another than [`Drawn`].
+trait Chance {
+    /// The exact number with its noise.
+    fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
+    /// The key that a quantile is released as.
+    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
+}
+
+/// Randomness from a source of bits.
+struct Drawn<'a>(&'a mut dyn BitSource);
+
+impl Chance for Drawn<'_> {
+    fn noised(&mut self, noise: &Noise, exact: i128) -> i128 {
+        noise.add_to_wide(exact, self.0)
+    }
+
+    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128 {
+        quantile.release_counted(counts, self.0)
+    }
+}
+
+/// The released cells.
+#[derive(Debug, Clone)]
+struct Noisy {
+    keys: Vec<Vec<ScalarValue>>,
+    cells: Vec<NoisyCell>,
+}
+
+#[derive(Debug, Clone)]
+struct NoisyCell {
+    /// The measures, with noise.
+    sums: Vec<i128>,
+    /// The quantiles, in the unit of their columns.
+    quantiles: Vec<f64>,
+}
+
+/// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay, and only of those are
+/// quantiles drawn.
+fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
+    let query = &cut.query;
+    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        let measures = cell.sums.into_iter().zip(&private.noises);
+        let sums: Vec<i128> = measures.map(|(exact, noise)| chance.noised(noise, exact)).collect();
+        let enough = match (private.threshold, query.owners()) {
+            (Some(least), Some(owners)) => sums[owners] >= i128::from(least),
+            _ => true,
+        };
+        if !enough {
+            continue;
+        }
+        let quantiles = query.quantiles.iter().zip(&private.quantiles).map(|(quantile, mechanism)| {
+            query.ranked[quantile.ranked].value(chance.chosen(mechanism, &cell.ranked[quantile.ranked]))
+        });
+        noisy.cells.push(NoisyCell { sums, quantiles: quantiles.collect() });
+        noisy.keys.push(key);
+    }
+    noisy
+}
+
+/// From noisy cells to the query's columns.
+fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
     let backend = Backend::empty()?;
-    let released = released(cut, &noisy.keys, &noisy.sums, noises)?;
+    let released = released(cut, noisy, private)?;
     let answer = above::run(&cut.plan, &cut.aggregate, &released, &backend)?;
     let mut notes = Vec::new();
-    if let Some(least) = threshold {
+    if let Some(least) = private.threshold {
         notes.push(format!(
             "Groups are not public: only those with at least {least} owners, counted with noise, are shown."
         ));
     }
-    let columns = (0..answer.batch.num_columns())
-        .map(|index| column(cut, &answer, index, noisy, noises))
-        .collect::<Result<_>>()?;
+    let mut columns = Vec::new();
+    for index in 0..answer.batch.num_columns() {
+        columns.extend(published(cut, &answer, index, noisy, private)?);
+    }
+    if columns.iter().any(|column: &Column| column.name.ends_with(RANK_ERROR)) {
+        let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
+        notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
+    }
     Ok(Answers { columns, notes })
 }
 
-fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Integers, noises: &[Noise]) -> Result<Column> {
+/// The end of the name of a column that says how many ranks a quantile may be off.
+const RANK_ERROR: &str = "_rank_error";
+
+/// An output column; behind one that depends on quantiles, what is known about its error.
+fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Vec<Column>> {
+    let mut column = column(cut, answer, index, noisy, private)?;
+    let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
+    if !answer.outputs[index].aggregates.iter().any(is_quantile) {
+        return Ok(vec![column]);
+    }
+    column.uncertainty = None;
+    let rows = column.cells.len();
+    let beside = |end: &str, cell: Cell| Column {
+        name: format!("{}{end}", column.name),
+        cells: vec![cell; rows],
+        uncertainty: None,
+    };
+    let mut columns = vec![beside("_error", Cell::Null)];
+    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
+    if let Some(Computation::Quantile(quantile)) = direct {
+        columns.push(beside(RANK_ERROR, Cell::Number(rank_error(&private.quantiles[*quantile])?)));
+    }
+    columns.insert(0, column);
+    Ok(columns)
+}
+
+fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Column> {
     let array = answer.batch.column(index);
     let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
     let values = values
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|_| Error::machine("a released column cannot be read"))?;
     let mut cells: Vec<Cell> = values.iter().map(cell).collect();
-    let direct = answer.direct[index].map(|aggregate| &cut.query.aggregates[aggregate]);
+    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
     if let Some(Computation::Count(measure)) = direct {
         // Straight from the integers, which 64 bits may not hold.
-        cells = answer.rows.iter().map(|row| Cell::Whole(noisy.sums[*row][*measure])).collect();
+        cells = answer.rows.iter().map(|row| Cell::Whole(noisy.cells[*row].sums[*measure])).collect();
     }
     let exact_width = match direct {
-        Some(Computation::Count(measure)) => Some(noises[*measure].half_width(0.05)),
-        Some(Computation::Sum { steps, step }) => Some(noises[*steps].half_width(0.05) * step),
+        Some(Computation::Count(measure)) => Some(private.noises[*measure].quantile(0.05)),
+        Some(Computation::Sum { steps, step }) => Some(private.noises[*steps].quantile(0.05) * step),
         _ => None,
     };
     let uncertainty = answer.errors[index].as_ref().map(|errors| {
@@ -297,10 +433,22 @@ fn cell(value: &ScalarValue) -> Cell {
     }
 }
 
-/// The released table, and how it would look with each noise one standard deviation up and down.
-fn released(cut: &Cut, keys: &[Vec<ScalarValue>], sums: &[Vec<i128>], noises: &[Noise]) -> Result<Released> {
-    let measures: Vec<Vec<f64>> = sums.iter().map(|cell| cell.iter().map(|number| *number as f64).collect()).collect();
-    let key_columns = key_columns(cut, keys)?;
+/// The released numbers of one cell, as they are or moved.
+#[derive(Clone)]
+struct Numbers {
+    sums: Vec<f64>,
+    quantiles: Vec<f64>,
+}
+
+/// The released table, and how it would look with each noise one standard deviation up and down. A quantile has no standard
+/// deviation: what depends on one is not a number when it moves.
+fn released(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Released> {
+    let as_numbers = |cell: &NoisyCell| Numbers {
+        sums: cell.sums.iter().map(|number| *number as f64).collect(),
+        quantiles: cell.quantiles.clone(),
+    };
+    let cells: Vec<Numbers> = noisy.cells.iter().map(as_numbers).collect();
+    let key_columns = key_columns(cut, &noisy.keys)?;
     let with_keys = |aggregates: Vec<ArrayRef>| key_columns.iter().cloned().chain(aggregates).collect::<Vec<_>>();
     let kinds: Vec<DataType> = cut
         .aggregate
@@ -311,33 +459,31 @@ fn released(cut: &Cut, keys: &[Vec<ScalarValue>], sums: &[Vec<i128>], noises: &[
         .map(|field| field.data_type().clone())
         .collect();
     let typed = cut.query.aggregates.iter().zip(&kinds).map(|(aggregate, kind)| {
-        let numbers = measures.iter().map(|cell| value(aggregate, cell));
+        let numbers = cells.iter().map(|cell| value(aggregate, cell));
         match kind {
             DataType::Int64 => Arc::new(Int64Array::from_iter_values(numbers.map(|number| number as i64))) as ArrayRef,
             _ => Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef,
         }
     });
     let columns = with_keys(typed.collect());
-    let moved = (0..noises.len()).map(|index| {
-        let side = |sign: f64| {
-            let by = sign * noises[index].standard_deviation();
-            let cells: Vec<Vec<f64>> = measures
-                .iter()
-                .map(|cell| {
-                    cell.iter()
-                        .enumerate()
-                        .map(|(other, number)| if other == index { number + by } else { *number })
-                        .collect()
-                })
-                .collect();
-            let column = |aggregate: &Computation| {
-                Arc::new(Float64Array::from_iter_values(cells.iter().map(|cell| value(aggregate, cell)))) as ArrayRef
-            };
-            with_keys(cut.query.aggregates.iter().map(column).collect())
+    let changed = |change: &dyn Fn(&mut Numbers)| {
+        let mut cells = cells.clone();
+        cells.iter_mut().for_each(change);
+        let column = |aggregate: &Computation| {
+            Arc::new(Float64Array::from_iter_values(cells.iter().map(|cell| value(aggregate, cell)))) as ArrayRef
         };
-        (side(1.0), side(-1.0))
-    });
-    Ok(Released { columns, moved: moved.collect() })
+        with_keys(cut.query.aggregates.iter().map(column).collect())
+    };
+    let mut moved = Vec::new();
+    for (index, noise) in private.noises.iter().enumerate() {
+        let by = noise.standard_deviation();
+        moved.push((changed(&|cell| cell.sums[index] += by), changed(&|cell| cell.sums[index] -= by)));
+    }
+    for index in 0..private.quantiles.len() {
+        let unknown = changed(&|cell| cell.quantiles[index] = f64::NAN);
+        moved.push((unknown.clone(), unknown));
+    }
+    Ok(Released { columns, moved })
 }
 
 fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
@@ -349,8 +495,9 @@ fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
     (0..cut.query.keys.len()).map(column).collect()
 }
 
-/// An aggregate from noisy measures.
-fn value(aggregate: &Computation, cell: &[f64]) -> f64 {
+/// An aggregate from released numbers.
+fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
+    let cell = &numbers.sums;
     match aggregate {
         Computation::Count(measure) => cell[*measure],
         Computation::Sum { steps, step } => cell[*steps] * step,
@@ -366,11 +513,12 @@ fn value(aggregate: &Computation, cell: &[f64]) -> f64 {
             let variance = variance.clamp(0.0, largest) * if *sample { count / (count - 1.0) } else { 1.0 };
             if *root { variance.sqrt() } else { variance }
         }
+        Computation::Quantile(quantile) => numbers.quantiles[*quantile],
     }
 }
 
 /// The standard error of each output column, where it is the same for every answer: it is computed at two made-up points.
-fn expected(cut: &Cut, noises: &[Noise], backend: &Backend) -> Result<Vec<Expected>> {
+fn expected(cut: &Cut, private: &Private, backend: &Backend) -> Result<Vec<Expected>> {
     let key: Vec<ScalarValue> = cut
         .query
         .keys
@@ -380,23 +528,34 @@ fn expected(cut: &Cut, noises: &[Noise], backend: &Backend) -> Result<Vec<Expect
             None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),
         })
         .collect::<Result<_>>()?;
-    let points = [vec![1_000_003i128; noises.len()], vec![7_919_000; noises.len()]];
-    let released = released(cut, &[key.clone(), key], &points, noises)?;
-    let columns = above::column_errors(&cut.plan, &cut.aggregate, &released, backend)?;
-    let about = |error: Option<f64>| match error {
-        Some(_) => "the same for every cell, whatever the data".to_string(),
-        None => "depends on the released numbers; stands beside each of them".to_string(),
+    let point = |number: i128| NoisyCell {
+        sums: vec![number; private.noises.len()],
+        quantiles: vec![0.0; private.quantiles.len()],
     };
-    Ok(columns
-        .into_iter()
-        .filter_map(|(name, errors)| {
-            let errors = errors?;
-            let same = (errors[0] - errors[1]).abs() <= 1e-9 * errors[0].abs();
-            let standard_error = same.then_some(errors[0]);
-            Some(Expected { column: name, standard_error, about: about(standard_error) })
-        })
-        .collect())
+    let points = Noisy { keys: vec![key.clone(), key], cells: vec![point(1_000_003), point(7_919_000)] };
+    let released = released(cut, &points, private)?;
+    let errors = above::column_errors(&cut.plan, &cut.aggregate, &released, backend)?;
+    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+    let mut all = Vec::new();
+    for (output, errors) in outputs.into_iter().zip(errors) {
+        let Some(errors) = errors else { continue };
+        let same = (errors[0] - errors[1]).abs() <= 1e-9 * errors[0].abs();
+        let standard_error = same.then_some(errors[0]);
+        let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
+        let about = match (direct, standard_error) {
+            (Some(Computation::Quantile(quantile)), _) => {
+                let ranks = rank_error(&private.quantiles[*quantile])?;
+                format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
+            }
+            (_, Some(_)) => "the same for every cell, whatever the data".to_string(),
+            (_, None) => "depends on the released numbers; stands beside each of them".to_string(),
+        };
+        all.push(Expected { column: output.name, standard_error, about });
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) use tests::quantile_law;

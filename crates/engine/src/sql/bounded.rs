@@ -1,0 +1,420 @@
+//! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
+//!
+//! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
+//! the hash of its owner, to one of a few [`Bounder`]s; a pocketful at a time, so that the tables of one bounder stay in the
+//! processor's cache. At the end each bounder gives its kept rows to the sums of their groups.
+
+use super::Cut;
+use super::integers::{Cell, Cells, keyed};
+use super::measure::{Measure, What, column};
+use crate::backend::bound::{Bounder, Bounds, NOTHING, Row, TooMany, group_rank};
+use crate::backend::hash::{Key, Quick, SipHasher};
+use crate::backend::intern::{Interner, Name};
+use crate::backend::{Backend, failed_on_data};
+use crate::error::Result;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::logical_expr::{Expr, cast, lit, when};
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::prelude::DataFrame;
+use futures::StreamExt;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many bounders there are: 2 to this power.
+const BOUNDERS_LOG2: u32 = 6;
+/// How many rows go to a bounder at a time.
+const POCKETFUL: usize = 2048;
+
+type Outcome<T> = std::result::Result<T, DataFusionError>;
+
+/// The cells of the kept rows.
+pub(super) fn bounded(cut: &Cut, backend: &Backend, owner: &Expr, bounds: Bounds, key: Key) -> Result<Cells> {
+    let hidden = |index: usize| format!("scumble column {index}");
+    let mut columns = vec![owner.clone().alias("scumble owner")];
+    columns.extend(
+        cut.query
+            .keys
+            .iter()
+            .map(|key| key.expression.clone())
+            .chain(value_columns(cut)?)
+            .enumerate()
+            .map(|(index, expression)| expression.alias(hidden(index))),
+    );
+    let width = columns.len() - 1 - cut.query.keys.len();
+    let plan = keyed(cut, backend)
+        .and_then(|builder| builder.filter(owner.clone().is_not_null())?.project(columns)?.build())
+        .map_err(|error| failed_on_data(&error))?;
+    let shared = Arc::new(Shared::new(key, bounds, width));
+    let frame = DataFrame::new(backend.context.state(), plan);
+    backend
+        .wait(async {
+            let streams = frame.execute_stream_partitioned().await?;
+            let readers = streams.into_iter().map(|stream| {
+                tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), cut.query.keys.len(), width)))
+            });
+            for reader in readers.collect::<Vec<_>>() {
+                reader.await.map_err(|error| DataFusionError::External(Box::new(error)))??;
+            }
+            Ok(())
+        })
+        .map_err(|error: DataFusionError| failed_on_data(&error))?;
+    Ok(cells(cut, &shared))
+}
+
+/// The values that a row brings, as columns of whole numbers (texts of COUNT(DISTINCT …) aside), NULL for nothing: those of the
+/// measures that have one, then the ranked ones.
+pub(super) fn value_columns(cut: &Cut) -> Result<Vec<Expr>> {
+    let of_measure = |measure: &Measure| {
+        let expression = column(measure).unwrap_or_else(|| lit(1i64));
+        match measure.what {
+            What::Present => when(expression.is_not_null(), lit(1i64)).end().map_err(|error| failed_on_data(&error)),
+            What::Different => Ok(cast(expression, DataType::Utf8)),
+            _ => Ok(expression),
+        }
+    };
+    let measures = cut.query.measures.iter().filter(|measure| measure.expression.is_some()).map(of_measure);
+    measures.chain(cut.query.ranked.iter().map(|ranked| Ok(ranked.column()))).collect()
+}
+
+/// What all readers share.
+struct Shared {
+    key: Key,
+    quick: Quick,
+    bounders: Vec<Mutex<Bounder>>,
+    groups: Mutex<Groups>,
+}
+
+/// All groups that were seen.
+#[derive(Default)]
+struct Groups {
+    encoded: Interner,
+    names: Vec<Vec<ScalarValue>>,
+}
+
+impl Shared {
+    fn new(key: Key, bounds: Bounds, width: usize) -> Self {
+        let bounders = (0..1 << BOUNDERS_LOG2).map(|_| Mutex::new(Bounder::new(key, bounds, width))).collect();
+        Self { key, quick: Quick::new(key), bounders, groups: Mutex::default() }
+    }
+
+    /// Which of two groups with the same rank comes first.
+    fn tie(&self, left: u32, right: u32) -> Ordering {
+        let groups = locked(&self.groups);
+        groups.encoded.text(left).cmp(groups.encoded.text(right))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A reader that died has failed the whole query; what it left behind is not used.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Rows on their way to a bounder.
+#[derive(Default)]
+struct Pocket {
+    hashes: Vec<u64>,
+    numbers: Vec<i64>,
+    ends: Vec<usize>,
+    texts: Vec<u8>,
+    groups: Vec<u32>,
+    ranks: Vec<u64>,
+    values: Vec<i64>,
+}
+
+/// The reader of one stream.
+struct Reader {
+    shared: Arc<Shared>,
+    keys: usize,
+    width: usize,
+    /// The groups that this reader has seen, each with its number among all and its fingerprint.
+    seen: Interner,
+    known: Vec<(u32, u64)>,
+    encoded: Vec<u8>,
+    pockets: Vec<Pocket>,
+}
+
+async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outcome<()> {
+    while let Some(batch) = stream.next().await {
+        reader.add(&batch?)?;
+    }
+    (0..reader.pockets.len()).try_for_each(|index| reader.empty(index))
+}
+
+impl Reader {
+    fn new(shared: Arc<Shared>, keys: usize, width: usize) -> Self {
+        let mut pockets = Vec::new();
+        pockets.resize_with(shared.bounders.len(), Pocket::default);
+        Self { shared, keys, width, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
+        let key_arrays = &batch.columns()[1..=self.keys];
+        let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
+        let owners = OwnerColumn::of(batch.column(0))?;
+        let values: Vec<Cow<'_, [i64]>> = batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect();
+        for row in 0..batch.num_rows() {
+            let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
+            let owner = owners.at(row);
+            let hash = owner.hash(&self.shared.quick);
+            let index = (hash >> (u64::BITS - BOUNDERS_LOG2)) as usize;
+            let pocket = &mut self.pockets[index];
+            pocket.hashes.push(hash);
+            match owner {
+                Name::Number(number) => pocket.numbers.push(number),
+                Name::Text(text) => {
+                    pocket.texts.extend_from_slice(text);
+                    pocket.ends.push(pocket.texts.len());
+                }
+            }
+            pocket.groups.push(group);
+            pocket.ranks.push(group_rank(self.shared.key, owner, fingerprint));
+            pocket.values.extend(values.iter().map(|column| column[row]));
+            if pocket.hashes.len() >= POCKETFUL {
+                self.empty(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a row's group among all groups, and its fingerprint.
+    #[inline]
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
+        let encoded = match keys {
+            [KeyColumn::Text(column)] => column.value(row).as_bytes(),
+            keys => {
+                self.encoded.clear();
+                keys.iter().for_each(|key| key.encode(row, &mut self.encoded));
+                &self.encoded
+            }
+        };
+        let name = Name::Text(encoded);
+        let hash = name.hash(&self.shared.quick);
+        let (local, new) = self.seen.intern(hash, name);
+        if new {
+            let mut groups = locked(&self.shared.groups);
+            let (number, first) = groups.encoded.intern(hash, name);
+            if first {
+                let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
+                groups.names.push(values.collect::<Outcome<_>>()?);
+            }
+            self.known.push((number, fingerprint(self.shared.key, encoded)));
+        }
+        Ok(self.known[local as usize])
+    }
+
+    /// Gives the rows of a pocket to their bounder.
+    fn empty(&mut self, index: usize) -> Outcome<()> {
+        let pocket = &mut self.pockets[index];
+        let shared = &self.shared;
+        let tie = |left: u32, right: u32| shared.tie(left, right);
+        let mut bounder = locked(&shared.bounders[index]);
+        let mut start = 0;
+        for row in 0..pocket.hashes.len() {
+            let owner = match pocket.numbers.get(row) {
+                Some(number) => Name::Number(*number),
+                None => {
+                    let text = &pocket.texts[start..pocket.ends[row]];
+                    start = pocket.ends[row];
+                    Name::Text(text)
+                }
+            };
+            let values = &pocket.values[row * self.width..][..self.width];
+            let (owner_hash, group, rank) = (pocket.hashes[row], pocket.groups[row], pocket.ranks[row]);
+            bounder
+                .add(&Row { owner, owner_hash, group, rank, values }, &tie)
+                .map_err(|TooMany| DataFusionError::ResourcesExhausted("too many rows".to_string()))?;
+        }
+        pocket.clear();
+        Ok(())
+    }
+}
+
+impl Pocket {
+    fn clear(&mut self) {
+        self.hashes.clear();
+        self.numbers.clear();
+        self.ends.clear();
+        self.texts.clear();
+        self.groups.clear();
+        self.ranks.clear();
+        self.values.clear();
+    }
+}
+
+/// The keyed hash of a group's key.
+pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
+    let mut hasher = SipHasher::new(key);
+    hasher.write(encoded);
+    hasher.finish()
+}
+
+/// One column of keys, without NULLs.
+pub(super) enum KeyColumn<'a> {
+    Text(&'a StringArray),
+    Number(&'a [i64]),
+    Truth(&'a BooleanArray),
+}
+
+impl<'a> KeyColumn<'a> {
+    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+        match column.data_type() {
+            DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
+            DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
+            DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
+            other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
+        }
+    }
+
+    /// Bytes that differ where keys differ: lengths stand behind texts, so that a list can be read from its end.
+    pub fn encode(&self, row: usize, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Text(column) => {
+                let text = column.value(row).as_bytes();
+                bytes.extend_from_slice(text);
+                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            }
+            Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
+            Self::Truth(column) => bytes.push(column.value(row).into()),
+        }
+    }
+}
+
+/// The owner column, without NULLs.
+pub(super) enum OwnerColumn<'a> {
+    Numbers(&'a [i64]),
+    Texts(&'a StringArray),
+}
+
+impl<'a> OwnerColumn<'a> {
+    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+        match column.data_type() {
+            DataType::Int64 => Ok(Self::Numbers(column.as_primitive::<Int64Type>().values())),
+            DataType::Utf8 => Ok(Self::Texts(column.as_string::<i32>())),
+            other => Err(DataFusionError::Internal(format!("an owner of type {other}"))),
+        }
+    }
+
+    #[inline]
+    pub fn at(&self, row: usize) -> Name<'a> {
+        match self {
+            Self::Numbers(numbers) => Name::Number(numbers[row]),
+            Self::Texts(column) => Name::Text(column.value(row).as_bytes()),
+        }
+    }
+}
+
+/// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
+pub(super) fn whole_numbers(column: &ArrayRef) -> Cow<'_, [i64]> {
+    match column.data_type() {
+        DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
+        DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
+        DataType::Utf8 => {
+            let hashed = |text: &str| fingerprint(Key(0, 0), text.as_bytes()).cast_signed().max(NOTHING + 1);
+            column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
+        }
+        _ => Cow::Owned(vec![NOTHING; column.len()]),
+    }
+}
+
+/// The sums of every group, from some of the bounders.
+#[derive(Default)]
+struct Tally {
+    groups: HashMap<u32, Sums>,
+}
+
+#[derive(Default)]
+struct Sums {
+    numbers: Vec<i128>,
+    different: Vec<HashSet<i64>>,
+    ranked: Vec<HashMap<i64, u64>>,
+}
+
+/// The kept rows of all bounders, summed up on all processors.
+fn cells(cut: &Cut, shared: &Shared) -> Cells {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
+    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..threads).map(|first| scope.spawn(move || tally(cut, shared, first, threads))).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let mut all = Tally::default();
+    for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
+        all.groups.entry(group).or_default().add(sums);
+    }
+    let groups = locked(&shared.groups);
+    let named = |(group, sums): (u32, Sums)| (groups.names[group as usize].clone(), sums.cell(cut));
+    all.groups.into_iter().map(named).collect()
+}
+
+/// Every `step`-th bounder from `first` on.
+fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Tally {
+    let measures = &cut.query.measures;
+    let with_value = measures.iter().filter(|measure| measure.expression.is_some()).count();
+    let empty = || Sums {
+        numbers: vec![0; measures.len()],
+        different: vec![HashSet::new(); measures.len()],
+        ranked: vec![HashMap::new(); cut.query.ranked.len()],
+    };
+    // Group numbers are dense: a list is quicker than a table, once per kept row.
+    let mut sums: Vec<Option<Sums>> = Vec::new();
+    sums.resize_with(locked(&shared.groups).names.len(), || None);
+    let tie = |left: u32, right: u32| shared.tie(left, right);
+    for bounder in shared.bounders.iter().skip(first).step_by(step) {
+        let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
+        let bounder = std::mem::replace(&mut *locked(bounder), nothing);
+        bounder.finish(&tie, |group, first, values| {
+            let cell = sums[group as usize].get_or_insert_with(empty);
+            let mut next = values.iter();
+            for (index, measure) in measures.iter().enumerate() {
+                let value = if measure.expression.is_some() { next.next().copied() } else { None };
+                let value = value.filter(|value| *value != NOTHING);
+                match measure.what {
+                    What::Owners => cell.numbers[index] += i128::from(first),
+                    What::Rows => cell.numbers[index] += 1,
+                    What::Different => drop(value.map(|value| cell.different[index].insert(value))),
+                    _ => cell.numbers[index] += i128::from(value.unwrap_or(0)),
+                }
+            }
+            for (counts, value) in cell.ranked.iter_mut().zip(&values[with_value..]) {
+                if *value != NOTHING {
+                    *counts.entry(*value).or_default() += 1;
+                }
+            }
+        });
+    }
+    let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
+    Tally { groups: numbered.collect() }
+}
+
+impl Sums {
+    fn add(&mut self, more: Self) {
+        if self.numbers.is_empty() && self.ranked.is_empty() {
+            *self = more;
+            return;
+        }
+        self.numbers.iter_mut().zip(more.numbers).for_each(|(total, more)| *total += more);
+        self.different.iter_mut().zip(more.different).for_each(|(total, more)| total.extend(more));
+        for (total, more) in self.ranked.iter_mut().zip(more.ranked) {
+            more.into_iter().for_each(|(value, times)| *total.entry(value).or_default() += times);
+        }
+    }
+
+    fn cell(self, cut: &Cut) -> Cell {
+        let mut sums = self.numbers;
+        for (index, measure) in cut.query.measures.iter().enumerate() {
+            if measure.what == What::Different {
+                sums[index] = self.different[index].len() as i128;
+            }
+        }
+        let keyed = |(ranked, counts): (&super::measure::Ranked, HashMap<i64, u64>)| {
+            let keyed = counts.into_iter().map(|(steps, times)| (ranked.key(steps), times));
+            keyed.collect::<BTreeMap<u128, u64>>()
+        };
+        Cell { sums, ranked: cut.query.ranked.iter().zip(self.ranked).map(keyed).collect() }
+    }
+}

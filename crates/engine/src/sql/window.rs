@@ -1,0 +1,169 @@
+//! The private part of a plan as SQL text, with window functions in the place of our one pass: for backends that speak SQL.
+//!
+//! The text clamps, bounds contributions and sums up; what comes back are the same integers. Such a backend needs three functions, which
+//! hold the release's secret (SipHash-2-4, [`crate::backend::bound`]) and give whole numbers of 64 bits without sign:
+//! `scumble_group_rank(owner, keys…)`, `scumble_row_rank(rank, values…)` and `scumble_rise(rank, n)`.
+//!
+//! The text assumes that NaN is above all numbers, as in PostgreSQL and DataFusion, and that tables have their declared columns and types.
+
+use super::Cut;
+use super::below::Ownership;
+use super::measure::{Measure, What};
+use crate::backend::bound::Bounds;
+use crate::backend::functions::{Grid, declared_in_sql};
+use crate::project::Project;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, DataFusionError};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, when};
+use datafusion::sql::unparser::plan_to_sql;
+
+type Outcome<T> = Result<T, DataFusionError>;
+
+/// The statements: the measures by key, then for each ranked column how often each step occurs, by key.
+pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
+    let names = Names::of(cut);
+    let from = match (&cut.below.owner, cut.query.bounds) {
+        (Ownership::Named(_), Some(bounds)) => kept(&names, bounds),
+        _ => String::new(),
+    };
+    let last = if from.is_empty() { "scumble_rows" } else { "scumble_kept" };
+    let rows = format!("WITH scumble_rows AS ({}){from}", plan_to_sql(&rows(cut, project)?)?);
+    let keys = names.keys.join(", ");
+    let grouped = |by: &str| if by.is_empty() { String::new() } else { format!(" GROUP BY {by}") };
+    let mut all = Vec::new();
+    if !cut.query.measures.is_empty() {
+        let listed: Vec<String> = names.keys.iter().cloned().chain(measures(cut)).collect();
+        all.push(format!("{rows} SELECT {} FROM {last}{}", listed.join(", "), grouped(&keys)));
+    }
+    for value in &names.values[names.values.len() - cut.query.ranked.len()..] {
+        let by: Vec<&str> = names.keys.iter().chain([value]).map(String::as_str).collect();
+        let by = by.join(", ");
+        all.push(format!("{rows} SELECT {by}, COUNT(*) FROM {last} WHERE {value} IS NOT NULL{}", grouped(&by)));
+    }
+    Ok(all)
+}
+
+/// The names of the columns of `scumble_rows`, besides the owner's.
+struct Names {
+    keys: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Names {
+    fn of(cut: &Cut) -> Self {
+        let with_value = cut.query.measures.iter().filter(|measure| measure.expression.is_some()).count();
+        let values = with_value + cut.query.ranked.len();
+        Self {
+            keys: (0..cut.query.keys.len()).map(|index| format!("scumble_key_{index}")).collect(),
+            values: (0..values).map(|index| format!("scumble_value_{index}")).collect(),
+        }
+    }
+}
+
+/// The rows with their owner, keys and values.
+fn rows(cut: &Cut, project: &Project) -> Outcome<LogicalPlan> {
+    let names = Names::of(cut);
+    let mut builder = LogicalPlanBuilder::from(clamped(cut.below.plan.clone(), project)?);
+    let mut columns: Vec<Expr> = Vec::new();
+    if let Ownership::Named(owner) = &cut.below.owner {
+        builder = builder.filter(Expr::Column(owner.clone()).is_not_null())?;
+        columns.push(Expr::Column(owner.clone()).alias("scumble_owner"));
+    }
+    for (key, name) in cut.query.keys.iter().zip(&names.keys) {
+        builder = builder.filter(key.expression.clone().is_not_null())?;
+        columns.push(key.expression.clone().alias(name));
+    }
+    let measured = cut.query.measures.iter().filter_map(value);
+    let ranked = cut.query.ranked.iter().map(|ranked| in_steps(&ranked.expression, ranked.grid, 0, false));
+    for (value, name) in measured.chain(ranked).zip(&names.values) {
+        columns.push(value?.alias(name));
+    }
+    builder.project(columns)?.build()
+}
+
+/// The plan with each table in its declared domains.
+fn clamped(plan: LogicalPlan, project: &Project) -> Outcome<LogicalPlan> {
+    let replaced = plan.transform_up(|node| match node {
+        LogicalPlan::TableScan(scan) => {
+            let name = scan.table_name.clone();
+            let table = project.tables.get(name.table());
+            let column = |field: &str| -> Outcome<Expr> {
+                let plain = Expr::Column(Column::new(Some(name.clone()), field));
+                let domain = table.and_then(|table| table.column(field)).map(|column| &column.domain);
+                domain.map_or(Ok(plain.clone()), |domain| Ok(declared_in_sql(plain, domain)?.alias(field)))
+            };
+            let columns = scan.projected_schema.fields().iter().map(|field| column(field.name()));
+            let columns = columns.collect::<Outcome<Vec<Expr>>>()?;
+            let builder = LogicalPlanBuilder::from(LogicalPlan::TableScan(scan)).project(columns)?;
+            Ok(Transformed::yes(builder.alias(name)?.build()?))
+        }
+        other => other.recompute_schema().map(Transformed::yes),
+    });
+    replaced.map(|replaced| replaced.data)
+}
+
+/// What a row brings to a measure, if it brings a value.
+fn value(measure: &Measure) -> Option<Outcome<Expr>> {
+    let expression = measure.expression.clone()?;
+    Some(match measure.what {
+        What::Steps { grid, centre } => in_steps(&expression, grid, centre, false),
+        What::Squares { grid, centre } => in_steps(&expression, grid, centre, true),
+        What::Present => when(expression.is_not_null(), lit(1i64)).end(),
+        _ => Ok(cast(expression, DataType::Utf8)),
+    })
+}
+
+fn in_steps(expression: &Expr, grid: Grid, minus: i64, squared: bool) -> Outcome<Expr> {
+    grid.units_in_sql(cast(expression.clone(), DataType::Float64), minus, squared)
+}
+
+/// The measures as aggregates.
+fn measures(cut: &Cut) -> impl Iterator<Item = String> {
+    let mut values = 0..;
+    cut.query.measures.iter().map(move |measure| {
+        let value = if measure.expression.is_some() { values.next() } else { None };
+        let value = value.map_or(String::new(), |index: usize| format!("scumble_value_{index}"));
+        match (measure.what, cut.query.bounds) {
+            (What::Owners, Some(_)) => "COUNT(DISTINCT scumble_owner)".to_string(),
+            (What::Owners | What::Rows, _) => "COUNT(*)".to_string(),
+            (What::Present, _) => format!("COUNT({value})"),
+            (What::Different, _) => format!("COUNT(DISTINCT {value})"),
+            (What::Steps { .. } | What::Squares { .. }, _) => {
+                format!("COALESCE(SUM(CAST({value} AS DECIMAL(38, 0))), 0)")
+            }
+        }
+    })
+}
+
+/// The three rules of [`crate::backend::bound`] as window functions over `scumble_rows`, ending in `scumble_kept`.
+fn kept(names: &Names, bounds: Bounds) -> String {
+    let listed = |first: &str, rest: &[String]| {
+        std::iter::once(first).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
+    };
+    let Bounds { groups, rows_per_group, rows } = bounds;
+    let owner_and_keys = listed("scumble_owner", &names.keys);
+    let rank_and_keys = listed("scumble_rank", &names.keys);
+    let row_rank = format!("scumble_row_rank({})", listed("scumble_rank", &names.values));
+    let row_order = listed(&row_rank, &names.values);
+    let mut text = format!(
+        ", scumble_ranked AS (SELECT *, scumble_group_rank({owner_and_keys}) AS scumble_rank FROM scumble_rows)\
+         , scumble_placed AS (SELECT *, DENSE_RANK() OVER (PARTITION BY scumble_owner ORDER BY {rank_and_keys}) AS scumble_group_place\
+         , ROW_NUMBER() OVER (PARTITION BY {owner_and_keys} ORDER BY {row_order}) AS scumble_row_place FROM scumble_ranked)\
+         , scumble_first AS (SELECT * FROM scumble_placed WHERE scumble_group_place <= {groups} AND scumble_row_place <= {rows_per_group})"
+    );
+    if groups.saturating_mul(rows_per_group) <= rows {
+        text.push_str(", scumble_kept AS (SELECT * FROM scumble_first)");
+        return text;
+    }
+    text.push_str(&format!(
+        ", scumble_rising AS (SELECT *, SUM(scumble_rise(scumble_rank, scumble_row_place - 1)) OVER \
+         (PARTITION BY {owner_and_keys} ORDER BY scumble_row_place) AS scumble_total FROM scumble_first)\
+         , scumble_counted AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY scumble_owner ORDER BY scumble_total, scumble_group_place) \
+         AS scumble_place FROM scumble_rising), scumble_kept AS (SELECT * FROM scumble_counted WHERE scumble_place <= {rows})"
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The statements, run by DataFusion with its window functions, give the integers of our one pass.
+
+use super::*;
+use crate::backend::Backend;
+use crate::backend::bound::{group_rank, rise, row_rank};
+use crate::backend::hash::Key;
+use crate::project::Bounding;
+use crate::sql::analyse;
+use crate::sql::bounded::{KeyColumn, OwnerColumn, fingerprint, whole_numbers};
+use crate::sql::integers::{Integers, integers};
+use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, RecordBatch};
+use datafusion::arrow::datatypes::Decimal128Type;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::prelude::{CsvReadOptions, SessionConfig, SessionContext};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const KEY: Key = Key(7, 8);
+
+/// One of the three functions, with the secret in it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Function(&'static str, Signature);
+
+impl Function {
+    fn of(name: &'static str) -> ScalarUDF {
+        ScalarUDF::new_from_impl(Self(name, Signature::variadic_any(Volatility::Immutable)))
+    }
+
+    fn number(&self, columns: &[ArrayRef], row: usize) -> Outcome<u64> {
+        let ranks = |column: &ArrayRef| {
+            let wide = datafusion::arrow::compute::cast(column, &DataType::Decimal128(38, 0));
+            wide.map(|wide| wide.as_primitive::<Decimal128Type>().value(row) as u64).unwrap_or_default()
+        };
+        Ok(match self.0 {
+            "scumble_group_rank" => {
+                let keys = columns[1..].iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
+                let mut encoded = Vec::new();
+                match keys.as_slice() {
+                    [KeyColumn::Text(column)] => encoded.extend_from_slice(column.value(row).as_bytes()),
+                    keys => keys.iter().for_each(|key| key.encode(row, &mut encoded)),
+                }
+                group_rank(KEY, OwnerColumn::of(&columns[0])?.at(row), fingerprint(KEY, &encoded))
+            }
+            "scumble_row_rank" => {
+                let values: Vec<i64> = columns[1..].iter().map(|column| whole_numbers(column)[row]).collect();
+                row_rank(KEY, ranks(&columns[0]), &values)
+            }
+            _ => rise(KEY, ranks(&columns[0]), ranks(&columns[1])),
+        })
+    }
+}
+
+impl ScalarUDFImpl for Function {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.1
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Outcome<DataType> {
+        Ok(DataType::Decimal128(20, 0))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Outcome<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let columns = arguments.args.iter().map(|column| {
+            let array = column.to_array(rows)?;
+            match array.data_type() {
+                DataType::UInt64 => Ok(datafusion::arrow::compute::cast(&array, &DataType::Int64)?),
+                DataType::Utf8View => Ok(datafusion::arrow::compute::cast(&array, &DataType::Utf8)?),
+                _ => Ok(array),
+            }
+        });
+        let columns = columns.collect::<Outcome<Vec<ArrayRef>>>()?;
+        let numbers = (0..rows).map(|row| Ok(i128::from(self.number(&columns, row)?)));
+        let numbers = Decimal128Array::from(numbers.collect::<Outcome<Vec<i128>>>()?);
+        Ok(ColumnarValue::Array(Arc::new(numbers.with_precision_and_scale(20, 0)?)))
+    }
+}
+
+const PROJECT: &str = r#"
+[dataset.visits]
+source = "visits.csv"
+owner = "person"
+BOUNDS
+[dataset.visits.columns]
+clinic = { type = "category" }
+ward = { type = "int", lower = 1, upper = 3 }
+cost = { type = "float", lower = 0, upper = 100, granularity = 0.5 }
+open = { type = "bool" }
+[dataset.homes]
+source = "homes.csv"
+owner = "person"
+max_rows_per_owner = 1
+[dataset.homes.columns]
+area = { type = "category", values = ["north", "south"] }
+"#;
+
+/// 240 visits of 40 people: many to one clinic, some without a value, some beyond the bounds.
+fn write_tables(folder: &Path) {
+    let mut visits = "person,clinic,ward,cost,open\n".to_string();
+    for i in 0..240u32 {
+        let (person, clinic, ward) = (i * i % 40, ["a", "b", "c", "d", ""][(i * 7 % 5) as usize], i % 4);
+        let cost = ["1.25", "30", "", "250", "-7", "99.9", "NaN"][(i * 3 % 7) as usize];
+        visits.push_str(&format!("{person},{clinic},{ward},{cost},{}\n", i % 3 == 0));
+    }
+    std::fs::write(folder.join("visits.csv"), visits).unwrap();
+    let homes: Vec<String> = (0..40).map(|i| format!("{i},{}", ["north", "south", "mars"][i % 3])).collect();
+    std::fs::write(folder.join("homes.csv"), format!("person,area\n{}\n", homes.join("\n"))).unwrap();
+}
+
+/// The statements on DataFusion with so many partitions.
+fn by_windows(texts: &[String], folder: &Path, partitions: usize) -> Vec<Vec<RecordBatch>> {
+    let backend = Backend::empty().unwrap();
+    let mut config = SessionConfig::new().with_target_partitions(partitions);
+    config.options_mut().sql_parser.parse_float_as_decimal = false;
+    let context = SessionContext::new_with_config(config);
+    for name in ["scumble_group_rank", "scumble_row_rank", "scumble_rise"] {
+        context.register_udf(Function::of(name));
+    }
+    backend.wait(async {
+        use datafusion::arrow::datatypes::{Field, Schema};
+        let field = |name: &str, kind: DataType| Field::new(name, kind, true);
+        let visits = Schema::new(vec![
+            field("person", DataType::Utf8),
+            field("clinic", DataType::Utf8),
+            field("ward", DataType::Int64),
+            field("cost", DataType::Float64),
+            field("open", DataType::Boolean),
+        ]);
+        let homes = Schema::new(vec![field("person", DataType::Utf8), field("area", DataType::Utf8)]);
+        for (name, schema) in [("visits", &visits), ("homes", &homes)] {
+            let path = folder.join(format!("{name}.csv")).display().to_string();
+            context.register_csv(name, path, CsvReadOptions::new().schema(schema)).await.unwrap();
+        }
+        let mut all = Vec::new();
+        for text in texts {
+            let frame = context.sql(text).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            all.push(frame.collect().await.unwrap_or_else(|error| panic!("{error}\n{text}")));
+        }
+        all
+    })
+}
+
+/// Each row as its key and its whole numbers.
+fn table(batches: &[RecordBatch], keys: usize) -> BTreeMap<String, Vec<i128>> {
+    let mut table = BTreeMap::new();
+    for batch in batches {
+        for row in 0..batch.num_rows() {
+            let value = |column: &ArrayRef| ScalarValue::try_from_array(column, row).unwrap();
+            let key: Vec<ScalarValue> = batch.columns()[..keys].iter().map(value).collect();
+            let number = |column: &ArrayRef| match value(column) {
+                ScalarValue::Int64(Some(number)) => i128::from(number),
+                ScalarValue::Decimal128(Some(number), _, 0) => number,
+                other => panic!("{other:?} is not a whole number"),
+            };
+            table.insert(shown(&key), batch.columns()[keys..].iter().map(number).collect());
+        }
+    }
+    table
+}
+
+fn shown(key: &[ScalarValue]) -> String {
+    key.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" | ")
+}
+
+/// The cells of our one pass in which there is anything.
+fn by_one_pass(found: &Integers) -> BTreeMap<String, Vec<i128>> {
+    let cells = found.keys.iter().zip(&found.cells).map(|(key, cell)| (shown(key), cell.sums.clone()));
+    cells.filter(|(_, sums)| sums.iter().any(|sum| *sum != 0)).collect()
+}
+
+fn check(bounds: &str, sql: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let text = PROJECT.replace("BOUNDS", bounds);
+    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
+    let planned = Backend::without_data(&project).unwrap();
+    let cut = analyse(sql, Bounding::default(), &project, &planned).unwrap();
+    let texts = statements(&cut, &project).unwrap();
+    let tables: Vec<String> = cut.below.tables.iter().cloned().collect();
+    let backend = Backend::with_data(&project, &tables).unwrap();
+    let with_data = analyse(sql, Bounding::default(), &project, &backend).unwrap();
+    let found = integers(&with_data, &backend, KEY).unwrap();
+    let keys = cut.query.keys.len();
+    for partitions in [1, 3] {
+        let answers = by_windows(&texts, folder.path(), partitions);
+        let mut answers = answers.iter();
+        if !cut.query.measures.is_empty() {
+            let mut windows = table(answers.next().unwrap(), keys);
+            windows.retain(|_, sums| sums.iter().any(|sum| *sum != 0));
+            assert!(!windows.is_empty());
+            assert_eq!(windows, by_one_pass(&found), "{bounds}\n{sql}\n{}", texts[0]);
+        }
+        for (index, ranked) in cut.query.ranked.iter().enumerate() {
+            let windows = table(answers.next().unwrap(), keys + 1);
+            let ours = found.keys.iter().zip(&found.cells).flat_map(|(key, cell)| {
+                cell.ranked[index].iter().map(|(step, times)| {
+                    let first = ranked.grid.steps(ranked.grid.lower);
+                    let steps = ScalarValue::Int64(Some(scumble::mechanism::quantile::value(*step, first)));
+                    (shown(&[key.clone(), vec![steps]].concat()), vec![i128::from(*times)])
+                })
+            });
+            assert_eq!(windows, ours.collect(), "{bounds}\n{sql}");
+        }
+    }
+}
+
+const SOME_OF_EACH: &str = "max_rows_per_owner = 6\nmax_groups_per_owner = 2\nmax_rows_per_group = 3";
+const ONE_OF_EACH: &str = "max_rows_per_owner = 2\nmax_groups_per_owner = 2\nmax_rows_per_group = 1";
+const FEW_IN_ALL: &str = "max_rows_per_owner = 3";
+
+#[test]
+fn window_functions_give_the_integers_of_one_pass() {
+    for bounds in [SOME_OF_EACH, ONE_OF_EACH, FEW_IN_ALL] {
+        check(bounds, "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic");
+        check(
+            bounds,
+            "SELECT clinic, ward, COUNT(DISTINCT person) AS n, AVG(cost) AS s FROM visits GROUP BY clinic, ward",
+        );
+        check(
+            bounds,
+            "SELECT open, MAX(cost) AS b, COUNT(DISTINCT clinic) AS c FROM visits WHERE ward > 1 GROUP BY open",
+        );
+        check(bounds, "SELECT COUNT(*) AS n, VAR_POP(cost) AS v, MEDIAN(ward) AS m FROM visits");
+    }
+}
+
+#[test]
+fn joins_and_sub_queries_are_part_of_the_text() {
+    check(
+        SOME_OF_EACH,
+        "SELECT h.area, COUNT(*) AS n FROM visits v JOIN homes h ON v.person = h.person WHERE v.cost > 2 GROUP BY h.area",
+    );
+    check(
+        FEW_IN_ALL,
+        "SELECT c, SUM(w) AS s FROM (SELECT clinic AS c, 2 * ward AS w FROM visits WHERE open) t GROUP BY c",
+    );
+}
+
+#[test]
+fn the_text_names_the_window_functions_and_holds_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = PROJECT.replace("BOUNDS", FEW_IN_ALL);
+    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
+    let backend = Backend::without_data(&project).unwrap();
+    let sql = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic";
+    let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
+    let texts = statements(&cut, &project).unwrap();
+    assert_eq!(texts.len(), 1);
+    for part in ["DENSE_RANK() OVER (PARTITION BY scumble_owner", "scumble_place <= 3", "GROUP BY scumble_key_0"] {
+        assert!(texts[0].contains(part), "{part}\n{}", texts[0]);
+    }
+}
