@@ -550,8 +550,8 @@ fn intervals_cover() {
                 covered[index] += u32::from(difference <= noise.quantile(0.05));
             }
         }
-        for index in 0..2 {
-            let rate = f64::from(covered[index]) / f64::from(runs);
+        for (index, covered) in covered.into_iter().enumerate() {
+            let rate = f64::from(covered) / f64::from(runs);
             assert!((0.935..=0.97).contains(&rate), "{cost}, column {index}: {rate}");
         }
     }
