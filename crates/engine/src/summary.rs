@@ -99,7 +99,13 @@ fn left(spent: &Spent, limit: &Limit) -> Value {
         let left = limit.most().clone() - spent;
         if left.is_negative() { 0.0 } else { left.to_f64_down() }
     });
-    json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() })
+    let mut told = json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() });
+    match limit {
+        Limit::Tcdp { omega, .. } => told["omega"] = json!(omega.to_f64()),
+        Limit::Renyi { order, .. } => told["order"] = json!(order.to_f64()),
+        Limit::Approximate { .. } | Limit::Zcdp { .. } => {}
+    }
+    told
 }
 
 fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<Value> {

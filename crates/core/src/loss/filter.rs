@@ -40,13 +40,34 @@ pub enum Limit {
         /// δ
         delta: Exact,
     },
+    /// (ρ, ω)-tCDP, but for an event of probability δ.
+    Tcdp {
+        /// ρ
+        rho: Exact,
+        /// ω
+        omega: Exact,
+        /// δ
+        delta: Exact,
+    },
+    /// D_α ≤ ε at one order, but for an event of probability δ. Spending is told as ρα, which every event's own D_α is at most.
+    Renyi {
+        /// α
+        order: Exact,
+        /// ε
+        epsilon: Exact,
+        /// δ
+        delta: Exact,
+    },
 }
 
 impl Limit {
     /// The δ at which spending under this limit is stated.
     pub fn delta(&self) -> &Exact {
         match self {
-            Self::Approximate { delta, .. } | Self::Zcdp { delta, .. } => delta,
+            Self::Approximate { delta, .. }
+            | Self::Zcdp { delta, .. }
+            | Self::Tcdp { delta, .. }
+            | Self::Renyi { delta, .. } => delta,
         }
     }
 
@@ -55,22 +76,30 @@ impl Limit {
         match self {
             Self::Approximate { delta, .. } => spent.epsilon(delta),
             Self::Zcdp { delta, .. } => spent.rho(delta),
+            Self::Tcdp { omega, delta, .. } => spent.truncated_rho(omega, delta),
+            Self::Renyi { order, delta, .. } => {
+                // (ρ, ω)-tCDP speaks of orders below ω only; an ω just above the order is enough.
+                let above =
+                    order.clone() + Exact::from_rational(num_rational::BigRational::new(1.into(), 1_000_000.into()));
+                let rho = spent.truncated_rho(&above, delta)?;
+                Some(Exact::from_rational(rho.rational() * order.rational()))
+            }
         }
     }
 
     /// The number that must not be passed.
     pub fn most(&self) -> &Exact {
         match self {
-            Self::Approximate { epsilon, .. } => epsilon,
-            Self::Zcdp { rho, .. } => rho,
+            Self::Approximate { epsilon, .. } | Self::Renyi { epsilon, .. } => epsilon,
+            Self::Zcdp { rho, .. } | Self::Tcdp { rho, .. } => rho,
         }
     }
 
     /// The word for that number.
     pub fn word(&self) -> &'static str {
         match self {
-            Self::Approximate { .. } => "epsilon",
-            Self::Zcdp { .. } => "rho",
+            Self::Approximate { .. } | Self::Renyi { .. } => "epsilon",
+            Self::Zcdp { .. } | Self::Tcdp { .. } => "rho",
         }
     }
 
@@ -83,6 +112,11 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.word(), self.most())?;
+        match self {
+            Self::Tcdp { omega, .. } => write!(f, " below omega {omega}")?,
+            Self::Renyi { order, .. } => write!(f, " at order {order}")?,
+            Self::Approximate { .. } | Self::Zcdp { .. } => {}
+        }
         if *self.delta() > Exact::zero() {
             write!(f, " at delta {:e}", self.delta().to_f64())?;
         }

@@ -1,7 +1,7 @@
 //! The bodies of entries, and the charges that they add up to.
 
-use super::event_json::{event_from_json, event_to_json};
 use scumble::event::Event;
+use scumble_wire::{event_to_json, events_at};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -87,11 +87,8 @@ pub(super) fn charges(bodies: &[String]) -> Result<Vec<Charge>, String> {
 }
 
 fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
-    let events = value["events"].as_array().ok_or_else(|| format!("entry {sequence} has no events"))?;
-    let events = events
-        .iter()
-        .map(|event| event_from_json(event).map_err(|sentence| format!("entry {sequence}: {sentence}")))
-        .collect::<Result<Vec<Event>, String>>()?;
+    let place = scumble_wire::Place::at(&value["events"], format!("entry {sequence}, events"));
+    let events = events_at(&place).map_err(|error| error.to_string())?;
     Ok(Charge {
         sequence,
         time: text(value, "time", sequence)?,

@@ -5,7 +5,6 @@
 
 mod chain;
 mod entry;
-mod event_json;
 
 pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};

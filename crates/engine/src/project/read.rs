@@ -5,7 +5,7 @@ use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Reques
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
 use crate::release::kinds;
-use scumble::quantity::{Delta, Epsilon, Exact, Rho};
+use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -201,28 +201,41 @@ fn budget(section: &Section) -> Result<Budget> {
     Ok(budget)
 }
 
+/// `{ epsilon, delta }`, `{ rho, delta }` (zCDP), `{ rho, omega, delta }` (tCDP) or `{ order, epsilon, delta }` (Rényi).
 fn limit(section: &Section) -> Result<Limit> {
-    section.only(&["epsilon", "delta", "rho"])?;
+    section.only(&["epsilon", "delta", "rho", "omega", "order"])?;
     let delta = section.get("delta").map(delta).transpose()?.unwrap_or_else(Exact::zero);
-    match (section.get("epsilon"), section.get("rho")) {
-        (Some(epsilon), None) => Ok(Limit::Approximate { epsilon: self::epsilon(epsilon)?, delta }),
-        (None, Some(rho)) => Ok(Limit::Zcdp { rho: self::rho(rho)?, delta }),
-        _ => Err(section.error("a budget has either epsilon (with or without delta) or rho")),
+    let [epsilon, rho, omega, order] = ["epsilon", "rho", "omega", "order"].map(|key| section.get(key));
+    match (epsilon, rho, omega, order) {
+        (Some(epsilon), None, None, None) => Ok(Limit::Approximate { epsilon: self::epsilon(epsilon)?, delta }),
+        (None, Some(rho), None, None) => Ok(Limit::Zcdp { rho: self::rho(rho)?, delta }),
+        (None, Some(rho), Some(omega), None) => {
+            Ok(Limit::Tcdp { rho: self::rho(rho)?, omega: checked(omega, Omega::new)?, delta })
+        }
+        (Some(epsilon), None, None, Some(order)) => {
+            Ok(Limit::Renyi { order: checked(order, Order::new)?, epsilon: self::epsilon(epsilon)?, delta })
+        }
+        _ => Err(section.error(
+            "a budget has epsilon (pure, or with delta), rho (zCDP), rho and omega (tCDP), or order and epsilon (Rényi)",
+        )),
     }
 }
 
 fn epsilon(spot: &Spot) -> Result<Exact> {
-    Epsilon::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
-    spot.exact()
+    checked(spot, Epsilon::new)
 }
 
 fn rho(spot: &Spot) -> Result<Exact> {
-    Rho::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
-    spot.exact()
+    checked(spot, Rho::new)
 }
 
 fn delta(spot: &Spot) -> Result<Exact> {
-    Delta::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
+    checked(spot, Delta::new)
+}
+
+/// The exact number here, if it is one of the quantity's.
+fn checked<T>(spot: &Spot, quantity: fn(f64) -> scumble::Result<T>) -> Result<Exact> {
+    quantity(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
     spot.exact()
 }
 

@@ -9,6 +9,7 @@ pub mod kinds;
 pub mod noise;
 mod ordered;
 mod output;
+mod parquet;
 mod run;
 mod sql;
 

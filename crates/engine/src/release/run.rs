@@ -185,6 +185,7 @@ impl<'a> Runner<'a> {
         let stem = file_stem(&request.name);
         let json = serde_json::json!({ "release": request.name, "kind": request.kind, "sequence": sequence, "answers": answers.json() });
         let mut files = vec![written(out, &format!("{stem}.csv"), csv.as_bytes())?];
+        files.push(written(out, &format!("{stem}.parquet"), &super::parquet::bytes(&answers)?)?);
         files.push(written(out, &format!("{stem}.json"), format!("{json:#}\n").as_bytes())?);
         ledger.commit(receipt, &crate::digest(csv.as_bytes()))?;
         Ok(Outcome { name: request.name.clone(), kind: request.kind.clone(), answers, sequence, files })

@@ -8,25 +8,39 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Pow;
 
-/// The cost of one event in the three numbers of the rule.
+/// The cost of one event in the numbers of the rule.
 pub(super) struct Cost {
     pub(super) pure: Option<Exact>,
     pub(super) rho: Option<Exact>,
+    /// ρ up to the order ω, where ρ does not hold for all orders.
+    pub(super) truncated: Option<Truncated>,
     pub(super) delta: Exact,
+}
+
+/// D_α ≤ ρα for α < ω.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Truncated {
+    pub(super) rho: Exact,
+    /// None is infinity: zCDP.
+    pub(super) omega: Option<Exact>,
 }
 
 /// The cost of one event when `members` owners make the given move at once.
 pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
     // k owners can move the same cells k times as far; that is the worst for every kind below.
-    let by = exact(shift.by.get())? * integer(u64::from(members));
+    // Where noise is not added to a number, a move stands for that many owners, rounded up (docs/events.md).
+    let one = if kind.is_additive() { shift.by.get() } else { shift.by.get().ceil() };
+    let by = exact(one)? * integer(u64::from(members));
     let cells = integer(shift.cells);
     let all = &cells * &by;
     let pure = |epsilon: BigRational, rho: f64| Cost {
         pure: Some(rounded_up(&epsilon)),
         rho: rounded_up_f64(rho),
+        truncated: None,
         delta: Exact::zero(),
     };
-    let concentrated = |rho: BigRational| Cost { pure: None, rho: Some(rounded_up(&rho)), delta: Exact::zero() };
+    let concentrated =
+        |rho: BigRational| Cost { pure: None, rho: Some(rounded_up(&rho)), truncated: None, delta: Exact::zero() };
     let two = integer(2);
     Ok(match kind {
         Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => {
@@ -39,15 +53,15 @@ pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
             concentrated(&cells * &by * &by / (&two * &sigma * &sigma))
         }
         Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
-            let epsilon = exact(epsilon.get())? * all;
-            let rho = pure_to_rho(rational_to_f64(&epsilon));
-            pure(epsilon, rho)
+            let each = exact(epsilon.get())? * &by;
+            let rho = rational_to_f64(&cells) * pure_to_rho(rational_to_f64(&each));
+            pure(&cells * &each, rho)
         }
         Kind::Exponential { epsilon } => {
-            let each = exact(epsilon.get())? * by;
+            let each = exact(epsilon.get())? * &by;
             // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021]; each cell is a mechanism of its own.
-            let rho = &cells * &each * &each / integer(8);
-            Cost { pure: Some(rounded_up(&(cells * each))), rho: Some(rounded_up(&rho)), delta: Exact::zero() }
+            let rho = Some(rounded_up(&(&cells * &each * &each / integer(8))));
+            Cost { pure: Some(rounded_up(&(cells * each))), rho, truncated: None, delta: Exact::zero() }
         }
         Kind::HeavyHitters { scale, clip, rise, levels } => {
             let one = path_rho(*scale, *clip, *rise, *levels)?;
@@ -55,11 +69,24 @@ pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
             let epsilon = exact(path_epsilon(*scale, *clip, *rise, *levels))?;
             pure(epsilon * all, one * owners * owners * (1.0 + 1e-15))
         }
-        Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &all * &all),
+        Kind::Zcdp { rho } => concentrated(exact(rho.get())? * &cells * &by * &by),
+        Kind::Tcdp { rho, omega } => {
+            // k owners: (k²ρ, ω/k), for ω/k > 1 (BDRS18, Prop. 10).
+            let omega = exact(omega.get())? / &by;
+            if omega <= integer(1) {
+                return Err(Error::refused(format!(
+                    "a tcdp event promises nothing to a group of {} owners: its omega is too small",
+                    rational_to_f64(&by)
+                )));
+            }
+            let rho = exact(rho.get())? * &cells * &by * &by;
+            let truncated = Truncated { rho: rounded_up(&rho), omega: Some(Exact::from_rational(omega)) };
+            Cost { pure: None, rho: None, truncated: Some(truncated), delta: Exact::zero() }
+        }
         Kind::Approximate { epsilon, delta } => approximate(epsilon.get(), delta.get(), &all)?,
-        Kind::SinhNormal { .. } | Kind::Tcdp { .. } | Kind::Pair { .. } => {
+        Kind::SinhNormal { .. } | Kind::Pair { .. } => {
             return Err(Error::refused(format!(
-                "a filter has no rule for a {} event: account for it as pure, zcdp or approximate",
+                "a filter has no rule for a {} event: account for it as pure, zcdp, tcdp or approximate",
                 kind.name()
             )));
         }
@@ -73,7 +100,8 @@ fn approximate(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost> {
     let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
     let delta = if number == 1.0 { exact(delta)? } else { exact(delta * growth)? };
     let rho = pure_to_rho(rational_to_f64(&total));
-    Ok(Cost { pure: Some(rounded_up(&total)), rho: rounded_up_f64(rho), delta: rounded_up(&delta) })
+    let rho = rounded_up_f64(rho);
+    Ok(Cost { pure: Some(rounded_up(&total)), rho, truncated: None, delta: rounded_up(&delta) })
 }
 
 /// ε-pure is ε·tanh(ε/2)-zCDP, tight for randomized response.

@@ -1,6 +1,6 @@
 //! What events add up to in one scope, by the filter rule.
 
-use super::cost::{Cost, cost, repeated, rounded_up_f64};
+use super::cost::{Cost, Truncated, cost, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::quantity::Exact;
@@ -25,10 +25,12 @@ use crate::scope::Scope;
 pub struct Spent {
     /// Σε over the events that have one.
     pure: Exact,
-    /// Σρ over the events that have no ε.
-    rho_of_rest: Exact,
+    /// Σρ over the events that have no ε; none if one of them has no ρ.
+    rho_of_rest: Option<Exact>,
     /// Σρ over all events; none if an event has no ρ.
     rho_of_all: Option<Exact>,
+    /// Σρ over all events up to the least of their ω; none if an event has neither.
+    truncated: Option<Truncated>,
     /// Σδ.
     delta: Exact,
 }
@@ -37,7 +39,8 @@ impl Spent {
     /// Nothing yet.
     pub fn nothing() -> Self {
         let zero = Exact::zero;
-        Self { pure: zero(), rho_of_rest: zero(), rho_of_all: Some(zero()), delta: zero() }
+        let truncated = Some(Truncated { rho: zero(), omega: None });
+        Self { pure: zero(), rho_of_rest: Some(zero()), rho_of_all: Some(zero()), truncated, delta: zero() }
     }
 
     /// What these events add up to.
@@ -54,30 +57,39 @@ impl Spent {
 
     fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
         let (_, members) = scope.members();
-        let mut worst = Cost { pure: Some(Exact::zero()), rho: Some(Exact::zero()), delta: Exact::zero() };
+        let nothing = Exact::zero();
+        let mut worst =
+            Cost { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
         for shift in event.moves.shifts(scope) {
             let cost = cost(&event.kind, &shift, members)?;
             worst = Cost {
                 pure: larger(worst.pure, cost.pure),
                 rho: larger(worst.rho, cost.rho),
+                truncated: worse(worst.truncated, cost.truncated),
                 delta: worst.delta.max(cost.delta),
             };
         }
         let times = |number: Exact| repeated(&number, event.times.get());
         self.delta = self.delta.clone() + times(worst.delta);
-        self.rho_of_all = match (self.rho_of_all.take(), &worst.rho) {
-            (Some(sum), Some(rho)) => Some(sum + times(rho.clone())),
-            _ => None,
+        let truncated = match &worst.rho {
+            Some(rho) => Some(Truncated { rho: rho.clone(), omega: None }),
+            None => worst.truncated,
         };
-        match (worst.pure, worst.rho) {
-            (Some(pure), _) => self.pure = self.pure.clone() + times(pure),
-            (None, Some(rho)) => self.rho_of_rest = self.rho_of_rest.clone() + times(rho),
-            (None, None) => {
-                return Err(Error::refused(format!(
-                    "a {} event has no finite cost under the filter rule: account for it as pure, zcdp or approximate",
-                    event.kind.name()
-                )));
-            }
+        if worst.pure.is_none() && truncated.is_none() {
+            return Err(Error::refused(format!(
+                "a {} event has no finite cost under the filter rule: account for it as pure, zcdp, tcdp or approximate",
+                event.kind.name()
+            )));
+        }
+        self.truncated = self
+            .truncated
+            .take()
+            .zip(truncated)
+            .map(|(sum, one)| Truncated { rho: sum.rho + times(one.rho), omega: smaller(sum.omega, one.omega) });
+        self.rho_of_all = added(self.rho_of_all.take(), worst.rho.clone().map(times));
+        match worst.pure {
+            Some(pure) => self.pure = self.pure.clone() + times(pure),
+            None => self.rho_of_rest = added(self.rho_of_rest.take(), worst.rho.map(times)),
         }
         Ok(())
     }
@@ -98,12 +110,13 @@ impl Spent {
         if self.delta > *delta {
             return None;
         }
-        if self.rho_of_rest == Exact::zero() {
+        let rest = self.rho_of_rest.as_ref()?;
+        if *rest == Exact::zero() {
             let concentrated = self.concentrated(delta);
             return Some(concentrated.map_or(self.pure.clone(), |other| other.min(self.pure.clone())));
         }
         let left = (delta.clone() - self.delta.clone()).to_f64_down();
-        let mixed = converted(&self.rho_of_rest, left * 0.1).map(|epsilon| epsilon + self.pure.clone());
+        let mixed = converted(rest, left * 0.1).map(|epsilon| epsilon + self.pure.clone());
         [mixed, self.concentrated(delta)].into_iter().flatten().min()
     }
 
@@ -117,9 +130,43 @@ impl Spent {
         if self.delta > *delta { None } else { self.rho_of_all.clone() }
     }
 
+    /// An upper bound of ρ for all orders below ω, but for an event of probability δ; none if some event has a smaller ω or the
+    /// events' own δ is more.
+    ///
+    /// # Guarantee
+    /// The Rényi filter [Feldman–Zrnic 2021, Thm 3.3] holds at each order by itself: if Σρ stays within a limit and every event's
+    /// ω is at least ω, then D_α ≤ limit·α at every order α < ω for everything that was added, adaptively chosen.
+    pub fn truncated_rho(&self, omega: &Exact, delta: &Exact) -> Option<Exact> {
+        let truncated = self.truncated.as_ref()?;
+        let reaches = truncated.omega.as_ref().is_none_or(|least| least >= omega);
+        (reaches && self.delta <= *delta).then(|| truncated.rho.clone())
+    }
+
     /// The probability that nothing is promised with: Σδ of the events.
     pub fn delta(&self) -> &Exact {
         &self.delta
+    }
+}
+
+fn added(sum: Option<Exact>, one: Option<Exact>) -> Option<Exact> {
+    Some(sum? + one?)
+}
+
+/// The worse of two truncated costs in both numbers; the other where one has none (alternatives of one kind of event agree on that).
+fn worse(left: Option<Truncated>, right: Option<Truncated>) -> Option<Truncated> {
+    match (left, right) {
+        (Some(left), Some(right)) => {
+            Some(Truncated { rho: left.rho.max(right.rho), omega: smaller(left.omega, right.omega) })
+        }
+        (left, right) => left.or(right),
+    }
+}
+
+/// The smaller of two ω, of which none is infinite.
+fn smaller(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (left, right) => left.or(right),
     }
 }
 

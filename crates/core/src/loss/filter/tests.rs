@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::{Kind, Moves, Shift, Touch};
-use crate::quantity::{Delta, Epsilon, Scale, Sigma};
+use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use crate::scope::AttributeSet;
 
 fn one_attribute(name: &str) -> Result<Scope> {
@@ -104,4 +104,56 @@ fn an_event_without_a_rule_is_refused() {
     let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     let refused = Spent::of(&[event], &Scope::Person).unwrap_err().to_string();
     assert!(refused.starts_with("a filter has no rule for a pair event"), "{refused}");
+}
+
+fn tcdp(rho: f64, omega: f64) -> Event {
+    let kind = Kind::Tcdp { rho: Rho::new(rho).unwrap(), omega: Omega::new(omega).unwrap() };
+    Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
+}
+
+#[test]
+fn a_tcdp_limit_adds_rho_and_demands_omega() {
+    let limit = Limit::Tcdp { rho: exact("0.5"), omega: exact("8"), delta: Exact::zero() };
+    assert_eq!(limit.to_string(), "rho 0.5 below omega 8");
+    let mut filter = Filter::new(limit, Scope::Person);
+    filter.admit(&tcdp(0.125, 8.0)).unwrap();
+    assert!(filter.admit(&tcdp(0.125, 7.5)).is_err(), "its promise ends before order 8");
+    filter.admit(&gaussian(2.0)).unwrap();
+    assert_eq!(filter.spent().truncated_rho(&exact("8"), &Exact::zero()), Some(exact("0.25")));
+    assert!(filter.admit(&gaussian(1.0)).is_err());
+    filter.admit(&tcdp(0.25, 100.0)).unwrap();
+    // Neither (ε, δ) nor ρ can be told of a tCDP event by sums alone.
+    assert!(filter.spent().epsilon(&exact("0.1")).is_none());
+    assert!(filter.spent().rho(&exact("0.1")).is_none());
+}
+
+#[test]
+fn a_group_of_two_costs_four_times_up_to_half_the_order() {
+    let pair = Scope::Person.group(2.try_into().unwrap());
+    let spent = Spent::of(&[tcdp(0.125, 8.0)], &pair).unwrap();
+    assert_eq!(spent.truncated_rho(&exact("4"), &Exact::zero()), Some(exact("0.5")));
+    assert!(spent.truncated_rho(&exact("4.1"), &Exact::zero()).is_none());
+    let nine = Scope::Person.group(9.try_into().unwrap());
+    assert!(Spent::of(&[tcdp(0.125, 8.0)], &nine).is_err());
+}
+
+#[test]
+fn a_renyi_limit_counts_rho_times_the_order() {
+    let limit = Limit::Renyi { order: exact("8"), epsilon: exact("2"), delta: Exact::zero() };
+    assert_eq!(limit.to_string(), "epsilon 2 at order 8");
+    let two = [gaussian(2.0), gaussian(2.0)];
+    assert_eq!(limit.measure(&Spent::of(&two, &Scope::Person).unwrap()), Some(exact("2")));
+    assert!(limit.holds(&Spent::of(&two, &Scope::Person).unwrap()));
+    assert!(!limit.holds(&Spent::of(&[gaussian(1.99), gaussian(2.0)], &Scope::Person).unwrap()));
+    assert!(!limit.holds(&Spent::of(&[tcdp(0.01, 8.0)], &Scope::Person).unwrap()), "orders below 8 only");
+}
+
+#[test]
+fn separate_cells_of_an_exponential_mechanism_add_up_their_rho() {
+    let kind = Kind::Exponential { epsilon: Epsilon::new(0.5).unwrap() };
+    let event = Event::new(kind, Moves::everywhere(Shift::new(3, 2.0).unwrap()));
+    let spent = Spent::of(&[event], &Scope::Person).unwrap();
+    assert_eq!(spent.epsilon(&Exact::zero()), Some(exact("3")));
+    let rho = spent.rho(&Exact::zero()).unwrap().to_f64();
+    assert!((0.375..0.375001).contains(&rho), "{rho}");
 }

@@ -1,0 +1,95 @@
+//! The published answer as a Parquet file: the same columns as the CSV, with their types.
+
+use super::output::{Answers, Cell, Column};
+use crate::error::{Error, Result};
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::parquet::arrow::ArrowWriter;
+use std::sync::Arc;
+
+/// The bytes of a Parquet file with the query's columns and, after each noisy one, `COLUMN_error`.
+pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
+    let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
+    for column in &answers.columns {
+        columns.push((column.name.clone(), values(column), true));
+        if let Some(list) = &column.uncertainty {
+            let errors = list.iter().map(|one| Some(one.standard_error).filter(|error| error.is_finite()));
+            let errors: Float64Array = errors.collect();
+            columns.push((format!("{}_error", column.name), Arc::new(errors), true));
+        }
+    }
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)?;
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(unwritable)?;
+    writer.write(&batch).map_err(unwritable)?;
+    writer.close().map_err(unwritable)?;
+    Ok(bytes)
+}
+
+/// Whole numbers where all are whole and fit, numbers where all are numbers, truths, and else texts.
+fn values(column: &Column) -> ArrayRef {
+    let filled = || column.cells.iter().filter(|cell| **cell != Cell::Null);
+    let whole = |cell: &Cell| match cell {
+        Cell::Whole(number) => i64::try_from(*number).ok(),
+        _ => None,
+    };
+    if filled().all(|cell| whole(cell).is_some()) && filled().next().is_some() {
+        return Arc::new(column.cells.iter().map(whole).collect::<Int64Array>());
+    }
+    if filled().all(|cell| cell.number().is_some()) && filled().next().is_some() {
+        return Arc::new(column.cells.iter().map(Cell::number).collect::<Float64Array>());
+    }
+    if filled().all(|cell| matches!(cell, Cell::Truth(_))) && filled().next().is_some() {
+        let truth = |cell: &Cell| if let Cell::Truth(truth) = cell { Some(*truth) } else { None };
+        return Arc::new(column.cells.iter().map(truth).collect::<BooleanArray>());
+    }
+    let text = |cell: &Cell| (*cell != Cell::Null).then(|| cell.text());
+    Arc::new(column.cells.iter().map(text).collect::<StringArray>())
+}
+
+fn unwritable(error: impl std::fmt::Display) -> Error {
+    Error::machine(format!("the answer cannot be written as Parquet ({error})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::Uncertainty;
+    use datafusion::arrow::array::AsArray;
+    use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+    use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+
+    #[test]
+    fn a_file_read_back_has_the_columns_of_the_csv() {
+        let unsure = |standard_error| Uncertainty { standard_error, low: 0.0, high: 1.0 };
+        let column = |name: &str, cells: Vec<Cell>, uncertainty| Column { name: name.to_string(), cells, uncertainty };
+        let answers = Answers {
+            columns: vec![
+                column("state", vec![Cell::Text("a,b".into()), Cell::Null], None),
+                column("n", vec![Cell::Whole(-3), Cell::Whole(7)], Some(vec![unsure(1.5), unsure(f64::INFINITY)])),
+                column("mean", vec![Cell::Number(0.5), Cell::Whole(2)], None),
+                column("huge", vec![Cell::Whole(1 << 100), Cell::Null], None),
+                column("old", vec![Cell::Truth(true), Cell::Null], None),
+            ],
+            notes: Vec::new(),
+        };
+        let bytes = bytes(&answers).unwrap();
+        let mut reader = ParquetRecordBatchReader::try_new(
+            datafusion::parquet::data_type::AsBytes::as_bytes(&bytes).to_vec().into(),
+            10,
+        )
+        .unwrap();
+        let batch: RecordBatch = reader.next().unwrap().unwrap();
+        let schema = batch.schema();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        assert_eq!(names.join(","), answers.csv().lines().next().unwrap());
+        assert_eq!(batch.column(0).as_string::<i32>().value(0), "a,b");
+        assert!(batch.column(0).is_null(1));
+        assert_eq!(batch.column(1).as_primitive::<Int64Type>().values(), &[-3, 7]);
+        assert_eq!(batch.column(2).as_primitive::<Float64Type>().value(0), 1.5);
+        assert!(batch.column(2).is_null(1));
+        assert_eq!(batch.column(3).as_primitive::<Float64Type>().values(), &[0.5, 2.0]);
+        assert_eq!(batch.column(4).as_primitive::<Float64Type>().value(0), (1u128 << 100) as f64);
+        assert!(batch.column(5).as_boolean().value(0));
+    }
+}
