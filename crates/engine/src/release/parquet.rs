@@ -58,6 +58,7 @@ mod tests {
     use datafusion::arrow::array::AsArray;
     use datafusion::arrow::datatypes::{Float64Type, Int64Type};
     use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+    use std::io::Write;
 
     #[test]
     fn a_file_read_back_has_the_columns_of_the_csv() {
@@ -74,11 +75,9 @@ mod tests {
             notes: Vec::new(),
         };
         let bytes = bytes(&answers).unwrap();
-        let mut reader = ParquetRecordBatchReader::try_new(
-            datafusion::parquet::data_type::AsBytes::as_bytes(&bytes).to_vec().into(),
-            10,
-        )
-        .unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        let mut reader = ParquetRecordBatchReader::try_new(file, 10).unwrap();
         let batch: RecordBatch = reader.next().unwrap().unwrap();
         let schema = batch.schema();
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
