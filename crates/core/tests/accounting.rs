@@ -109,9 +109,48 @@ proptest! {
 
 }
 
+/// δ(ε) of `times` runs of a pair of three outcomes, by the multinomial sum, the worse of both orders.
+fn many_runs((p, q): &Pair, times: u32, epsilon: f64) -> f64 {
+    let mut ln_factorials = vec![0.0];
+    for n in 1..=times {
+        ln_factorials.push(ln_factorials[n as usize - 1] + f64::from(n).ln());
+    }
+    let ln_sum = |masses: &[f64], counts: [u32; 3]| -> f64 {
+        masses.iter().zip(counts).map(|(mass, count)| f64::from(count) * mass.ln()).sum()
+    };
+    let mut joint = Vec::new();
+    for first in 0..=times {
+        for second in 0..=times - first {
+            let counts = [first, second, times - first - second];
+            let ways = ln_factorials[times as usize] - counts.iter().map(|&n| ln_factorials[n as usize]).sum::<f64>();
+            joint.push(((ways + ln_sum(p, counts)).exp(), (ways + ln_sum(q, counts)).exp()));
+        }
+    }
+    hockey_stick(&joint, epsilon)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Many runs of a pair whose three losses lie on no common lattice: what the grid adds is at its largest.
+    #[test]
+    fn delta_is_enclosed_for_many_runs_of_three_outcomes(
+        weights in prop::collection::vec(20..=60u32, 6), times in 1..=120u32, at in 0.0..6.0f64,
+    ) {
+        let pair = (distribution(&weights[..3]), distribution(&weights[3..]));
+        let deviation = pair.0.iter().zip(&pair.1).map(|(p, q)| p * (p / q).ln().powi(2)).sum::<f64>().sqrt();
+        let epsilon = at * deviation * f64::from(times).sqrt();
+        let truth = many_runs(&pair, times, epsilon);
+        let found = delta(&[pair_event(&pair).repeated(u64::from(times)).unwrap()], &Scope::Presence, epsilon);
+        let slack = 1e-9 * truth + 1e-14;
+        prop_assert!(found.lower <= truth + slack && found.upper >= truth - slack, "{found:?} misses {truth}");
+        prop_assert!(truth < 1e-9 || found.upper <= truth * 1.01, "{found:?} is loose: {truth}");
+    }
+}
+
 proptest! {
     // Each case here takes the finest grids, since a single run's atoms lie off them.
-    #![proptest_config(ProptestConfig::with_cases(4))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     /// One owner replaced on a sample: δ′ = s·δ(ε), e^{ε′} = 1 + s(e^ε − 1), for the worse order of a pair.
     #[test]

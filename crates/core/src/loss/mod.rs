@@ -214,7 +214,7 @@ impl Loss {
         let side = |side: Side, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
             // Aimed a little below what is promised: the upper bound then is off by a few millionths.
-            Some(pld::solve(&parts?, question, 0.4 * tolerance))
+            Some(pld::solve(&parts?, question, 0.35 * tolerance))
         };
         let remove = side(Side::Remove, self.tolerance)?;
         if self.components.iter().all(pld::is_symmetric) {

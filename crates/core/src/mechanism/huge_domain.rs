@@ -196,7 +196,9 @@ fn binomial_weights(n: &BigUint, p: &impl Fn(Precision) -> Enclosure, expected: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
     use crate::noise::InsecureSeededSource;
+    use crate::scope::Scope;
 
     fn tail_probability(scale: f64, threshold: i64) -> f64 {
         (-(threshold as f64) / scale).exp() / (1.0 + (-1.0 / scale).exp())
@@ -219,6 +221,63 @@ mod tests {
             );
             let found = BigRational::new(cell.low.clone().into(), total.clone().into());
             assert!((found - exact).to_f64().unwrap().abs() < 1e-50);
+        }
+    }
+
+    /// What is published of one key: its noisy count, or nothing below the threshold. Beyond 60 it is left out.
+    fn published(count: i64, scale: f64, threshold: i64) -> Distribution<Option<i64>> {
+        let mass = |z: i64| (0.5 / scale).tanh() * (-(z.abs() as f64) / scale).exp();
+        let shown = |value: i64| (value >= threshold).then_some(value);
+        let outcomes = (-60..=60).map(|z| (shown(count + z), Probability::near(mass(z), 1e-13)));
+        Distribution::new(outcomes, 2.0 * tail_probability(scale, 61))
+    }
+
+    #[test]
+    fn the_published_histogram_costs_what_its_event_says() {
+        let histogram = HugeDomainHistogram::with_threshold(2, Scale::new(1.0).unwrap(), 2).unwrap();
+        let event = histogram.event().unwrap();
+        let law = |keys: &Vec<u128>| {
+            let of = |key: u128| published(keys.iter().filter(|held| **held == key).count() as i64, 1.0, 2);
+            of(0).product(&of(1)).product(&of(2))
+        };
+        let universe = [0u128, 1, 2];
+        for (scope, pairs) in
+            [(Scope::Presence, neighbours::presence(&universe, 2)), (Scope::Person, neighbours::person(&universe, 1))]
+        {
+            let claim = Claim::of(std::slice::from_ref(&event), &scope, &[0.5]);
+            check(&pairs, law, &claim, Slack { pure: 1e-6, ..Slack::ANY });
+        }
+    }
+
+    #[test]
+    fn the_sparse_law_is_the_dense_law() {
+        // A set of m of the absent keys survives with probability P[m]/C(n, m) in the sparse way, p^m·(1−p)^{n−m} in the dense
+        // one, and its counts above the threshold are geometric in both, since P[Z = t + j]/P[Z ≥ t] = (1 − r)·r^j.
+        let (scale, threshold) = (2.0, 2);
+        let histogram = HugeDomainHistogram::with_threshold(5, Scale::new(scale).unwrap(), threshold).unwrap();
+        let (p, precision) = (tail_probability(scale, threshold), Precision { bits: 256 });
+        for absent in 1..=6u32 {
+            let weights =
+                binomial_weights(&BigUint::from(absent), &histogram.tail().unwrap(), p * f64::from(absent), precision);
+            assert_eq!(weights.cells.len(), absent as usize + 1);
+            let total: BigUint = weights.cells.iter().map(|cell| &cell.high).sum();
+            let mut sets = 1.0;
+            for (m, cell) in weights.cells.iter().enumerate() {
+                let share = |weight: &BigUint| {
+                    BigRational::new(weight.clone().into(), total.clone().into()).to_f64().unwrap() / sets
+                };
+                let dense = p.powi(m as i32) * (1.0 - p).powi(absent as i32 - m as i32);
+                assert!(
+                    (share(&cell.low) / dense - 1.0).abs() < 1e-13 && (share(&cell.high) / dense - 1.0).abs() < 1e-13
+                );
+                sets *= f64::from(absent - m as u32) / (m as f64 + 1.0);
+            }
+        }
+        let ratio = (-1.0 / scale).exp();
+        for j in 0..20 {
+            let given = (tail_probability(scale, threshold + j) - tail_probability(scale, threshold + j + 1))
+                / tail_probability(scale, threshold);
+            assert!((given / ((1.0 - ratio) * ratio.powi(j as i32)) - 1.0).abs() < 1e-12);
         }
     }
 

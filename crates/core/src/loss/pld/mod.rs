@@ -12,12 +12,14 @@ mod cells;
 mod compose;
 mod custom;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use super::Bounds;
 use super::law::{Component, Form, Law};
 use crate::noise::sinh_normal::Certificate;
 use cells::{Atoms, Base, Exponential, Gaussian};
-use compose::{Composed, Gridded, Part, compose};
+use compose::{Composed, Gridded, Outside, Part, compose};
 pub(crate) use custom::Own;
 pub use custom::{DominatingPair, Tails};
 use source::Source;
@@ -36,9 +38,10 @@ const LARGEST_TRANSFORM: usize = 1 << 21;
 /// The most nodes that all sources may have together.
 const MOST_NODES: f64 = 4e6;
 /// A number of nodes that is cheap.
-const AMPLE_NODES: f64 = 131_072.0;
-/// How much tilted mass may lie outside of the window.
+const AMPLE_NODES: f64 = 262_144.0;
+/// How much tilted mass may lie outside of the wide window, and above the narrow one.
 const WINDOW_TAIL: f64 = 1e-11;
+const NARROW_WINDOW_TAIL: f64 = 1e-8;
 /// Which share of δ truncation may cost.
 const TRUNCATION_SHARE: f64 = 1e-8;
 /// Discrete Gaussians with more atoms than this have no exact list of losses.
@@ -222,13 +225,37 @@ fn total(sketches: &[Sketch], theta: f64) -> (f64, f64, f64) {
 
 /// Where the answer is, nearly.
 struct Plan {
+    sketches: Vec<Sketch>,
     theta: f64,
     epsilon: f64,
     delta: f64,
     deviation: f64,
+    /// Losses between which nearly all of the tilted mass lies.
+    wide_window: (f64, f64),
+    /// A narrower window around the answer, where that will do: mass below it may wrap around, since it comes up with a
+    /// weight of e^{−θ·width} (see [`compose()`]).
     window: (f64, f64),
-    /// The changes of tilt whose Chernoff bounds gave the window's ends.
-    turns: (f64, f64),
+}
+
+impl Plan {
+    /// The change of tilt whose Chernoff bound of the mass beyond `edge` is least; negative for what lies below.
+    fn turn(&self, edge: f64, sign: f64) -> f64 {
+        let (value, unit) = (total(&self.sketches, self.theta).0, turn_unit(self.deviation));
+        let bound = |turn: f64| total(&self.sketches, self.theta + turn).0 - value - turn * edge;
+        let turns = TURNS.map(|scale| sign * scale * unit);
+        turns
+            .into_iter()
+            .map(|turn| (bound(turn), turn))
+            .fold((f64::INFINITY, sign * unit), |a, b| if b.0 < a.0 { b } else { a })
+            .1
+    }
+}
+
+/// Changes of tilt that are tried, in units of the one that is best for a normal law.
+const TURNS: [f64; 6] = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0];
+
+fn turn_unit(deviation: f64) -> f64 {
+    (-2.0 * WINDOW_TAIL.ln()).sqrt() / deviation.max(1e-150)
 }
 
 /// Between which tilts the saddle point is sought, and which share of the untilted variance must be left.
@@ -244,11 +271,11 @@ fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
     value - theta * mean - smooth.ln()
 }
 
-fn plan(sketches: &[Sketch], question: Question) -> Plan {
-    let plain = total(sketches, LEAST_TILT).2;
+fn plan(sketches: Vec<Sketch>, question: Question) -> Plan {
+    let plain = total(&sketches, LEAST_TILT).2;
     // Near the largest loss the saddle point runs away; there a tilt that leaves the law some width serves as well.
     let above = |theta: f64| {
-        let cumulants = total(sketches, theta);
+        let cumulants = total(&sketches, theta);
         let before = match question {
             Question::Epsilon { delta } => ln_delta_at(theta, cumulants) > delta.ln(),
             Question::Delta { epsilon } => cumulants.1 < epsilon,
@@ -265,34 +292,39 @@ fn plan(sketches: &[Sketch], question: Question) -> Plan {
         }
     }
     let theta = low.exp();
-    let (value, mean, variance) = total(sketches, theta);
-    let reach = -WINDOW_TAIL.ln() + 1.0;
-    let unit = (2.0 * reach / variance.max(1e-300)).sqrt();
-    // An edge and the turn that gave it, for the upper end with a positive turn and for the lower with a negative one.
-    let edge = |turn: f64| ((total(sketches, theta + turn).0 - value + reach) / turn, turn);
-    let scales = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0].map(|scale| scale * unit);
+    let (value, mean, variance) = total(&sketches, theta);
+    let deviation = variance.sqrt();
+    let unit = turn_unit(deviation);
+    // Chernoff's edges: beyond them lies at most a mass of `tail`/e.
+    let edge = |turn: f64, tail: f64| (total(&sketches, theta + turn).0 - value + 1.0 - tail.ln()) / turn;
     let support = |end: fn(&Sketch) -> f64| -> f64 { sketches.iter().map(|s| s.times * end(s)).sum() };
-    let top = scales.iter().map(|&turn| edge(turn)).fold((f64::INFINITY, unit), |a, b| if b.0 < a.0 { b } else { a });
-    let bottom =
-        scales.iter().map(|&turn| edge(-turn)).fold((f64::NEG_INFINITY, -unit), |a, b| if b.0 > a.0 { b } else { a });
-    let turns = (bottom.1, top.1);
-    let top = top.0.min(support(|sketch| sketch.nodes[sketch.nodes.len() - 1]));
-    let bottom = bottom.0.max(support(|sketch| sketch.nodes[0]));
+    let above = |tail: f64| {
+        let end = support(|sketch| sketch.nodes[sketch.nodes.len() - 1]);
+        TURNS.into_iter().map(|scale| edge(scale * unit, tail)).fold(end, f64::min)
+    };
+    let below = |tail: f64| {
+        let end = support(|sketch| sketch.nodes[0]);
+        TURNS.into_iter().map(|scale| edge(-scale * unit, tail)).fold(end, f64::max)
+    };
+    let wide_window = (below(WINDOW_TAIL), above(WINDOW_TAIL));
     let (epsilon, delta) = match question {
         Question::Epsilon { delta } => (mean, delta),
         Question::Delta { epsilon } => (epsilon, ln_delta_at(theta, (value, epsilon, variance)).exp()),
     };
-    Plan { theta, epsilon, delta, deviation: variance.sqrt(), window: (bottom, top), turns }
+    let wrap = -(TRUNCATION_SHARE * delta).ln() / theta;
+    let (from, to) = (epsilon - 0.15 * wrap, above(NARROW_WINDOW_TAIL));
+    let narrow = (from, to.max(from + wrap));
+    let is_worth_it = narrow.1 - narrow.0 < 0.8 * (wide_window.1 - wide_window.0);
+    let window = if is_worth_it { narrow } else { wide_window };
+    Plan { sketches, theta, epsilon, delta, deviation, wide_window, window }
 }
 
-/// A length that transforms fast, at least `least`.
+/// A length that transforms fast, at least `least`: a product of small primes.
 fn fast_size(least: f64) -> usize {
     let least = (least.ceil() + 2.0).clamp(16.0, LARGEST_TRANSFORM as f64) as usize;
     let power = least.next_power_of_two();
-    [power / 8 * 5, power / 4 * 3, power]
-        .into_iter()
-        .find(|&size| size >= least && size.is_multiple_of(2))
-        .unwrap_or(power)
+    let shares = [18, 20, 24, 27, 30, 32].map(|share| power / 32 * share);
+    shares.into_iter().find(|&size| size >= least && size.is_multiple_of(2)).unwrap_or(power)
 }
 
 /// Bounds of the answer for one side.
@@ -321,7 +353,7 @@ pub(crate) fn solve(parts: &[Part], question: Question, tolerance: f64) -> Bound
         Question::Epsilon { delta } => Question::Epsilon { delta: delta - infinite },
         other => other,
     };
-    let plan = plan(&sketches, finite);
+    let plan = plan(sketches, finite);
     let tail = (plan.delta * TRUNCATION_SHARE / runs).clamp(1e-290, 1e-6);
     refine(parts, question, &plan, tail, tolerance, useless)
 }
@@ -333,19 +365,28 @@ fn infinite_mass(parts: &[Part]) -> f64 {
 
 /// Composes on finer and finer grids until the bounds agree to the tolerance.
 fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance: f64, useless: Bounds) -> Bounds {
-    let width = (plan.window.1 - plan.window.0).max(1e-12);
+    let mut window = plan.window;
+    let width = (window.1 - window.0).max(1e-12);
     let reach: f64 = parts.iter().map(|part| part.source.range(tail)).map(|(low, high)| high - low).sum();
     let finest = (1.05 * width / LARGEST_TRANSFORM as f64).max(reach / MOST_NODES);
     let lattice = common(parts, Source::lattice).filter(|&step| step >= finest);
-    let mut step = lattice.unwrap_or_else(|| fitted(parts, first_step(parts, plan, tolerance).max(finest)));
+    let mut step = lattice.unwrap_or_else(|| fitted(parts, first_step(parts, plan, width, tolerance).max(finest)));
     if !step.is_finite() {
         return useless;
     }
     let mut best = useless;
     for _ in 0..5 {
         let before = best.upper;
-        let composed = composed(parts, plan, step, tail);
-        let found = read(&composed, question);
+        let mut composed = compose_on(parts, plan, window, step, tail);
+        let mut found = read(&composed, question);
+        let at = if let Question::Delta { epsilon } = question { epsilon } else { found.upper };
+        if window != plan.wide_window && !composed.holds(at) {
+            // The sketch was wrong about where the answer is.
+            window = plan.wide_window;
+            step = step.max(1.05 * (window.1 - window.0) / LARGEST_TRANSFORM as f64);
+            composed = compose_on(parts, plan, window, step, tail);
+            found = read(&composed, question);
+        }
         best = Bounds { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let scale = match question {
             Question::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-9),
@@ -392,30 +433,30 @@ fn fitted(parts: &[Part], step: f64) -> f64 {
 }
 
 /// The bounds' gap is about 0.8·runs·step²·(1+θ) in ε, and 1+θ times that in ln δ.
-fn first_step(parts: &[Part], plan: &Plan, tolerance: f64) -> f64 {
+fn first_step(parts: &[Part], plan: &Plan, width: f64, tolerance: f64) -> f64 {
     let runs: f64 = parts.iter().map(|part| part.times).sum();
     let gap = 0.7 * tolerance * plan.epsilon.abs().max(1e-3 * plan.deviation).max(1e-9);
     let step = (gap / (0.8 * runs * (1.0 + plan.theta))).sqrt();
     // The rate of the lower bound's envelope, 0.7/s with s = step·√runs/2, must exceed the tilt's.
     let envelope = 1.2 / (runs.sqrt() * (2.0 * plan.theta + 2.0));
     // Where few nodes would do, more of them cost little and give digits away for nothing.
-    let ample = (plan.window.1 - plan.window.0) * parts.len() as f64 / AMPLE_NODES;
+    let ample = width * parts.len() as f64 / AMPLE_NODES;
     let ample = if tolerance <= super::TOLERANCE { ample } else { f64::INFINITY };
     step.min(plan.deviation / 8.0).min(envelope).min(ample)
 }
 
-fn composed(parts: &[Part], plan: &Plan, step: f64, tail: f64) -> Composed {
+fn compose_on(parts: &[Part], plan: &Plan, window: (f64, f64), step: f64, tail: f64) -> Composed {
     let sources: Vec<Gridded> = parts.iter().map(|part| Gridded::new(part, step, tail)).collect();
-    let margin = 0.01 * (plan.window.1 - plan.window.0) + 2.0 * step;
-    let from = plan.window.0 - margin;
-    let size = fast_size((plan.window.1 - plan.window.0 + 2.0 * margin) / step);
+    let margin = 0.01 * (window.1 - window.0) + 2.0 * step;
+    let from = window.0 - margin;
+    let size = fast_size((window.1 - window.0 + 2.0 * margin) / step);
     let to = from + (size - 1) as f64 * step;
-    let stray = stray_mass(&sources, step, plan, from + step, to - step);
-    compose(&sources, step, plan.theta, from, size, stray)
+    let outside = outside(&sources, step, plan, from + step, to - step);
+    compose(&sources, step, plan.theta, (from, size), outside)
 }
 
-/// Chernoff's bound of the tilted mass outside of the window, on the masses actually composed.
-fn stray_mass(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -> f64 {
+/// Chernoff's bounds of the tilted mass outside of the window, on the masses actually composed.
+fn outside(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -> Outside {
     let sum = |theta: f64| -> f64 { sources.iter().map(|source| source.times * source.cumulant(step, theta)).sum() };
     let value = sum(plan.theta);
     let beyond = |edge: f64, sign: f64| -> f64 {
@@ -423,8 +464,8 @@ fn stray_mass(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -
         if sign * support <= sign * edge {
             return 0.0;
         }
-        let turn = if sign > 0.0 { plan.turns.1 } else { plan.turns.0 };
+        let turn = plan.turn(edge, sign);
         (sum(plan.theta + turn) - value - turn * edge).exp().min(1.0)
     };
-    beyond(to, 1.0) + beyond(from, -1.0)
+    Outside { below: beyond(from, -1.0), above: beyond(to, 1.0) }
 }

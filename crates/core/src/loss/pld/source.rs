@@ -4,7 +4,7 @@
 //! pair is that of the base pair at the moved nodes: n = s·n′ and m = s·m′ \[ZDW22, Theorem 11\]. The other direction is the
 //! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
 
-use super::cells::{Base, Cells, Tail};
+use super::cells::{Base, Cells, Tail, fast_exp_m1};
 
 /// A dominating pair in one direction.
 pub(crate) enum Source {
@@ -26,6 +26,8 @@ pub(crate) struct Masses {
     pub(crate) infinite: f64,
     /// At loss +∞, because the grid ends: certainly no more than this.
     pub(crate) truncated: f64,
+    /// What lay at finite losses above the last node.
+    pub(crate) beyond: f64,
     /// What was moved up to the first node from below it.
     pub(crate) raised: f64,
     /// How much of each node's mass may be too much.
@@ -36,12 +38,13 @@ pub(crate) struct Masses {
 fn atoms(nodes: &[f64], n: &[f64], m: &[f64]) -> Vec<f64> {
     let mut at = vec![0.0; nodes.len()];
     for (i, pair) in nodes.windows(2).enumerate() {
-        let c = pair[1] - pair[0];
+        let growth = fast_exp_m1(pair[1] - pair[0]);
         if m[i] > 0.0 {
-            at[i] += m[i] / c.exp_m1();
+            at[i] += m[i] / growth;
         }
         if n[i] > 0.0 {
-            at[i + 1] += n[i] / -(-c).exp_m1();
+            // n/(1 − e^{−c})
+            at[i + 1] += n[i] * (1.0 + 1.0 / growth);
         }
     }
     at
@@ -53,7 +56,8 @@ impl Masses {
         at[0] += cells.below.p;
         at[nodes.len() - 1] += (above.p - above.excess).max(0.0);
         let doubt = cells.raised.as_ref().map_or_else(Vec::new, |(n, m)| atoms(nodes, n, m));
-        Self { at, infinite, truncated: above.excess.max(0.0), raised: cells.below.p, doubt }
+        let truncated = above.excess.max(0.0);
+        Self { at, infinite, truncated, beyond: above.p, raised: cells.below.p, doubt }
     }
 }
 
@@ -146,10 +150,14 @@ fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
     if first == 0 {
         cells.below = below;
     } else {
-        // The cell that holds the least loss: its lower node γ₋ lies below 1 − s.
-        let lower = nodes[first - 1].exp();
-        cells.n[first - 1] = rate * inner.below.p + (keep - lower).max(0.0) * inner.below.q;
-        cells.m[first - 1] = below.excess;
+        // The cell that holds the least loss: its lower node γ₋ lies below 1 − s, or above it by no more than 1e-9·s.
+        let n = rate * inner.below.p + (keep - nodes[first - 1].exp()) * inner.below.q;
+        (cells.n[first - 1], cells.m[first - 1]) = (n.max(0.0), below.excess);
+        if n < 0.0 {
+            let mut raised = vec![0.0; nodes.len() - 1];
+            raised[first - 1] = -n;
+            cells.raised = Some((raised, vec![0.0; nodes.len() - 1]));
+        }
     }
     cells
 }
@@ -157,19 +165,19 @@ fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
 /// The cells of (Q, P) at the negated nodes, from those of (P, Q) at `nodes`.
 fn mirror(nodes: &[f64], cells: &Cells) -> Cells {
     let last = nodes.len() - 1;
-    let n = (0..last).rev().map(|i| (-nodes[i + 1]).exp() * cells.m[i]).collect();
-    let m = (0..last).rev().map(|i| (-nodes[i]).exp() * cells.n[i]).collect();
+    let n_from = |m: &[f64]| -> Vec<f64> { (0..last).rev().map(|i| (-nodes[i + 1]).exp() * m[i]).collect() };
+    let m_from = |n: &[f64]| -> Vec<f64> { (0..last).rev().map(|i| (-nodes[i]).exp() * n[i]).collect() };
+    let raised = cells.raised.as_ref().map(|(n, m)| (n_from(m), m_from(n)));
     let below = Tail { p: cells.above.q, q: cells.above.p, excess: (-nodes[last]).exp() * cells.above.excess };
     let above = Tail { p: cells.below.q, q: cells.below.p, excess: (-nodes[0]).exp() * cells.below.excess };
-    Cells { n, m, below, above, raised: None }
+    Cells { n: n_from(&cells.m), m: m_from(&cells.n), below, above, raised }
 }
 
 /// The sampled curve above loss 0 and its mirror below, with what is left at 0; a node must lie at 0.
 fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) -> Masses {
     let zero = nodes.iter().position(|&loss| loss >= 0.0).unwrap_or(nodes.len() - 1);
     let mut at = vec![0.0; nodes.len()];
-    let mut truncated = 0.0;
-    let mut raised = 0.0;
+    let (mut truncated, mut beyond, mut raised) = (0.0, 0.0, 0.0);
     if zero + 1 < nodes.len() {
         let cells = Cells { below: Tail::default(), ..sampled(forward, rate, &nodes[zero..]) };
         let above = cells.above;
@@ -177,7 +185,7 @@ fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) ->
         for (i, mass) in up.at.iter().enumerate() {
             at[zero + i] += mass;
         }
-        truncated = up.truncated;
+        (truncated, beyond) = (up.truncated, up.beyond);
     }
     if zero > 0 {
         let down: Vec<f64> = nodes[..=zero].iter().rev().map(|loss| -loss).collect();
@@ -191,5 +199,5 @@ fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) ->
     let infinite = rate * forward.infinite();
     let placed: f64 = at.iter().sum::<f64>() + truncated + infinite;
     at[zero] += (1.0 - placed).max(0.0) + 1e-15;
-    Masses { at, infinite, truncated, raised, doubt: Vec::new() }
+    Masses { at, infinite, truncated, beyond, raised, doubt: Vec::new() }
 }

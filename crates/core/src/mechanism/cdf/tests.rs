@@ -1,5 +1,6 @@
 use super::*;
 use crate::event::Kind;
+use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Scale, Sigma};
 use crate::scope::Scope;
@@ -110,4 +111,63 @@ fn huge_domains_are_lazy_and_bad_ones_refused() {
     assert!(cdf.release(&[1, 2], &mut InsecureSeededSource::new(2)).is_err());
     assert!(Cdf::new(0, gaussian(3.0)).is_err());
     assert!(Cdf::with_branching(10, 1, gaussian(3.0)).is_err());
+}
+
+/// Discrete Laplace noise of scale 1/2 around a count; beyond 16 it is left out.
+fn noisy(count: i64) -> Distribution<i64> {
+    let mass = |z: i64| 1f64.tanh() * (-2.0 * z.abs() as f64).exp();
+    let outcomes = (-16..=16).map(|z| (count + z, Probability::near(mass(z), 1e-13)));
+    Distribution::new(outcomes, (-2.0f64 * 17.0).exp() * 2.0)
+}
+
+/// Floats as outcomes.
+fn ordered(values: &[f64]) -> Vec<u64> {
+    // + 0.0 makes −0 and 0 the same answer.
+    values.iter().map(|value| (value + 0.0).to_bits()).collect()
+}
+
+#[test]
+fn the_whole_tree_costs_what_its_event_says() {
+    // Two keys: a root and two leaves. The law of all three noisy counts, and of what the post-processing makes of them.
+    let cdf = Cdf::with_branching(2, 2, Noise::laplace(Scale::new(0.5).unwrap())).unwrap();
+    let event = cdf.event().unwrap();
+    let tree = |values: &Vec<u64>| {
+        let ones = values.iter().sum::<u64>() as i64;
+        let all = values.len() as i64;
+        noisy(all).product(&noisy(all - ones)).product(&noisy(ones))
+    };
+    let released = |values: &Vec<u64>| {
+        tree(values).map(|((root, left), right)| {
+            let leaves = consistency::leaves(vec![vec![*root], vec![*left, *right]], 2);
+            ordered(&isotonic(&[leaves[0], leaves[0] + leaves[1]]))
+        })
+    };
+    for (scope, pairs) in
+        [(Scope::Presence, neighbours::presence(&[0, 1], 3)), (Scope::Person, neighbours::person(&[0, 1], 3))]
+    {
+        let claim = Claim::of(std::slice::from_ref(&event), &scope, &[1.0, 3.0]);
+        check(&pairs, tree, &claim, Slack { pure: 1e-6, delta: 1e-3, ..Slack::ANY });
+        check(&pairs, released, &claim, Slack::ANY);
+    }
+}
+
+#[test]
+fn chosen_thresholds_cost_no_more_than_the_event_of_the_tree() {
+    // Four keys, thresholds 0 and 2: the leaf 0, the node of 0 and 1, and the leaf 2, each with its own noise.
+    let cdf = Cdf::with_branching(4, 2, Noise::laplace(Scale::new(0.5).unwrap())).unwrap();
+    let nodes: Vec<_> = [1u128, 3].into_iter().flat_map(|end| cdf.nodes_below(end)).collect();
+    assert_eq!(nodes, [(0, 0, 1), (1, 0, 2), (0, 2, 1)]);
+    let event = cdf.event().unwrap();
+    let released = |values: &Vec<u64>| {
+        let count = |keys: &[u64]| values.iter().filter(|value| keys.contains(value)).count() as i64;
+        let drawn = noisy(count(&[0])).product(&noisy(count(&[0, 1]))).product(&noisy(count(&[2])));
+        drawn.map(|((first, pair), third)| ordered(&isotonic(&[*first as f64, (pair + third) as f64])))
+    };
+    let universe = [0u64, 1, 2, 3];
+    for (scope, pairs) in
+        [(Scope::Presence, neighbours::presence(&universe, 2)), (Scope::Person, neighbours::person(&universe, 2))]
+    {
+        let claim = Claim::of(std::slice::from_ref(&event), &scope, &[1.0]);
+        check(&pairs, released, &claim, Slack::ANY);
+    }
 }

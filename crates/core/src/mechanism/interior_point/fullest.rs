@@ -49,6 +49,12 @@ pub(super) fn fullest_node<S: BitSource + ?Sized>(
     Ok(best.map_or_else(|| anywhere(bits), |(_, node)| node))
 }
 
+/// The bar for this many nodes: for tests of the whole recursion.
+#[cfg(test)]
+pub(super) fn bar_height(noise: &SinhNormal, last_node: u128) -> i64 {
+    Bar::new(noise, last_node).expect("a small level has a bar").height
+}
+
 /// A height that noise exceeds with a known rational probability.
 struct Bar {
     height: i64,
@@ -152,6 +158,24 @@ mod tests {
         let statistic: f64 = sparse.iter().zip(&dense).map(|(a, b)| (a - b).powi(2) / (a + b)).sum();
         let x = 1e9f64.ln();
         assert!(statistic < 7.0 + 2.0 * (7.0 * x).sqrt() + 2.0 * x, "{statistic}: {sparse:?} {dense:?}");
+    }
+
+    #[test]
+    fn the_sparse_law_is_the_dense_law() {
+        // Empty nodes above the bar: their number is binomial by `bar.exceeds`, their places uniform, and their noise is the
+        // table's above the bar. So each node has its own noise if the bar's probability is the table's mass, integer by integer.
+        let noise = noise();
+        let table = noise.table();
+        let whole = BigInt::one() << 128u32;
+        for last_node in [1u128, 3, 7, 63] {
+            let bar = Bar::new(&noise, last_node).unwrap();
+            let height = usize::try_from(bar.height).unwrap();
+            assert!(height < table.last_index(), "a small level's bar lies within the table");
+            let listed: BigInt = table.weights()[height + 1..].iter().map(|weight| BigInt::from(*weight)).sum();
+            let above = listed + BigInt::from(table.tail_weight());
+            assert_eq!(above, BigInt::from(table.above(height)));
+            assert_eq!(bar.exceeds, BigRational::new(above, whole.clone()));
+        }
     }
 
     #[test]

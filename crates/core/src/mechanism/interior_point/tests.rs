@@ -1,6 +1,8 @@
 use super::*;
+use crate::harness::statistics::assert_agree;
 use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
+use crate::scope::Scope;
 
 fn beta(value: f64) -> Beta {
     Beta::new(value).unwrap()
@@ -113,4 +115,101 @@ fn the_choice_follows_the_domain_and_bad_input_is_refused() {
     assert!(InteriorPoint::exponential(8, Epsilon::new(0.0).unwrap()).is_err());
     let small = InteriorPoint::exponential(8, Epsilon::new(1.0).unwrap()).unwrap();
     assert!(small.release(&[256], &mut InsecureSeededSource::new(1)).is_err());
+}
+
+/// The recursion with thresholds so low that four keys and four owners reach all of its branches.
+fn tiny_recursion() -> (InteriorPoint, Recursive) {
+    let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
+    let recursive = Recursive {
+        epsilon: Epsilon::new(1.5).unwrap(),
+        nodes: noise.clone(),
+        before: noise,
+        thresholds: Thresholds { occupied: 1, too_full: 3, margin: 2 },
+    };
+    (InteriorPoint { bits: 2, method: Method::Recursive(Box::new(recursive.clone())) }, recursive)
+}
+
+/// Noise beyond this has less mass than f64 can see beside 1.
+const FARTHEST: i64 = 60;
+
+/// P[noise ≤ k].
+fn at_most(noise: &SinhNormal, k: i64) -> f64 {
+    (-FARTHEST..=k).map(|value| noise.table().probability(value)).sum()
+}
+
+/// The law of the node with the largest noisy count, lowest first among equals; uniform if none is above the bar.
+fn node_law(noise: &SinhNormal, counts: &[i64], bar: i64) -> Vec<f64> {
+    let nobody: f64 = counts.iter().map(|count| at_most(noise, bar - count)).product();
+    let wins = |node: usize| -> f64 {
+        let at = |value: i64| {
+            let others = counts.iter().enumerate().filter(|(other, _)| *other != node);
+            let below = others.map(|(other, count)| at_most(noise, value - count - i64::from(other < node)));
+            noise.table().probability(value - counts[node]) * below.product::<f64>()
+        };
+        (bar + 1..=FARTHEST).map(at).sum::<f64>() + nobody / counts.len() as f64
+    };
+    (0..counts.len()).map(wins).collect()
+}
+
+/// The output law of the whole recursion over two-bit keys, from its definition.
+fn recursion_law(recursive: &Recursive, values: &[u128]) -> Distribution<u128> {
+    let Thresholds { occupied, too_full, margin } = recursive.thresholds;
+    let height = too_full - occupied;
+    let count = |level: u32, node: u128| values.iter().filter(|value| **value >> level == node).count() as i64;
+    let fullest = |level: u32| (0..4u128 >> level).map(|node| count(level, node)).max().unwrap();
+    let gain = |level: u32| if level == 2 { height } else { (fullest(level) - occupied).clamp(0, height) };
+    let score = |level: u32| gain(level).min(height - if level == 0 { 0 } else { gain(level - 1) });
+    let weight = |level: u32| (recursive.epsilon.get() / 2.0 * score(level) as f64).exp();
+    let total: f64 = (0..=2).map(weight).sum();
+    let mut outcomes: Vec<(u128, harness::Probability)> = Vec::new();
+    for level in 0..=2u32 {
+        let nodes = 4u128 >> level;
+        let counts: Vec<i64> = (0..nodes).map(|node| count(level, node)).collect();
+        let law = if level == 2 {
+            vec![1.0]
+        } else {
+            node_law(&recursive.nodes, &counts, fullest::bar_height(&recursive.nodes, nodes - 1))
+        };
+        for (node, chance) in law.into_iter().enumerate() {
+            let first = (node as u128) << level;
+            let before = values.iter().filter(|value| **value < first).count() as i64;
+            // 2·(before + Z) ≥ w gives the first key of the node, else its last.
+            let least = (margin - 2 * before + 1).div_euclid(2);
+            let is_first = if level == 0 { 1.0 } else { 1.0 - at_most(&recursive.before, least - 1) };
+            let chance = chance * weight(level) / total;
+            let last = first + (1 << level) - 1;
+            outcomes.push((first, harness::Probability::near(chance * is_first, 1e-12)));
+            outcomes.push((last, harness::Probability::near(chance * (1.0 - is_first), 1e-12)));
+        }
+    }
+    Distribution::new(outcomes, 0.0)
+}
+
+#[test]
+fn the_whole_recursion_costs_no_more_than_its_events_say() {
+    let (point, recursive) = tiny_recursion();
+    let events = point.events().unwrap();
+    let universe: Vec<u128> = (0..4).collect();
+    let law = |values: &Vec<u128>| recursion_law(&recursive, values);
+    let epsilons = [0.25, 1.0];
+    let presence = Claim::of(&events, &Scope::Presence, &epsilons);
+    check(&neighbours::presence(&universe, 4), law, &presence, Slack::ANY);
+    let person = Claim::of(&events, &Scope::Person, &epsilons);
+    check(&neighbours::person(&universe, 4), law, &person, Slack::ANY);
+}
+
+#[test]
+fn the_recursion_samples_the_law_that_is_checked() {
+    let (point, recursive) = tiny_recursion();
+    for (seed, values) in [vec![], vec![0u128, 3, 3], vec![1, 1, 1, 2], vec![2, 3, 3, 3, 3]].into_iter().enumerate() {
+        let law = recursion_law(&recursive, &values);
+        let mut bits = InsecureSeededSource::new(900 + seed as u64);
+        let draws = 20_000;
+        let mut seen = [0u64; 4];
+        for _ in 0..draws {
+            seen[point.release(&values, &mut bits).unwrap() as usize] += 1;
+        }
+        let cells = law.iter().map(|(key, chance)| (seen[*key as usize], 0.5 * (chance.lower + chance.upper)));
+        assert_agree("recursion", draws, cells.collect::<Vec<_>>());
+    }
 }
