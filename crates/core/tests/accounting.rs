@@ -161,7 +161,8 @@ proptest! {
         let truth = rate * hockey_stick(&joint, at * largest);
         let sampled = pair_event(&pair).sampled(Sampling::WithoutReplacement(Rate::new(rate).unwrap()));
         let found = delta(&[sampled], &Scope::Person, amplified);
-        prop_assert!(found.lower <= truth * (1.0 + 1e-9) + 1e-15 && found.upper >= truth * (1.0 - 1e-9) - 1e-15);
+        let holds = found.lower <= truth * (1.0 + 1e-9) + 1e-15 && found.upper >= truth * (1.0 - 1e-9) - 1e-15;
+        prop_assert!(holds, "{found:?} misses {truth} at {amplified}");
     }
 }
 

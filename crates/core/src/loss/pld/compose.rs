@@ -22,6 +22,8 @@ pub(crate) struct Gridded {
     pub(crate) times: f64,
     /// How far losses lie from nodes if all of them are nodes up to rounding.
     misfit: Option<f64>,
+    /// What a cell's mass may be off by, relatively, because its ends are rounded.
+    rounding: f64,
 }
 
 impl Gridded {
@@ -34,7 +36,11 @@ impl Gridded {
         let count = (last - first) as usize + 1;
         let nodes: Vec<f64> = (0..count).map(|i| anchor + (first + i as f64) * step).collect();
         let masses = part.source.masses(&nodes);
-        Self { misfit: part.source.misfit(anchor, step), masses, start: nodes[0], times: part.times }
+        let misfit = part.source.misfit(anchor, step);
+        // On a sample a node y stands for the loss ln((e^y − 1 + s)/s) before, which is good to about 4u·(1 + |loss|). Moving an end
+        // of a cell by η changes what the cell's two atoms hold by η/step at most; a cell has two ends.
+        let rounding = if misfit.is_none() { 8.0 * ROUNDOFF * (1.0 + part.source.farthest(tail)) / step } else { 0.0 };
+        Self { misfit, masses, start: nodes[0], times: part.times, rounding }
     }
 
     /// The largest (sign 1) or least (sign −1) loss that has mass.
@@ -182,6 +188,7 @@ pub(crate) fn compose(
     let weight_norm = (integral / step + 2.0 * largest * largest).min(size as f64 * largest * largest).sqrt();
     let (infinite, infinite_upper) = infinite_mass(sources);
     let inexact: f64 = sources.iter().filter(|source| source.misfit.is_none()).map(|source| source.times).sum();
+    let rounding: f64 = sources.iter().map(|source| source.times * source.rounding).sum();
     let misfit = |source: &Gridded| source.times * source.misfit.unwrap_or(0.0);
     let misfit: f64 = sources.iter().map(misfit).sum();
     // The sums' factors are rounded once per node; beyond 40/θ the weights are nothing.
@@ -198,9 +205,8 @@ pub(crate) fn compose(
         outside,
         stray: raised + 2.0 * doubtful,
         weight: (largest, weight_norm),
-        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run; cells of a fine grid, whose ends
-        // are rounded losses, to about 1e-11.
-        relative: 1e-13 * (runs + 10.0) + 2e-11 * inexact + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed,
+        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, but for rounded ends of cells.
+        relative: 1e-13 * (runs + 10.0) + rounding + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed,
         infinite,
         infinite_upper,
         beyond: sources.iter().map(|source| source.times * source.masses.beyond).sum(),

@@ -77,6 +77,18 @@ impl Source {
         }
     }
 
+    /// The largest loss, in size, at which the pair before sampling is looked at.
+    pub(crate) fn farthest(&self, tail: f64) -> f64 {
+        let of = |base: &dyn Base| {
+            let (low, high) = base.range(tail);
+            low.abs().max(high.abs())
+        };
+        match self {
+            Self::Whole(base) | Self::Remove { base, .. } | Self::Add { base, .. } => of(base.as_ref()),
+            Self::Replace { forward, backward, .. } => of(forward.as_ref()).max(of(backward.as_ref())),
+        }
+    }
+
     /// The masses at `nodes`, which must reach below the least loss of a sampled source.
     pub(crate) fn masses(&self, nodes: &[f64]) -> Masses {
         match self {

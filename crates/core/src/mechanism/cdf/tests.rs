@@ -113,11 +113,12 @@ fn huge_domains_are_lazy_and_bad_ones_refused() {
     assert!(Cdf::with_branching(10, 1, gaussian(3.0)).is_err());
 }
 
-/// Discrete Laplace noise of scale 1/2 around a count; beyond 16 it is left out.
+/// Discrete Laplace noise of scale 1/2 around a count, listed from −14 to 17 whatever the count is.
 fn noisy(count: i64) -> Distribution<i64> {
     let mass = |z: i64| 1f64.tanh() * (-2.0 * z.abs() as f64).exp();
-    let outcomes = (-16..=16).map(|z| (count + z, Probability::near(mass(z), 1e-13)));
-    Distribution::new(outcomes, (-2.0f64 * 17.0).exp() * 2.0)
+    let outcomes = (-14..=17).map(|value| (value, Probability::near(mass(value - count), 1e-13)));
+    let beyond = |distance: i64| (-2.0 * distance as f64).exp();
+    Distribution::new(outcomes, beyond(15 + count) + beyond(18 - count))
 }
 
 /// Floats as outcomes.
