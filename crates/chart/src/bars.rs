@@ -1,7 +1,7 @@
 //! Bars with error bars over named categories.
 
 use crate::axis::{Axis, Laid};
-use crate::canvas::{COLOURS, Canvas};
+use crate::canvas::{BELOW_AXIS, COLOURS, Canvas, Size, shortened};
 
 /// One category: its value and, perhaps, an interval around it.
 #[derive(Debug, Clone)]
@@ -35,17 +35,25 @@ pub struct BarChart {
     title: String,
     label: String,
     bars: Vec<Bar>,
+    size: Size,
 }
 
 /// More categories than this are not drawn: nobody reads them; the chart says how many are missing.
 const MOST_BARS: usize = 40;
 /// Names longer than this are cut.
 const LONGEST_NAME: usize = 14;
+/// Room for names of that length, slanted.
+const SLANTED_NAMES: f64 = 84.0;
 
 impl BarChart {
     /// A chart of these bars, with the label of the vertical axis.
     pub fn new(title: impl Into<String>, label: impl Into<String>, bars: Vec<Bar>) -> Self {
-        Self { title: title.into(), label: label.into(), bars }
+        Self { title: title.into(), label: label.into(), bars, size: Size::Wide }
+    }
+
+    /// Sets how large it is drawn.
+    pub fn size(self, size: Size) -> Self {
+        Self { size, ..self }
     }
 
     /// The picture.
@@ -56,7 +64,12 @@ impl BarChart {
             [0.0, bar.value, low, high]
         });
         let y = Axis::linear(self.label.clone()).lay(ends);
-        let mut canvas = Canvas::new(&self.title, 0);
+        let mut canvas = Canvas::new(
+            &self.title,
+            self.size,
+            if slanted(shown.len(), self.size) { SLANTED_NAMES } else { BELOW_AXIS },
+            0,
+        );
         canvas.y_axis(&y, &self.label);
         canvas.x_label(&self.missing(shown.len()));
         for (index, bar) in shown.iter().enumerate() {
@@ -97,14 +110,16 @@ fn draw(canvas: &mut Canvas, bar: &Bar, index: usize, count: usize, y: &Laid) {
     name(canvas, &bar.name, middle, count);
 }
 
+/// Whether so many names have no room beside each other.
+fn slanted(count: usize, size: Size) -> bool {
+    count > if size == Size::Wide { 6 } else { 3 }
+}
+
 /// Writes the category below its bar, slanted where there are many.
 fn name(canvas: &mut Canvas, name: &str, x: f64, count: usize) {
     let y = canvas.bottom() + 16.0;
-    let mut shown: String = name.chars().take(LONGEST_NAME).collect();
-    if shown.len() < name.len() {
-        shown.push('…');
-    }
-    if count <= 6 {
+    let shown = shortened(name, LONGEST_NAME);
+    if !slanted(count, canvas.size()) {
         canvas.text(x, y, "middle", "12", "400", &shown);
         return;
     }

@@ -20,4 +20,5 @@ mod lines;
 
 pub use axis::Axis;
 pub use bars::{Bar, BarChart};
+pub use canvas::Size;
 pub use lines::{Band, Chart, Series};

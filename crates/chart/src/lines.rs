@@ -1,7 +1,7 @@
 //! Curves and bands over a numeric axis.
 
 use crate::axis::{Axis, Laid};
-use crate::canvas::{COLOURS, Canvas, DASHES};
+use crate::canvas::{BELOW_AXIS, COLOURS, Canvas, DASHES, Size};
 use std::fmt::Write;
 
 /// A named curve.
@@ -57,12 +57,19 @@ pub struct Chart {
     y: Axis,
     lines: Vec<Series>,
     bands: Vec<Band>,
+    size: Size,
 }
 
 impl Chart {
     /// An empty chart with linear axes.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), x: Axis::linear(""), y: Axis::linear(""), lines: Vec::new(), bands: Vec::new() }
+        let axis = || Axis::linear("");
+        Self { title: title.into(), x: axis(), y: axis(), lines: Vec::new(), bands: Vec::new(), size: Size::Wide }
+    }
+
+    /// Sets how large it is drawn.
+    pub fn size(self, size: Size) -> Self {
+        Self { size, ..self }
     }
 
     /// Sets the horizontal axis.
@@ -92,7 +99,7 @@ impl Chart {
         let x = self.x.lay(self.all_x());
         let y = self.y.lay(self.all_y());
         let entries = self.lines.len() + self.bands.len();
-        let mut canvas = Canvas::new(&self.title, entries.div_ceil(2));
+        let mut canvas = Canvas::new(&self.title, self.size, BELOW_AXIS, entries);
         canvas.x_axis(&x, &self.x.label);
         canvas.y_axis(&y, &self.y.label);
         for (index, band) in self.bands.iter().enumerate() {

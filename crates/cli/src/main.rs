@@ -3,6 +3,7 @@
 mod command;
 mod failure;
 mod input;
+mod progress;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -11,6 +12,9 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "scumble", version, arg_required_else_help = true, allow_negative_numbers = true)]
 struct Program {
+    /// Tell nothing on the way, and print nothing but answers and errors
+    #[arg(long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: command::Command,
 }
@@ -20,7 +24,7 @@ fn main() -> ExitCode {
         Ok(program) => program,
         Err(error) => return failure::usage(&error),
     };
-    match program.command.run() {
+    match program.command.run(program.quiet) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -68,14 +68,14 @@ fn seeded_noise_is_reproducible_and_says_so() {
     assert!(text.starts_with("NOT PRIVATE: the noise comes from the seed 7."));
     assert_eq!(json(&arguments)["private"], false);
     let table = stdout(&[&arguments[..], &["--csv"]].concat());
-    assert!(table.starts_with("count,values\n"), "{table}");
+    assert!(table.starts_with("count,how_many\n"), "{table}");
 }
 
 #[test]
 fn an_almost_noiseless_release_is_the_truth() {
-    let counts = file("exact.csv", "count,values\n9,1\n4,2\n1,7\n");
+    let counts = file("exact.csv", "count,how_many\n9,1\n4,2\n1,7\n");
     let table = stdout(&["release", counts.to_str().unwrap(), "--epsilon", "1000", "--at-most", "24", "--csv"]);
-    assert_eq!(table, "count,values\n9,1\n4,2\n1,7\n");
+    assert_eq!(table, "count,how_many\n9,1\n4,2\n1,7\n");
 }
 
 #[test]
@@ -176,6 +176,9 @@ fn the_examples_of_the_page_run() {
     let page = include_str!("../../../docs/anonymized-histograms.md");
     let program = Path::new(env!("CARGO_BIN_EXE_scumble"));
     let mut run = 0;
+    let _ = std::fs::remove_file(folder.join("scumble.ledger"));
+    let project = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    std::fs::write(folder.join("scumble.toml"), project.expect("the page has a project")).unwrap();
     for block in page.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
         for example in block.split("$ ").skip(1) {
@@ -190,5 +193,7 @@ fn the_examples_of_the_page_run() {
             run += 1;
         }
     }
-    assert_eq!(run, 5, "the page has lost its examples");
+    assert_eq!(run, 7, "the page has lost its examples");
+    let table = std::fs::read_to_string(folder.join("out/password frequencies.csv")).unwrap();
+    assert!(table.starts_with("count,how_many\n"), "{table}");
 }

@@ -15,12 +15,14 @@ const CLINICS: [&str; 6] = ["general", "heart", "children", "eyes", "surgery", "
 const PROJECT: &str = r#"# A made-up population. Bounds and domains are public knowledge, never taken from the data.
 [dataset.people]                      # one row is one person
 source = "people.csv"
+public_owners = 20000                 # how many people there are is public
 [dataset.people.columns]
 age     = { type = "int", lower = 0, upper = 110 }
 sex     = { type = "category", values = ["f", "m", "x"] }
 state   = { type = "category" }       # which states there are is not public: they are selected privately
 income  = { type = "float", lower = 0, upper = 200000, granularity = 1 }
 disease = { type = "category", values = ["none", "flu", "asthma", "diabetes", "hiv"], sensitive = true }
+employer = { type = "category" }
 
 [dataset.visits]                      # several rows of one person
 source = "visits.csv"
@@ -33,13 +35,24 @@ clinic = { type = "category", values = ["general", "heart", "children", "eyes", 
 cost   = { type = "float", lower = 0, upper = 2000, granularity = 1 }
 
 [budget]
-person     = { epsilon = 6.0, delta = 1e-9 }
+person     = { epsilon = 8.0, delta = 1e-9 }
 attributes = { disease = { epsilon = 1.0, delta = 1e-9 }, "*" = { epsilon = 4.0, delta = 1e-9 } }
+
+[attacker]                            # the weaker attackers to report on, beside the guarantee against everybody
+known_rows   = 0.5
+mode         = "passive"
+uncertainty  = 0.05                   # each value of a row that is not known has at least this probability
+independence = "declared"
 
 [[release]]
 name = "people by state"
 sql  = "SELECT state, COUNT(*) AS people, AVG(income) AS income FROM people WHERE age >= 18 GROUP BY state ORDER BY people DESC"
 cost = { epsilon = 1.0 }
+
+[[release]]
+name = "people of working age"
+sql  = "SELECT COUNT(*) AS people FROM people WHERE age BETWEEN 18 AND 66"
+cost = { epsilon = 0.5 }
 
 [[release]]
 name = "age curve"
@@ -75,6 +88,13 @@ cost = { epsilon = 0.5 }
 name = "income"
 sql  = "SELECT sex, AVG(income) AS mean, STDDEV(income) AS spread FROM people WHERE age BETWEEN 25 AND 65 GROUP BY sex"
 cost = { rho = 0.02 }
+
+[[release]]
+name = "how large employers are"
+kind = "anonymized-histogram"
+table = "people"
+columns = ["employer"]
+cost = { epsilon = 1.0 }
 
 [[release]]
 name = "visits by clinic"
@@ -116,7 +136,7 @@ impl Dice {
 
 fn population() -> (String, String) {
     let mut dice = Dice(InsecureSeededSource::new(20_260_101));
-    let mut people = String::from("age,sex,state,income,disease\n");
+    let mut people = String::from("age,sex,state,income,disease,employer\n");
     let mut visits = String::from("person_id,clinic,cost\n");
     for person in 0..PEOPLE {
         let age = (dice.unit() + dice.unit() * 0.6) / 1.6 * 98.0;
@@ -135,7 +155,9 @@ fn population() -> (String, String) {
             draw if draw > 0.996 => "hiv",
             _ => "none",
         };
-        let _ = writeln!(people, "{age:.0},{sex},{state},{income:.2},{disease}");
+        // A power law: a few employers of hundreds, many of one or two.
+        let employer = if working { format!("e{:.0}", (dice.unit() * 8.5).exp()) } else { String::new() };
+        let _ = writeln!(people, "{age:.0},{sex},{state},{income:.2},{disease},{employer}");
         let often = if disease == "none" { 2.0 } else { 6.0 };
         for _ in 0..(dice.unit() * often) as usize {
             let clinic = CLINICS[dice.skewed(CLINICS.len())];

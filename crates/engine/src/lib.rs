@@ -3,6 +3,7 @@
 //! Data walks one way: project file → private plan → backend → integers → mechanism → answers → report; the [`ledger`] stands
 //! beside it and is asked twice, reserve and commit.
 
+pub mod attackers;
 mod backend;
 pub mod budget;
 pub mod demo;

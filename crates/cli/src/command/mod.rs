@@ -48,22 +48,22 @@ pub enum Command {
 
 impl Command {
     /// Runs the command.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
             Self::Account(arguments) => account::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),
-            Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
-            Self::Attacker(arguments) => attacker::run(&arguments),
+            Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments, quiet),
+            Self::Attacker(arguments) => attacker::run(&arguments, quiet),
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Noise(arguments) => noise::run(&arguments),
-            Self::Separation(arguments) => separation::run(&arguments),
-            Self::Demo(arguments) => engine::demo::run(&arguments),
-            Self::Init(arguments) => engine::init::run(&arguments),
+            Self::Separation(arguments) => separation::run(&arguments, quiet),
+            Self::Demo(arguments) => engine::demo::run(&arguments, quiet),
+            Self::Init(arguments) => engine::init::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Plan(arguments) => engine::plan::run(&arguments),
-            Self::Query(arguments) => engine::query::run(&arguments),
-            Self::Release(arguments) => engine::release::run(&arguments),
+            Self::Query(arguments) => engine::query::run(&arguments, quiet),
+            Self::Release(arguments) => engine::release::run(&arguments, quiet),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `scumble separation`: what a guarantee per attribute saves against one per person as attributes grow, measured.
 
 use crate::failure::Failure;
+use crate::progress::Progress;
 use clap::Args;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
 use scumble::noise::InsecureSeededSource;
@@ -8,6 +9,7 @@ use scumble::quantity::{Epsilon, Sigma};
 use scumble::workload::projection::Projection;
 use scumble::workload::{Domain, Queries, Subset};
 use scumble_chart::{Axis, Chart, Series};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,6 +22,9 @@ pub struct Arguments {
     /// Seed of the random bits; the data is made up, so nothing here needs to be private
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// How many attributes the trees have: with fewer than 16, twenty thousand random people fill every string.
@@ -31,18 +36,42 @@ const RELEASES: usize = 20;
 const PEOPLE: u64 = 20_000;
 
 /// Measures, prints two tables, and draws them if asked.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let mut bits = InsecureSeededSource::new(arguments.seed);
-    let trees = TREES.iter().map(|&d| HeavyRow::measure(d, &mut bits)).collect::<Result<Vec<_>, Failure>>()?;
-    let conjunctions =
-        CONJUNCTIONS.iter().map(|&d| ConjunctionRow::measure(d, &mut bits)).collect::<Result<Vec<_>, Failure>>()?;
+    let progress = Progress::new(quiet, TREES.len() + CONJUNCTIONS.len());
+    let mut trees = Vec::new();
+    for attributes in TREES {
+        progress.begin(&format!("heavy hitters of {attributes} attributes"));
+        trees.push(HeavyRow::measure(attributes, &mut bits)?);
+    }
+    let mut conjunctions = Vec::new();
+    for attributes in CONJUNCTIONS {
+        progress.begin(&format!("conjunctions of {attributes} attributes"));
+        conjunctions.push(ConjunctionRow::measure(attributes, &mut bits)?);
+    }
     if let Some(directory) = &arguments.out {
         std::fs::write(directory.join("heavy-hitters.svg"), heavy_chart(&trees))?;
         std::fs::write(directory.join("conjunctions.svg"), conjunction_chart(&conjunctions))?;
     }
-    let text = format!("{}\n{}", heavy_table(&trees), conjunction_table(&conjunctions));
+    let text = match arguments.json {
+        true => format!("{:#}\n", as_json(&trees, &conjunctions)),
+        false => format!("{}\n{}", heavy_table(&trees), conjunction_table(&conjunctions)),
+    };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+fn as_json(trees: &[HeavyRow], conjunctions: &[ConjunctionRow]) -> Value {
+    let pair = |(attribute, person): (f64, f64)| json!({ "per_attribute": attribute, "per_person": person });
+    let trees = trees.iter().map(|row| {
+        let found = pair((row.found.0 as f64, row.found.1 as f64));
+        json!({ "attributes": row.attributes, "least_count_found": found, "epsilon_person": row.person })
+    });
+    let conjunctions = conjunctions.iter().map(|row| {
+        let (noise, error) = (pair(row.noise), pair(row.projected));
+        json!({ "attributes": row.attributes, "queries": row.queries, "noise": noise, "error_after_projection": error })
+    });
+    json!({ "heavy_hitters": trees.collect::<Vec<_>>(), "conjunctions": conjunctions.collect::<Vec<_>>() })
 }
 
 struct HeavyRow {

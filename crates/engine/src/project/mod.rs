@@ -12,7 +12,7 @@ pub(crate) use section::Section;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
-use scumble::quantity::Exact;
+use scumble::quantity::{Delta, Exact};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,8 @@ pub struct Table {
     pub public: bool,
     /// How much of an owner counts.
     pub bounding: Bounding,
+    /// How many owners there are (rows, where one row is one person), if everybody may know it. Never counted from the data.
+    pub public_owners: Option<u64>,
     /// The declared columns, in the file's order. Others do not exist for queries.
     pub columns: Vec<Column>,
 }
@@ -109,15 +111,19 @@ pub enum Domain {
     Bool,
 }
 
-/// The `[attacker]` section.
+/// The `[attacker]` section: the weaker attackers to report on, as declared. None of it is inferred from data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attacker {
     /// The fraction of rows that the attacker knows.
     pub known_rows: f64,
-    /// Whether the attacker only knows rows (passive) or chose them (active).
-    pub mode: String,
-    /// How unsure the attacker is about each other row: the least probability of a value.
+    /// Whether what the attacker knows may be what it chose; otherwise it only happens to know it (passive).
+    pub active: bool,
+    /// How unsure the attacker is about each other row: the least probability of a value; 0 if that was not said.
     pub uncertainty: f64,
+    /// Whether it was declared that the attacker considers different owners independent.
+    pub independent: bool,
+    /// The δ at which ε is told; the budget's smallest if that was not said.
+    pub delta: Option<Delta>,
 }
 
 /// A release that somebody asks for.
@@ -143,6 +149,13 @@ pub struct Cost {
     pub delta: Option<Exact>,
     /// Who the number is about.
     pub scope: CostScope,
+}
+
+impl Cost {
+    /// What stands in the request of a kind that takes no cost; no plan of such a kind looks at it.
+    pub(crate) fn nothing() -> Self {
+        Self { target: Target::Epsilon(Exact::zero()), delta: None, scope: CostScope::Person }
+    }
 }
 
 /// The number that decides the noise.

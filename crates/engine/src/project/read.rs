@@ -57,6 +57,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         "max_rows_per_owner",
         "max_groups_per_owner",
         "max_rows_per_group",
+        "public_owners",
         "columns",
     ])?;
     let source = section.need("source")?;
@@ -91,7 +92,9 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
             "table '{name}' has no owner: each row is one person, and there is nothing to bound per owner"
         )));
     }
-    Ok(Table { name: name.to_string(), source: folder.join(source.text()?), owner, public, bounding, columns })
+    let public_owners = section.get("public_owners").map(Spot::at_least_one).transpose()?;
+    let source = folder.join(source.text()?);
+    Ok(Table { name: name.to_string(), source, owner, public, bounding, public_owners, columns })
 }
 
 /// The contribution bounds of a table or of a release.
@@ -240,19 +243,35 @@ fn checked<T>(spot: &Spot, quantity: fn(f64) -> scumble::Result<T>) -> Result<Ex
 }
 
 fn attacker(section: &Section) -> Result<Attacker> {
-    section.only(&["known_rows", "mode", "uncertainty"])?;
-    let fraction = |key: &str| -> Result<f64> {
+    section.only(&["known_rows", "mode", "uncertainty", "independence", "delta"])?;
+    let fraction = |key: &str, most: f64| -> Result<f64> {
         let Some(spot) = section.get(key) else { return Ok(0.0) };
         match spot.number()? {
-            number if (0.0..=1.0).contains(&number) => Ok(number),
-            _ => Err(spot.error(format!("{key} must be a number in [0, 1]"))),
+            number if (0.0..=most).contains(&number) => Ok(number),
+            _ => Err(spot.error(format!("{key} must be a number in [0, {most}]"))),
         }
     };
-    let mode = section.get("mode").map(Spot::text).transpose()?.unwrap_or("passive");
-    if !["passive", "active"].contains(&mode) {
-        return Err(section.error(format!("mode must be 'passive' or 'active', not '{mode}'")));
+    // Not saying so never makes an attacker weaker: active is the stronger one, and independence is not assumed.
+    let active = one_of(section, "mode", ["active", "passive"])? != Some("passive");
+    let independent = one_of(section, "independence", ["declared", "unknown"])? == Some("declared");
+    let delta =
+        section.get("delta").map(|spot| Delta::new(spot.number()?).map_err(|error| spot.error(error.to_string())));
+    Ok(Attacker {
+        known_rows: fraction("known_rows", 1.0)?,
+        active,
+        uncertainty: fraction("uncertainty", 0.5)?,
+        independent,
+        delta: delta.transpose()?,
+    })
+}
+
+/// One of two words, or nothing.
+fn one_of<'a>(section: &'a Section, key: &str, words: [&str; 2]) -> Result<Option<&'a str>> {
+    let Some(spot) = section.get(key) else { return Ok(None) };
+    match spot.text()? {
+        word if words.contains(&word) => Ok(Some(word)),
+        word => Err(spot.error(format!("{key} must be '{}' or '{}', not '{word}'", words[0], words[1]))),
     }
-    Ok(Attacker { known_rows: fraction("known_rows")?, mode: mode.to_string(), uncertainty: fraction("uncertainty")? })
 }
 
 /// The fields that every release may have, whatever its kind.
@@ -280,6 +299,11 @@ pub(crate) fn request(section: &Section) -> Result<Request> {
         return Err(section.error(sentence));
     }
     let cost = match (section.get("cost"), section.get("accuracy")) {
+        (None, None) if !kind.takes_cost() => Cost::nothing(),
+        (Some(spot), _) | (_, Some(spot)) if !kind.takes_cost() => {
+            return Err(spot
+                .error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name())));
+        }
         (Some(cost), None) => self::cost(cost.section()?)?,
         (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
         (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),

@@ -3,7 +3,7 @@
 use super::sql::{BOUNDING_FIELDS, SqlPlan};
 use super::{Field, Kind, Plan};
 use crate::error::Result;
-use crate::project::{Project, Request, bounding};
+use crate::project::{Project, Request, Table, bounding};
 
 /// The kind `histogram`.
 pub(super) struct Histogram;
@@ -35,25 +35,32 @@ impl Kind for Histogram {
     }
 
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let table_spot = request.fields.need("table")?;
-        let table = project.table(table_spot.text()?).map_err(|error| error.or_at(table_spot.place()))?;
+        let (table, names) = table_and_columns(request, project)?;
         let list = request.fields.need("columns")?;
-        let mut names = Vec::new();
-        for spot in list.list()? {
-            let name = spot.text()?;
-            if table.column(name).is_none() {
-                let hint = crate::place::suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
-                return Err(spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name)));
-            }
-            names.push(quoted(name));
-        }
-        if names.is_empty() {
-            return Err(list.error("a histogram needs at least one column"));
-        }
-        let columns = names.join(", ");
+        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
         let plan = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
         Ok(Box::new(plan.map_err(|error| error.or_at(list.place()))?))
+    }
+}
+
+/// The fields `table` and `columns`: a table of the project, and at least one of its declared columns.
+pub(super) fn table_and_columns<'a>(request: &'a Request, project: &'a Project) -> Result<(&'a Table, Vec<&'a str>)> {
+    let table_spot = request.fields.need("table")?;
+    let table = project.table(table_spot.text()?).map_err(|error| error.or_at(table_spot.place()))?;
+    let list = request.fields.need("columns")?;
+    let mut names = Vec::new();
+    for spot in list.list()? {
+        let name = spot.text()?;
+        if table.column(name).is_none() {
+            let hint = crate::place::suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
+            return Err(spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name)));
+        }
+        names.push(name);
+    }
+    match names.is_empty() {
+        true => Err(list.error("a histogram needs at least one column")),
+        false => Ok((table, names)),
     }
 }
 

@@ -1,12 +1,19 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
-use super::{Kind, histogram, ordered, sql};
+use super::{Kind, anonymized_histogram, exact_count, histogram, ordered, sql};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use serde_json::{Value, json};
 
 /// All kinds, in the order in which they are listed. A new algorithm is one more line here.
-pub static KINDS: &[&dyn Kind] = &[&sql::Sql, &histogram::Histogram, &ordered::CdfKind, &ordered::QuantilesKind];
+pub static KINDS: &[&dyn Kind] = &[
+    &sql::Sql,
+    &histogram::Histogram,
+    &anonymized_histogram::AnonymizedHistogramKind,
+    &ordered::CdfKind,
+    &ordered::QuantilesKind,
+    &exact_count::ExactCount,
+];
 
 /// A kind by name.
 pub fn find(name: &str) -> Result<&'static dyn Kind> {
@@ -27,6 +34,7 @@ pub fn schema(kind: &dyn Kind) -> Value {
         let mut form = match field.form {
             "text" => json!({ "type": "string" }),
             "number" => json!({ "type": "number" }),
+            "true or false" => json!({ "type": "boolean" }),
             "whole number" => json!({ "type": "integer" }),
             "list of texts" => json!({ "type": "array", "items": { "type": "string" } }),
             "list of numbers" => json!({ "type": "array", "items": { "type": "number" } }),
@@ -35,8 +43,13 @@ pub fn schema(kind: &dyn Kind) -> Value {
         form["description"] = json!(field.about);
         properties.insert(field.name.into(), form);
     }
-    let required: Vec<&str> = ["name", "cost"]
+    let cost = kind.takes_cost().then_some("cost");
+    if cost.is_none() {
+        properties.remove("cost");
+    }
+    let required: Vec<&str> = ["name"]
         .into_iter()
+        .chain(cost)
         .chain(kind.fields().iter().filter(|field| field.required).map(|field| field.name))
         .collect();
     json!({

@@ -4,8 +4,11 @@
 //! knows its events, its rule and the errors to expect. Then the order is fixed by types: [`Plan::compute`] gives exact integers,
 //! held inside a [`Draw`]; a draw needs the ledger's [`Receipt`] to add noise.
 
+mod anonymized_histogram;
+mod exact_count;
 mod histogram;
 pub mod kinds;
+mod limits;
 pub mod noise;
 mod ordered;
 mod output;
@@ -13,10 +16,12 @@ mod parquet;
 mod run;
 mod sql;
 
-pub use output::{Answers, Cell, Column, Uncertainty};
+pub use limits::Limit;
+pub use output::{Answers, BandedCurve, Cell, Column, Details, Uncertainty};
 pub(crate) use run::written;
 pub use run::{Outcome, Planned, Runner, file_stem};
 
+use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::ledger::Receipt;
@@ -46,6 +51,10 @@ pub trait Kind: Sync {
     fn about(&self) -> &'static str;
     /// Its fields, besides name, kind and cost.
     fn fields(&self) -> &'static [Field];
+    /// Whether the request has a cost, as all but releases without noise have.
+    fn takes_cost(&self) -> bool {
+        true
+    }
     /// Plans a release without touching data.
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>>;
 }
@@ -58,6 +67,14 @@ pub trait Plan {
     fn rule(&self) -> Value;
     /// The error to expect of each published column.
     fn expected(&self) -> Vec<Expected>;
+    /// What nobody could beat at this release's privacy, where that is known.
+    fn limits(&self) -> Result<Vec<Limit>> {
+        Ok(Vec::new())
+    }
+    /// What is counted, for attackers who know only part of the rows.
+    fn counted(&self) -> Result<Counted> {
+        Ok(Counted::Other("only counts and histograms of rows are analysed"))
+    }
     /// The tables that it reads.
     fn tables(&self) -> Vec<String>;
     /// Computes the exact answer and holds it back until there is a receipt.

@@ -5,7 +5,7 @@
 
 use super::histogram::quoted;
 use super::noise::{Demand, Noise, calibrate, described};
-use super::output::{Answers, Cell, Column, Uncertainty};
+use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::sql::BOUNDING_FIELDS;
 use super::{Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
@@ -257,6 +257,7 @@ impl Plan for CdfPlan {
                     },
                 ],
                 notes: vec!["Each count is of rows with at most that value.".to_string()],
+                details: Details::default(),
             })
         }))
     }
@@ -356,6 +357,7 @@ impl Plan for QuantilesPlan {
                     Column { name: "rank_error".to_string(), cells: errors.collect(), uncertainty: None },
                 ],
                 notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank.".to_string()],
+                details: Details::default(),
             })
         }))
     }

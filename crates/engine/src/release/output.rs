@@ -1,5 +1,6 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
+use super::Limit;
 use serde_json::{Map, Value, json};
 
 /// A published table.
@@ -9,6 +10,34 @@ pub struct Answers {
     pub columns: Vec<Column>,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// What does not fit a table.
+    pub details: Details,
+}
+
+/// What some kinds tell beside their table; all of it computed from released numbers alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Details {
+    /// The picture of the answer, if bars and lines over the table's columns are not the right one.
+    pub curve: Option<BandedCurve>,
+    /// More fields of the answer's JSON.
+    pub facts: Map<String, Value>,
+    /// What nobody could beat, where that is known only with the answer.
+    pub limits: Vec<Limit>,
+}
+
+/// A falling curve of counts on logarithmic axes, with a band.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandedCurve {
+    /// What it shows.
+    pub title: String,
+    /// The label of the horizontal axis.
+    pub x: String,
+    /// The label of the vertical axis.
+    pub y: String,
+    /// What the band promises.
+    pub promise: String,
+    /// (x, y, low, high)
+    pub points: Vec<(f64, f64, f64, f64)>,
 }
 
 /// One published column.
@@ -123,7 +152,10 @@ impl Answers {
                 Value::Object(fields)
             })
             .collect();
-        json!({ "rows": rows, "notes": self.notes })
+        let mut whole = self.details.facts.clone();
+        whole.insert("rows".to_string(), Value::Array(rows));
+        whole.insert("notes".to_string(), json!(self.notes));
+        Value::Object(whole)
     }
 }
 

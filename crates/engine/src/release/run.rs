@@ -1,6 +1,7 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
-use super::{Answers, Draw, Plan, kinds};
+use super::{Answers, Draw, Limit, Plan, exact_count, kinds};
+use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::budget::rounded_down;
 use crate::error::{Error, Result};
@@ -30,6 +31,10 @@ pub struct Outcome {
     pub kind: String,
     /// What was published.
     pub answers: Answers,
+    /// What nobody could beat at its privacy, where that is known.
+    pub limits: Vec<Limit>,
+    /// What is counted, for attackers who know only part of the rows.
+    pub counted: Counted,
     /// Its place in the ledger.
     pub sequence: u64,
     /// The files that were written.
@@ -71,9 +76,13 @@ impl<'a> Runner<'a> {
 
     /// Whether all of these fit the budget together, on top of what has been charged; charges nothing.
     pub fn admit(&self, releases: &[Planned]) -> Result<()> {
-        let mut charged: Vec<Vec<Event>> = self.charges()?.into_iter().map(|charge| charge.events).collect();
+        let charges = self.charges()?;
+        let mut kinds: Vec<&str> = charges.iter().map(|charge| charge.kind.as_str()).collect();
+        let mut charged: Vec<Vec<Event>> = charges.iter().map(|charge| charge.events.clone()).collect();
         for planned in releases {
+            stands_alone(&planned.request, &kinds)?;
             self.fits(planned, &charged)?;
+            kinds.push(&planned.request.kind);
             charged.push(planned.plan.events().to_vec());
         }
         Ok(())
@@ -175,12 +184,15 @@ impl<'a> Runner<'a> {
             events: planned.plan.events().to_vec(),
             rule,
         };
+        let (counted, mut limits) = (planned.plan.counted()?, planned.plan.limits()?);
         let receipt = ledger.reserve(&proposal, |charges| {
+            let kinds: Vec<&str> = charges.iter().map(|charge| charge.kind.as_str()).collect();
+            stands_alone(request, &kinds)?;
             let charged: Vec<Vec<Event>> = charges.iter().map(|charge| charge.events.clone()).collect();
             self.fits(planned, &charged)
         })?;
         let sequence = receipt.sequence();
-        let answers = draw(&receipt, bits)?;
+        let mut answers = draw(&receipt, bits)?;
         let csv = answers.csv();
         let stem = file_stem(&request.name);
         let json = serde_json::json!({ "release": request.name, "kind": request.kind, "sequence": sequence, "answers": answers.json() });
@@ -188,8 +200,29 @@ impl<'a> Runner<'a> {
         files.push(written(out, &format!("{stem}.parquet"), &super::parquet::bytes(&answers)?)?);
         files.push(written(out, &format!("{stem}.json"), format!("{json:#}\n").as_bytes())?);
         ledger.commit(receipt, &crate::digest(csv.as_bytes()))?;
-        Ok(Outcome { name: request.name.clone(), kind: request.kind.clone(), answers, sequence, files })
+        let (name, kind) = (request.name.clone(), request.kind.clone());
+        if !answers.details.limits.is_empty() {
+            limits = std::mem::take(&mut answers.details.limits);
+        }
+        Ok(Outcome { name, kind, answers, limits, counted, sequence, files })
     }
+}
+
+/// What is published without noise protects only while nothing else is known from the same ledger: nothing comes before it or after it.
+fn stands_alone(request: &Request, before: &[&str]) -> Result<()> {
+    let name = &request.name;
+    if before.contains(&exact_count::NAME) {
+        return Err(Error::Budget(format!(
+            "release '{name}' was refused and nothing was charged: the ledger holds a count without noise, which protects somebody only while nothing else is published; take another ledger if this is about other people"
+        )));
+    }
+    if request.kind == exact_count::NAME && !before.is_empty() {
+        return Err(Error::Budget(format!(
+            "release '{name}' was refused and nothing was charged: a count without noise protects somebody only if nothing else is published, and there are {} other releases in the ledger or in this run; give it a project and a ledger of its own",
+            before.len()
+        )));
+    }
+    Ok(())
 }
 
 /// A decimal text of a positive number.

@@ -1,50 +1,22 @@
 //! The HTML page. No scripts, no fonts, no pictures from anywhere; readable at 400 pixels and in print.
 
-use super::{Report, scope_name, text};
-use crate::budget::{Spent, rounded_down, rounded_up};
+use super::charts::{Drawing, both_sizes, charts};
+use super::{Report, attackers, limits, scope_name, text};
+use crate::budget::{Spent, rounded_down, rounded_up, rounded_up_to};
 use crate::error::Result;
-use crate::release::{Cell, Column, Outcome};
+use crate::release::{Cell, Outcome};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_chart::{Axis, Bar, BarChart, Chart, Series};
+use scumble_chart::{Axis, Chart, Series};
+use serde_json::Value;
 use std::fmt::Write;
 
 /// Rows of a release that the page shows; the CSV has them all.
 const SHOWN_ROWS: usize = 30;
-/// Bars that a chart can hold.
-const SHOWN_BARS: usize = 30;
 /// Curves that a chart can hold.
 const SHOWN_CURVES: usize = 8;
 
-const STYLE: &str = "
-:root{--ink:#1b2430;--soft:#5a6675;--line:#d9dee5;--paper:#fff;--wash:#f5f7fa;--mark:#1f5fa8}
-*{box-sizing:border-box}
-body{margin:0;background:var(--wash);color:var(--ink);font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}
-main{max-width:60rem;margin:0 auto;padding:1.25rem}
-header{border-bottom:3px solid var(--mark);padding-bottom:.75rem;margin-bottom:1.25rem}
-h1{font-size:1.6rem;line-height:1.2;margin:.25rem 0}
-h2{font-size:1.2rem;margin:0 0 .5rem}
-h3{font-size:1rem;margin:1rem 0 .25rem}
-p{margin:.4rem 0;max-width:45rem}
-section{background:var(--paper);border:1px solid var(--line);border-radius:8px;padding:1rem;margin:0 0 1rem}
-.soft{color:var(--soft);font-size:.9rem}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem;min-width:100%}
-th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}
-thead th{border-bottom:2px solid var(--ink)}
-td.zero{color:var(--soft)}
-.big{display:flex;flex-wrap:wrap;gap:.75rem;margin:.5rem 0}
-.big div{flex:1 1 10rem;border:1px solid var(--line);border-radius:8px;padding:.6rem .8rem}
-.big b{display:block;font-size:1.35rem;color:var(--mark)}
-svg{max-width:100%;height:auto;display:block;margin:.5rem 0}
-code,pre{font:.82rem/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--wash);border-radius:6px;padding:.6rem;margin:.4rem 0}
-.hash{overflow-wrap:anywhere}
-details summary{cursor:pointer;color:var(--mark)}
-@media (max-width:500px){main{padding:.6rem}section{padding:.7rem}h1{font-size:1.3rem}th,td{padding:.25rem .4rem}}
-@media print{body{background:#fff;font-size:10.5pt}main{max-width:none;padding:0}section{break-inside:avoid-page;border:0;border-top:1px solid var(--line);border-radius:0;padding:.5rem 0}.wide{overflow:visible}th,td{white-space:normal}details>*{display:block}}
-";
+const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Result<String> {
@@ -62,17 +34,15 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     body.push_str(&curves(report)?);
     body.push_str(&matrix(report)?);
     body.push_str(&pairs(report)?);
+    body.push_str(&attackers::section(report)?);
+    body.push_str(&limits::section(report));
     body.push_str(&assumptions(report));
     body.push_str(&parameters(report)?);
     Ok(format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <title>Scumble report</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
     ))
-}
-
-/// ε of a scope at its δ, in words.
-fn epsilon(spent: &Spent, delta: &Exact) -> String {
-    spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up()))
 }
 
 fn summary(report: &Report<'_>) -> Result<String> {
@@ -93,22 +63,25 @@ fn summary(report: &Report<'_>) -> Result<String> {
         let _ = write!(
             text,
             "<div><b>ε = {}</b>{} <span class=\"soft\">({scope}, δ = {:e})</span></div>",
-            epsilon(&spent, &delta),
+            spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up_to(epsilon.to_f64_up(), 3)),
             words,
             delta.to_f64()
         );
     }
     text.push_str("</div>");
+    if report.spent(&Scope::Presence)?.epsilon(&report.delta(&Scope::Presence)?).is_none() {
+        text.push_str("<p class=\"warning\">ε = ∞: something was published without noise, and without assumptions about the attacker nothing is promised.</p>");
+    }
     text.push_str(
         "<p class=\"soft\">ε bounds how much the published numbers can change anybody's odds about a person: by a factor of at most \
          e<sup>ε</sup>, except with probability δ. Smaller is more private; 0 means that nothing was given away.</p>",
     );
-    text.push_str(&limits(report)?);
+    text.push_str(&budget(report)?);
     text.push_str("</section>");
     Ok(text)
 }
 
-fn limits(report: &Report<'_>) -> Result<String> {
+fn budget(report: &Report<'_>) -> Result<String> {
     let limits = report.project.budget.limits(&report.project.attributes())?;
     if limits.is_empty() {
         return Ok("<p>No budget is set: the ledger records and refuses nothing.</p>".to_string());
@@ -139,46 +112,23 @@ fn release(outcome: &Outcome) -> String {
         escaped(&outcome.kind),
         outcome.sequence
     );
-    let label = outcome.answers.columns.iter().find(|column| column.uncertainty.is_none());
-    for column in outcome.answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(3) {
-        text.push_str(&chart(label, column));
+    // What is not private says so before it says anything else.
+    let exposed = outcome.answers.details.facts.get("differentially_private").is_some_and(|private| private == false);
+    if exposed {
+        text.push_str(&noted(outcome, "warning"));
     }
+    text.push_str(&charts(outcome));
     text.push_str(&table(outcome));
-    for note in &outcome.answers.notes {
-        let _ = write!(text, "<p class=\"soft\">{}</p>", escaped(note));
+    if !exposed {
+        text.push_str(&noted(outcome, "soft"));
     }
     text.push_str("</section>");
     text
 }
 
-/// Bars with 95% intervals, or a line with its band where the labels are numbers in order.
-fn chart(label: Option<&Column>, column: &Column) -> String {
-    let Some(list) = &column.uncertainty else { return String::new() };
-    let rows = column.cells.len();
-    if rows < 2 {
-        return String::new();
-    }
-    let number = |row: usize| column.cells[row].number().unwrap_or(f64::NAN);
-    let title = format!("{} with 95% intervals", column.name);
-    let positions: Option<Vec<f64>> = label.map(|label| label.cells.iter().map(Cell::number).collect()).unwrap_or(None);
-    if let (Some(positions), Some(label)) = (&positions, label)
-        && rows > 12
-        && positions.windows(2).all(|pair| pair[0] < pair[1])
-    {
-        let points = (0..rows).map(|row| (positions[row], number(row))).collect();
-        let band = (0..rows).map(|row| (positions[row], list[row].low, list[row].high)).collect();
-        return Chart::new(title)
-            .x(Axis::linear(label.name.clone()))
-            .y(Axis::linear(column.name.clone()))
-            .band(scumble_chart::Band::new("95% interval", band))
-            .line(Series::new(column.name.clone(), points))
-            .to_svg();
-    }
-    let bars = (0..rows.min(SHOWN_BARS)).map(|row| {
-        let name = label.map_or_else(|| (row + 1).to_string(), |label| shown(&label.cells[row]));
-        Bar::new(name, number(row)).with_interval(list[row].low, list[row].high)
-    });
-    BarChart::new(title, column.name.clone(), bars.collect()).to_svg()
+fn noted(outcome: &Outcome, class: &str) -> String {
+    let notes = outcome.answers.notes.iter();
+    notes.map(|note| format!("<p class=\"{class}\">{}</p>", escaped(note))).collect()
 }
 
 fn table(outcome: &Outcome) -> String {
@@ -238,7 +188,7 @@ fn curves(report: &Report<'_>) -> Result<String> {
     Ok(format!(
         "<section><h2>Privacy curves</h2><p>For each scope, all releases together are (ε, δ)-private for every point on its curve. \
          A vertical line is a pure guarantee, for which δ does not matter.</p>{}{more}</section>",
-        chart.to_svg()
+        both_sizes(&Drawing::Lines(chart))
     ))
 }
 
@@ -268,7 +218,7 @@ fn matrix(report: &Report<'_>) -> Result<String> {
 }
 
 fn cost_cell(spent: &Spent, delta: &Exact) -> String {
-    let shown = epsilon(spent, delta);
+    let shown = spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up_to(epsilon.to_f64_up(), 4));
     let class = if shown == "0" { " class=\"zero\"" } else { "" };
     format!("<td{class}>{shown}</td>")
 }
@@ -322,29 +272,49 @@ fn parameters(report: &Report<'_>) -> Result<String> {
             "<details><summary>{} (entry {})</summary><pre>{}</pre></details>",
             escaped(&charge.release),
             charge.sequence,
-            escaped(&format!("{:#}", charge.rule))
+            escaped(&by_lines(&charge.rule))
         );
     }
     text.push_str("</section>");
     Ok(text)
 }
 
+/// A rule, a line for each of its fields.
+fn by_lines(rule: &Value) -> String {
+    match rule.as_object() {
+        Some(fields) => fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect(),
+        None => rule.to_string(),
+    }
+}
+
 /// A value as a reader wants it: large numbers in groups of three digits, few decimals.
-fn shown(cell: &Cell) -> String {
+pub(super) fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Number(number) => digits(*number),
+        Cell::Whole(number) => grouped(&number.to_string()),
         Cell::Null => "–".to_string(),
         other => other.text(),
     }
 }
 
+/// From five digits on, groups of three with a narrow space between.
+fn grouped(number: &str) -> String {
+    let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
+    if digits.len() < 5 {
+        return number.to_string();
+    }
+    let letters: Vec<char> = digits.chars().collect();
+    let groups: Vec<String> = letters.rchunks(3).rev().map(|group| group.iter().collect()).collect();
+    format!("{sign}{}", groups.join("\u{202f}"))
+}
+
 /// About five significant digits.
-fn digits(number: f64) -> String {
+pub(super) fn digits(number: f64) -> String {
     if !number.is_finite() {
         return "–".to_string();
     }
     match number.abs() {
-        size if size >= 1000.0 => format!("{number:.0}"),
+        size if size >= 1000.0 => grouped(&format!("{number:.0}")),
         size if size >= 10.0 => format!("{number:.2}"),
         size if size >= 1e-3 || size == 0.0 => format!("{number:.4}"),
         _ => format!("{number:.3e}"),
@@ -352,6 +322,6 @@ fn digits(number: f64) -> String {
 }
 
 /// Text inside HTML.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,6 +1,9 @@
 //! The report: one HTML file that needs nothing else, and the same as JSON.
 
+mod attackers;
+mod charts;
 mod html;
+mod limits;
 mod text;
 
 use crate::budget::{Spent, one_attribute};
@@ -66,6 +69,8 @@ impl Report<'_> {
             "summary": self.summary()?,
             "curves": curves,
             "releases": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+            "attackers": self.against()?.iter().map(attackers::Against::json).collect::<Vec<_>>(),
+            "limits": limits::json(self),
             "rules": rules,
             "assumptions": text::assumptions(self.project),
         }))

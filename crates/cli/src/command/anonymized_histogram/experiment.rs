@@ -2,6 +2,7 @@
 
 use super::{generated_elements, layout, named, print, write_svg};
 use crate::failure::Failure;
+use crate::progress::Progress;
 use clap::Args;
 use comfy_table::Table;
 use scumble::limits::anonymized_histogram::lower_bound;
@@ -85,16 +86,23 @@ struct Measured {
 }
 
 /// Measures every combination.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     if !(arguments.precision > 0.0 && arguments.precision < 1.0) {
         return Err(Failure::Input("--precision must be a number in (0, 1)".to_string()));
     }
     let mut bits = InsecureSeededSource::new(arguments.seed);
     let mut all = Vec::new();
+    let sizes = [arguments.family.len(), arguments.layout.len(), arguments.elements.len(), arguments.epsilon.len()];
+    let progress = Progress::new(quiet, sizes.iter().product());
     for data in &arguments.family {
         for layout in &arguments.layout {
             for elements in &arguments.elements {
                 for epsilon in &arguments.epsilon {
+                    progress.begin(&format!(
+                        "{}, {}, {elements} elements, epsilon {epsilon}",
+                        data.name(),
+                        layout.name()
+                    ));
                     all.push(measure(arguments, *data, *layout, *elements, *epsilon, &mut bits)?);
                 }
             }

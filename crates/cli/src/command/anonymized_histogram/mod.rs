@@ -38,12 +38,12 @@ enum What {
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.what {
         What::Release(arguments) => release::counts(arguments),
         What::Degrees(arguments) => release::degrees(arguments),
         What::Plan(arguments) => plan::run(arguments),
-        What::Experiment(arguments) => experiment::run(arguments),
+        What::Experiment(arguments) => experiment::run(arguments, quiet),
         What::Generate(arguments) => generate(arguments),
     }
 }
@@ -78,16 +78,24 @@ struct GenerateArguments {
     /// How many elements at most
     #[arg(long, value_parser = generated_elements)]
     elements: u64,
+    /// Prints JSON: a list of [count, how_many]
+    #[arg(long)]
+    json: bool,
 }
 
 fn generate(arguments: &GenerateArguments) -> Result<(), Failure> {
-    print(&as_csv(&arguments.family.generate(arguments.elements)?))
+    let partition = arguments.family.generate(arguments.elements)?;
+    if arguments.json {
+        let runs: Vec<[u64; 2]> = partition.runs().map(|run| [run.count, run.values]).collect();
+        return print(&format!("{}\n", serde_json::json!({ "runs": runs })));
+    }
+    print(&as_csv(&partition))
 }
 
 /// The frequency-of-frequencies table, as `release` reads it.
 fn as_csv(partition: &Partition) -> String {
     let rows: String = partition.runs().map(|run| format!("{},{}\n", run.count, run.values)).collect();
-    format!("count,values\n{rows}")
+    format!("count,how_many\n{rows}")
 }
 
 /// Writes what was built to stdout, at once.

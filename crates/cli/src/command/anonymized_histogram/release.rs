@@ -20,7 +20,7 @@ const CURVE_POINTS: u32 = 300;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The counts: one per line, or `count,values` per line
+    /// The counts: one per line, or `count,how_many` per line
     counts: PathBuf,
     /// The most elements that one owner has; costs so many times as much
     #[arg(long, default_value_t = 1)]
@@ -50,7 +50,7 @@ struct OutputArguments {
     /// Prints everything as JSON
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Prints only the table, as `count,values`
+    /// Prints only the table, as `count,how_many`
     #[arg(long)]
     csv: bool,
     /// Draws the curve with its band into this file
@@ -87,7 +87,7 @@ fn release(mechanism: &AnonymizedHistogram, data: &Partition, output: &OutputArg
     } else {
         as_text(mechanism, &released, output)?
     };
-    write_svg(output.svg.as_deref(), || as_svg(&released, &band, output.beta))?;
+    write_svg(output.svg.as_deref(), || as_svg(&released, output.beta))?;
     print(&text)
 }
 
@@ -194,34 +194,18 @@ fn as_json(
     }))
 }
 
-/// How many values have count ≥ r, against r, with the band; both are looked up at counts that are even on a logarithmic axis.
-fn as_svg(released: &Released, band: &[BandPoint], beta: Beta) -> String {
-    let columns = released.partition.conjugate();
-    let ends: Vec<(u64, u64)> = columns
-        .runs()
-        .scan(0u64, |end, run| {
-            *end = end.saturating_add(run.values);
-            Some((*end, run.count))
-        })
-        .collect();
-    let prevalence = |count: u64| ends.get(ends.partition_point(|end| end.0 < count)).map_or(0, |end| end.1);
-    let last = band.last().map_or(1, |point| point.count).max(ends.last().map_or(1, |end| end.0)).saturating_add(1);
-    let mut counts: Vec<u64> = (0..=CURVE_POINTS)
-        .map(|step| (last as f64).powf(f64::from(step) / f64::from(CURVE_POINTS)).round() as u64)
-        .collect();
-    counts.dedup();
+/// How many values have count ≥ r, against r, with the band.
+fn as_svg(released: &Released, beta: Beta) -> String {
     // A logarithmic axis has no 0: none is drawn at ½.
     let height = |values: u64| if values == 0 { 0.5 } else { values as f64 };
-    let at = |count: u64| band[..band.partition_point(|point| point.count <= count)].last();
-    let band_points = counts
-        .iter()
-        .filter_map(|count| at(*count).map(|point| (*count as f64, height(point.lower), height(point.upper))));
-    let curve = counts.iter().map(|count| (*count as f64, height(prevalence(*count))));
+    let points = released.curve(beta, CURVE_POINTS);
+    let band = points.iter().map(|point| (point.count as f64, height(point.lower), height(point.upper)));
+    let curve = points.iter().map(|point| (point.count as f64, height(point.values)));
     let confidence = format!("holds the truth everywhere with probability {}", 1.0 - beta.get());
     Chart::new("How many values occur at least so often")
         .x(Axis::log("count"))
         .y(Axis::log("values with at least this count (none is drawn at ½)"))
-        .band(Band::new(confidence, band_points.collect()))
+        .band(Band::new(confidence, band.collect()))
         .line(Series::new("private", curve.collect()).steps())
         .to_svg()
 }

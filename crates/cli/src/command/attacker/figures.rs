@@ -12,16 +12,14 @@ use scumble_chart::{Axis, Chart, Series};
 const TOLERANCE: f64 = 0.01;
 
 /// Every figure: the name of its file, and the picture.
-pub fn all() -> Result<Vec<(&'static str, String)>> {
-    Ok(vec![
-        ("figure-2-n100.svg", figure_2(100, 1.0)?),
-        ("figure-2-n10000.svg", figure_2(10_000, 0.5)?),
-        ("figure-3.svg", figure_3()?),
-        ("figure-4.svg", figure_4()?),
-        ("figure-5.svg", figure_5()?),
-        ("figure-6.svg", figure_6()?),
-    ])
-}
+pub const ALL: [(&str, fn() -> Result<String>); 6] = [
+    ("figure-2-n100.svg", || figure_2(100, 1.0)),
+    ("figure-2-n10000.svg", || figure_2(10_000, 0.5)),
+    ("figure-3.svg", figure_3),
+    ("figure-4.svg", figure_4),
+    ("figure-5.svg", figure_5),
+    ("figure-6.svg", figure_6),
+];
 
 fn worst(m: u64, lambda: Lambda, noise: Noise, epsilon: f64) -> Result<Bound> {
     Ok(worst_count(m, lambda, noise, epsilon, 1, TOLERANCE)?.delta)

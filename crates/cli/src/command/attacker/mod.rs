@@ -3,6 +3,7 @@
 mod figures;
 
 use crate::failure::Failure;
+use crate::progress::Progress;
 use clap::Args;
 use scumble::attacker::{Guarantee, Verdict, assess, brittleness, rounded_up, sentence};
 use scumble_wire::{AttackerQuestion, attacker_from_json, verdict_to_json};
@@ -26,9 +27,9 @@ pub struct Arguments {
 }
 
 /// Reads the question, answers it, prints the verdict.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     if let Some(directory) = &arguments.figures {
-        return draw(directory);
+        return draw(directory, arguments.json, quiet);
     }
     let file = arguments.file.as_deref().unwrap_or(Path::new("-"));
     let mut document = read(file)?;
@@ -45,11 +46,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-fn draw(directory: &Path) -> Result<(), Failure> {
-    for (name, picture) in figures::all()? {
+fn draw(directory: &Path, json: bool, quiet: bool) -> Result<(), Failure> {
+    let progress = Progress::new(quiet, figures::ALL.len());
+    let mut written = Vec::new();
+    for (name, picture) in figures::ALL {
+        progress.begin(&format!("drawing {name}"));
         let path = directory.join(name);
-        std::fs::write(&path, picture)
+        std::fs::write(&path, picture()?)
             .map_err(|error| Failure::Input(format!("{} cannot be written: {error}", path.display())))?;
+        written.push(path);
+    }
+    if json {
+        std::io::stdout().write_all(format!("{:#}\n", json!({ "figures": written })).as_bytes())?;
     }
     Ok(())
 }

@@ -15,13 +15,10 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print nothing but errors
-    #[arg(long)]
-    quiet: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let folder = &arguments.folder;
     if folder.exists() {
         return Err(Failure::Input(format!(
@@ -34,14 +31,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runner = runner(&project, None);
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     let out = project.folder().join("out");
-    let (outcomes, head, report) =
-        run_and_report(&project, &runner, &planned, &out, arguments.quiet || arguments.json)?;
+    let (outcomes, head, report) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     if arguments.json {
         let told =
             serde_json::json!({ "project": file, "releases": outcomes.len(), "report": report, "head": head.hex() });
         return print(&format!("{told:#}\n"));
     }
-    if arguments.quiet {
+    if quiet {
         return Ok(());
     }
     print(&format!(

@@ -14,10 +14,13 @@ pub struct Arguments {
     /// Where to write the project file
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
     output: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let text = scumble_engine::init::starter(&arguments.table)?;
     let shown = arguments.output.display();
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.output).map_err(
@@ -29,6 +32,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
     )?;
     file.write_all(text.as_bytes())?;
+    if arguments.json {
+        return print(&format!("{:#}\n", serde_json::json!({ "project": arguments.output })));
+    }
+    if quiet {
+        return Ok(());
+    }
     print(&format!(
         "wrote {shown} from column names and types; no row was read\nfill in bounds and domains from public knowledge, never from the data\n"
     ))

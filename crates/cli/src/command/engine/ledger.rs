@@ -17,6 +17,9 @@ use std::path::PathBuf;
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// What to do with the ledger; `show` if nothing is said.
@@ -27,7 +30,7 @@ enum Action {
     /// Checks that no entry was edited, removed or moved
     Verify(VerifyArguments),
     /// All entries with their hashes, as JSON
-    Export(ProjectArguments),
+    Export(ExportArguments),
 }
 
 /// What `show` takes.
@@ -59,6 +62,16 @@ struct VerifyArguments {
     json: bool,
 }
 
+/// What `export` takes.
+#[derive(Args)]
+struct ExportArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Print JSON, which it does anyway
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.action {
@@ -66,12 +79,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             project: ProjectArguments { file: PathBuf::from("scumble.toml"), ledger: None },
             delta: None,
             attributes: Vec::new(),
-            json: false,
+            json: arguments.json,
         }),
         Some(Action::Show(arguments)) => show(arguments),
         Some(Action::Verify(arguments)) => verify(arguments),
         Some(Action::Export(arguments)) => {
-            let (_, path) = located(arguments)?;
+            let (_, path) = located(&arguments.project)?;
             print(&format!("{:#}\n", existing(&path)?.export()?))
         }
     }

@@ -9,6 +9,7 @@ pub mod query;
 pub mod release;
 
 use crate::failure::Failure;
+use crate::progress::Progress;
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_engine::ledger::Head;
@@ -46,12 +47,10 @@ pub fn run_and_report(
     quiet: bool,
 ) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
     let mut bits = SecureSource::new()?;
-    let tell = |line: &str| {
-        if !quiet {
-            eprintln!("{line}");
-        }
-    };
-    let (outcomes, head) = runner.release(planned, out, &mut bits, tell)?;
+    // Each release is computed and then released; at the end comes the report.
+    let progress = Progress::new(quiet, 2 * planned.len() + 1);
+    let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
+    progress.begin("writing the report");
     let charges = runner.charges()?;
     let report = Report { project, charges: &charges, outcomes: &outcomes, head: head.clone() };
     let path = report.write(out)?;

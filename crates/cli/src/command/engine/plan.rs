@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use clap::Args;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
+use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute, rounded_up};
 use scumble_engine::project::Project;
-use scumble_engine::release::Planned;
+use scumble_engine::release::{Limit, Planned};
 use serde_json::{Map, Value, json};
 
 /// What `plan` takes.
@@ -45,14 +46,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let releases = planned
             .iter()
-            .map(|planned| release_json(planned, &scopes, &delta))
+            .map(|planned| release_json(planned, &project, &scopes, &delta))
             .collect::<Result<Vec<_>, Failure>>()?;
         let told = json!({ "delta": delta.to_f64(), "releases": releases, "fits": fits.is_ok(), "budget": budget });
         return print(&format!("{told:#}\n"));
     }
     let mut text = String::new();
     for planned in &planned {
-        text.push_str(&release_text(planned, &scopes, &delta)?);
+        text.push_str(&release_text(planned, &project, &scopes, &delta)?);
     }
     text.push_str(&format!("{budget}\n"));
     print(&text)
@@ -69,7 +70,7 @@ fn short(scope: &Scope) -> String {
     }
 }
 
-fn release_json(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Value, Failure> {
+fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<Value, Failure> {
     let mut whole = Map::new();
     let mut attributes = Map::new();
     for scope in scopes {
@@ -86,12 +87,15 @@ fn release_json(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Va
         .into_iter()
         .map(|expected| json!({ "column": expected.column, "standard_error": expected.standard_error, "about": expected.about }))
         .collect();
-    Ok(
-        json!({ "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "rule": planned.plan.rule() }),
-    )
+    let limits: Vec<Value> = planned.plan.limits()?.iter().map(Limit::json).collect();
+    let attacker = answer(project, &planned.plan.counted()?)?.map(|answer| answer.json());
+    Ok(json!({
+        "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
+        "attacker": attacker, "rule": planned.plan.rule(),
+    }))
 }
 
-fn release_text(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {
+fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {
     let mut text = format!("{} ({})\n", planned.request.name, planned.request.kind);
     let mut rows = Vec::new();
     for scope in scopes {
@@ -104,6 +108,20 @@ fn release_text(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<St
         vec![expected.column, error, expected.about]
     });
     text.push_str(&table(&["column", "standard error", ""], errors.collect()));
+    let limits = planned.plan.limits()?;
+    if !limits.is_empty() {
+        let rows = limits.into_iter().map(|limit| {
+            let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
+            let numbers = [limit.expected, limit.least].map(|number| format!("{number:.4}"));
+            let [expected, least] = numbers;
+            vec![limit.column, limit.error.to_string(), expected, least, factor, limit.about]
+        });
+        let header = ["column", "error", "expected", "nobody can promise less", "times", "at the guarantee"];
+        text.push_str(&table(&header, rows.collect()));
+    }
+    if let Some(answer) = answer(project, &planned.plan.counted()?)? {
+        text.push_str(&format!("Attackers who know less: {}\n", answer.words()));
+    }
     text.push('\n');
     Ok(text)
 }

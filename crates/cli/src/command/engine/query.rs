@@ -29,19 +29,16 @@ pub struct Arguments {
     /// Print JSON instead of CSV
     #[arg(long)]
     json: bool,
-    /// Print nothing but the answer
-    #[arg(long)]
-    quiet: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
     let request = Request::of_query(&arguments.name, &arguments.sql, &arguments.cost)?;
     let runner = runner(&project, arguments.ledger.as_ref());
     let planned = [runner.plan(&request)?];
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
-    let (outcomes, ..) = run_and_report(&project, &runner, &planned, &out, arguments.quiet || arguments.json)?;
+    let (outcomes, ..) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     let text = outcomes.iter().map(|outcome| match arguments.json {
         true => format!("{:#}\n", outcome.answers.json()),
         false => outcome.answers.csv(),

@@ -22,13 +22,10 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print nothing but errors
-    #[arg(long)]
-    quiet: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
     for name in &arguments.only {
@@ -51,8 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
-    let (outcomes, head, report) =
-        run_and_report(&project, &runner, &planned, &out, arguments.quiet || arguments.json)?;
+    let (outcomes, head, report) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     if arguments.json {
         let releases: Vec<_> = outcomes
             .iter()
@@ -61,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let told = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "head": head.hex() });
         return print(&format!("{told:#}\n"));
     }
-    if arguments.quiet {
+    if quiet {
         return Ok(());
     }
     let mut text = String::new();

@@ -33,6 +33,9 @@ pub struct Common {
     /// Print one JSON object (count, mean, variance, min, max, seconds, samples_per_second) instead of the draws
     #[arg(long)]
     summary: bool,
+    /// Print the draws as one JSON list
+    #[arg(long, conflicts_with = "summary")]
+    json: bool,
     /// Reproducible draws from this seed, for tests: NOT private
     #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     insecure_seed: Option<u64>,
@@ -58,6 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut text = String::new();
     let mut missing = common.count;
     let mut block = Block::Integers(Vec::new());
+    if common.json {
+        output.write_all(b"[")?;
+    }
     while missing > 0 {
         let count = missing.min(draws.block_length(BLOCK) as u64);
         let start = Instant::now();
@@ -68,9 +74,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         } else {
             text.clear();
             block.write(&mut text);
+            if common.json {
+                text = as_list(&text, missing < common.count);
+            }
             output.write_all(text.as_bytes())?;
         }
         missing -= count;
+    }
+    if common.json {
+        output.write_all(b"]\n")?;
     }
     if common.summary {
         text.clear();
@@ -78,6 +90,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.write_all(text.as_bytes())?;
     }
     Ok(output.flush()?)
+}
+
+/// Lines of draws as elements of a JSON list, after others or not; a draw of several numbers is a list itself.
+fn as_list(lines: &str, continued: bool) -> String {
+    let element = |line: &str| match line.contains(' ') {
+        true => format!("[{}]", line.replace(' ', ",")),
+        false => line.to_string(),
+    };
+    let elements: Vec<String> = lines.lines().map(element).collect();
+    format!("{}{}", if continued { "," } else { "" }, elements.join(","))
 }
 
 /// The draws of one block.

@@ -25,6 +25,7 @@
 //! counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones, and the error bound does not need it;
 //! small ε uses strips whose *sums* are released (prevalences at single points, as Section 2.1 suggests, would multiply the noise by the strips' widths).
 
+mod curve;
 mod error;
 mod family;
 mod layout;
@@ -35,6 +36,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+pub use curve::CurvePoint;
 pub use family::Family;
 pub use layout::{Areas, Layout, LayoutChoice};
 pub use partition::{MOST_ELEMENTS, Partition, Run};

@@ -1,8 +1,9 @@
 //! Kind `sql`: one query, its aggregates noised.
 
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
-use super::output::{Answers, Cell, Column, Uncertainty};
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::output::{Answers, Cell, Column, Details, Uncertainty};
+use super::{Draw, Expected, Field, Kind, Limit, Plan, limits};
+use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
@@ -244,6 +245,14 @@ impl Plan for SqlPlan {
         self.expected.clone()
     }
 
+    fn limits(&self) -> Result<Vec<Limit>> {
+        limits::of_query(&self.cut, &self.calibrated.noises, &self.events)
+    }
+
+    fn counted(&self) -> Result<Counted> {
+        Counted::of_query(&self.cut, &self.calibrated.noises)
+    }
+
     fn tables(&self) -> Vec<String> {
         self.cut.below.tables.iter().cloned().collect()
     }
@@ -361,7 +370,7 @@ fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
     }
-    Ok(Answers { columns, notes })
+    Ok(Answers { columns, notes, details: Details::default() })
 }
 
 /// The end of the name of a column that says how many ranks a quantile may be off.

@@ -1,0 +1,76 @@
+//! A folder with a project in it, and the program run there.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A temporary folder.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// A folder with these files.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        files.iter().for_each(|(name, text)| folder.write(name, text));
+        folder
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.file(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(self.path()).output().unwrap()
+    }
+
+    /// What a run that must succeed prints.
+    pub fn stdout(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.stdout(arguments)).unwrap()
+    }
+
+    pub fn json_file(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// A run that must be refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
+    pub fn refused(&self, arguments: &[&str], status: i32, words: &str) -> String {
+        let output = self.run(arguments);
+        let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {sentence}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(sentence.contains(words), "{arguments:?}\n said: {sentence}\n not:  {words}");
+        assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
+        sentence
+    }
+}
+
+/// A cost's ε.
+pub fn epsilon(cost: &Value) -> f64 {
+    cost["epsilon"].as_f64().unwrap_or_else(|| panic!("no epsilon in {cost}"))
+}
+
+/// All of it was spent, and no more.
+pub fn exactly(spent: f64, cost: f64) {
+    assert!(spent <= cost && spent >= cost * (1.0 - 1e-12), "{spent} is not {cost}");
+}

@@ -1,0 +1,167 @@
+//! What attackers who do not know everything learn from a release, under the assumptions that the project file declares.
+//!
+//! The answer stands beside the guarantee without assumptions and never takes its place, but for the kind `exact-count`, which has
+//! no other. Nothing here looks at data: everything follows from the project file and the plan.
+
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::project::{Attacker, Project};
+use crate::sql::Cut;
+use crate::sql::measure::What;
+use scumble::attacker::{Lambda, Learned, Noise, Ratio, Settings, Statistic, Verdict, of_release};
+use scumble::mechanism::additive::Noise as Additive;
+use scumble::quantity::{Delta, Rate, Scale};
+use scumble_wire::{AttackerQuestion, verdict_to_json};
+use serde_json::{Value, json};
+
+/// δ where neither `[attacker]` nor a budget names one.
+const USUAL_DELTA: f64 = 1e-9;
+
+/// A release as the analysis of partial knowledge sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Counted {
+    /// Numbers of rows of one table, with this noise on each.
+    Rows {
+        /// The table.
+        table: String,
+        /// One count, or counts over categories.
+        statistic: Statistic,
+        /// The noise.
+        noise: Noise,
+    },
+    /// Something else: why it is not analysed.
+    Other(&'static str),
+}
+
+impl Counted {
+    /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
+    pub(crate) fn of_query(cut: &Cut, noises: &[Additive]) -> Result<Self> {
+        let query = &cut.query;
+        let (Some(table), 1) = (cut.below.tables.iter().next(), cut.below.tables.len()) else {
+            return Ok(Self::Other("rows of several tables are joined"));
+        };
+        let ([measure], [noise], true) = (&query.measures[..], noises, query.quantiles.is_empty()) else {
+            return Ok(Self::Other("several statistics of the same rows are published at once"));
+        };
+        if !matches!(measure.what, What::Owners | What::Rows | What::Present) {
+            return Ok(Self::Other("only counts and histograms of rows are analysed"));
+        }
+        if query.bounds.is_some_and(|bounds| bounds.rows > 1) {
+            return Ok(Self::Other("an owner may have several rows here, and the analysis is for one"));
+        }
+        let statistic = match (query.keys.len(), query.cells()) {
+            (0, _) => Statistic::Count,
+            // A row may also be in no cell: left out by a condition, or without a value.
+            (_, Some(cells)) => Statistic::Histogram(cells.saturating_add(1)),
+            (_, None) => {
+                return Ok(Self::Other("its groups are not public, so that nobody can declare beliefs about them"));
+            }
+        };
+        let noise = match noise {
+            Additive::Laplace(scale, _) => geometric(*scale)?,
+            Additive::Gaussian(sigma, _) => Noise::DiscreteGaussian(*sigma),
+            _ => return Ok(Self::Other("its noise is of a kind that is not analysed")),
+        };
+        Ok(Self::Rows { table: table.clone(), statistic, noise })
+    }
+}
+
+/// What the project's attacker learns from one release.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// The analysis' verdict and words.
+    Learned(Box<Learned>),
+    /// Nothing may be claimed before these are declared, each in one sentence.
+    Missing(Vec<String>),
+    /// The release is not of a kind that is analysed.
+    NotAnalysed(String),
+}
+
+impl Answer {
+    /// Whether there is a guarantee.
+    pub fn holds(&self) -> bool {
+        matches!(self, Self::Learned(learned) if matches!(learned.verdict, Verdict::Guarantee(_)))
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Learned(learned) => learned.words.clone(),
+            Self::Missing(missing) => format!("Nothing is claimed: {}.", missing.join("; ")),
+            Self::NotAnalysed(why) => format!("Not analysed: {why}."),
+        }
+    }
+
+    /// As JSON: what `scumble attacker --json` prints, and the words.
+    pub fn json(&self) -> Value {
+        let mut told = match self {
+            Self::Learned(learned) => {
+                let question = AttackerQuestion { scenario: learned.scenario.clone(), assumed: Vec::new() };
+                verdict_to_json(&question, &learned.verdict)
+            }
+            Self::Missing(missing) => json!({ "verdict": "refused", "missing": missing }),
+            Self::NotAnalysed(why) => json!({ "verdict": "not-analysed", "reason": why }),
+        };
+        told["words"] = json!(self.words());
+        told
+    }
+}
+
+/// What the project's attacker learns from a release, taken alone; none if the project declares no attacker.
+pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Answer>> {
+    let Some(attacker) = &project.attacker else { return Ok(None) };
+    let Counted::Rows { table, statistic, noise } = counted else {
+        let Counted::Other(why) = counted else { return Ok(None) };
+        return Ok(Some(Answer::NotAnalysed(why.to_string())));
+    };
+    let missing = missing(project, attacker, table);
+    let (Some(owners), true) = (project.tables.get(table).and_then(|table| table.public_owners), missing.is_empty())
+    else {
+        return Ok(Some(Answer::Missing(missing)));
+    };
+    let settings = Settings {
+        rows: owners,
+        known: Rate::new(attacker.known_rows)?,
+        active: attacker.active,
+        lambda: Lambda::new(attacker.uncertainty)?,
+        independent: attacker.independent,
+        delta: attacker.delta.map_or_else(|| default_delta(&project.budget), Ok)?,
+    };
+    if let Statistic::Histogram(categories) = statistic
+        && attacker.uncertainty * *categories as f64 > 1.0
+    {
+        let (uncertainty, most) = (attacker.uncertainty, 1.0 / *categories as f64);
+        return Ok(Some(Answer::Missing(vec![format!(
+            "an uncertainty of {uncertainty} in [attacker] cannot hold for each of {categories} categories (rows that are in none included), which leaves at most {most:.4} for the least likely"
+        )])));
+    }
+    Ok(Some(Answer::Learned(Box::new(of_release(&settings, *statistic, *noise, 1, 1)?))))
+}
+
+/// What must be declared before anything may be claimed about a table.
+fn missing(project: &Project, attacker: &Attacker, table: &str) -> Vec<String> {
+    let mut missing = Vec::new();
+    if !attacker.independent {
+        missing.push("[attacker] needs independence = \"declared\": that the attacker considers different owners independent, so that households or duplicates do not give each other away".to_string());
+    }
+    if project.tables.get(table).is_none_or(|table| table.public_owners.is_none()) {
+        missing.push(format!(
+            "[dataset.{table}] needs public_owners: how many owners there are at least, from public knowledge and not counted from the data"
+        ));
+    }
+    if attacker.uncertainty <= 0.0 {
+        missing.push("[attacker] needs an uncertainty above 0: the least probability of each value of a row that the attacker does not know".to_string());
+    }
+    missing
+}
+
+fn default_delta(budget: &Budget) -> Result<Delta> {
+    Ok(Delta::new(budget.smallest_delta().map_or(USUAL_DELTA, |delta| delta.to_f64_down()))?)
+}
+
+/// Discrete Laplace noise as the analysis calls it. The ratio is rounded down: narrower noise hides less, so that the claim stays a bound.
+pub fn geometric(scale: Scale) -> Result<Noise> {
+    let ratio = (-1.0 / scale.get()).exp().next_down().next_down();
+    // Where e^{−1/scale} is next to nothing, so is the noise.
+    Ok(if ratio > 0.0 { Noise::Geometric(Ratio::new(ratio)?) } else { Noise::None })
+}

@@ -1,0 +1,179 @@
+//! Kind `exact-count`: a number of rows without noise, for which there is no differential privacy at all.
+//!
+//! What protects anybody is the uncertainty of the attacker that the project file declares. The ledger charges the truth: (0, 1), which
+//! holds for everything and promises nothing, in every scope that the count depends on. So every budget that it touches refuses
+//! it, and without a budget the ledger tells an infinite ε from then on. And because such guarantees do not compose, an exact count
+//! stands alone in its ledger: nothing may come before it or after it (`Runner`).
+
+use super::histogram::quoted;
+use super::output::{Answers, Cell, Column, Details};
+use super::{Draw, Expected, Field, Kind, Plan};
+use crate::attackers::{Answer, Counted, answer};
+use crate::backend::Backend;
+use crate::backend::hash::Key;
+use crate::error::{Error, Result};
+use crate::project::{Bounding, Project, Request};
+use crate::sql::integers::integers;
+use crate::sql::measure::Computation;
+use crate::sql::{Cut, analyse};
+use scumble::attacker::{Learned, Noise, Statistic, Verdict, assess, brittleness};
+use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
+use scumble::quantity::{Delta, Epsilon};
+use scumble::scope::AttributeSet;
+use serde_json::{Map, Value, json};
+
+/// The word in project files and in the ledger.
+pub(super) const NAME: &str = "exact-count";
+
+/// The kind `exact-count`.
+pub(super) struct ExactCount;
+
+const FIELDS: [Field; 3] = [
+    Field { name: "table", form: "text", required: true, about: "the table" },
+    Field { name: "where", form: "text", required: true, about: "which rows count: a condition as in SQL" },
+    Field {
+        name: "i_accept_assumptions",
+        form: "true or false",
+        required: true,
+        about: "must be true: the count has no noise, and protects only against the attacker of [attacker], if all that is declared there is true",
+    },
+];
+
+impl Kind for ExactCount {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "a number of rows without noise: not differentially private; only with [attacker], alone in its ledger, and if the assumptions are accepted"
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        &FIELDS
+    }
+
+    fn takes_cost(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+        let accepted = request.fields.need("i_accept_assumptions")?;
+        if !accepted.truth()? {
+            return Err(accepted.error("an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
+        }
+        let spot = request.fields.need("table")?;
+        let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
+        if table.owner.is_some() && table.bounding.rows != Some(1) {
+            return Err(spot.error(format!(
+                "an exact count is analysed where each owner has one row, and table '{}' may have more",
+                table.name
+            )));
+        }
+        let condition = request.fields.need("where")?;
+        let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), condition.text()?);
+        let cut = analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
+            .map_err(|error| error.without_place().or_at(condition.place()))?;
+        let plain = cut.query.keys.is_empty() && matches!(cut.query.aggregates[..], [Computation::Count(_)]);
+        if !plain || cut.below.tables.iter().ne([&table.name]) {
+            return Err(condition.error("this must be one condition on the rows of the table"));
+        }
+        let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: Noise::None };
+        let learned = guarantee(project, &counted, request)?;
+        let events = vec![nothing_promised(&cut)?];
+        Ok(Box::new(ExactCountPlan { sql, cut, counted, learned, events }))
+    }
+}
+
+/// What the declared attacker learns; without a guarantee there is no release.
+fn guarantee(project: &Project, counted: &Counted, request: &Request) -> Result<Learned> {
+    let place = request.fields.place();
+    match answer(project, counted)? {
+        Some(Answer::Learned(learned)) if matches!(learned.verdict, Verdict::Guarantee(_)) => Ok(*learned),
+        Some(other) => Err(Error::at(place, format!("an exact count would protect nobody: {}", other.words()))),
+        None => Err(Error::at(
+            place,
+            "an exact count protects only against a declared attacker, and the project file has no [attacker]",
+        )),
+    }
+}
+
+/// (0, 1): true of everything. In the scopes that the count depends on nothing is promised; an attribute that no condition reads
+/// is not in it.
+fn nothing_promised(cut: &Cut) -> Result<Event> {
+    let kind = EventKind::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(1.0)? };
+    let one = vec![Shift::one_cell(1.0)?];
+    let attributes = AttributeSet::new(cut.query.rows.iter().cloned())?;
+    let touches = if attributes.is_empty() { Vec::new() } else { vec![Touch { attributes, shifts: one.clone() }] };
+    Ok(Event::new(kind, Moves::by_scope(one.clone(), one, touches)))
+}
+
+/// A planned exact count.
+struct ExactCountPlan {
+    sql: String,
+    cut: Cut,
+    counted: Counted,
+    learned: Learned,
+    events: Vec<Event>,
+}
+
+impl Plan for ExactCountPlan {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    fn rule(&self) -> Value {
+        json!({
+            "sql": self.sql,
+            "tables": self.cut.below.tables,
+            "filters": { "attributes": self.cut.query.rows },
+            "noise": "none: not differentially private",
+            "i_accept_assumptions": true,
+            "attacker": Answer::Learned(Box::new(self.learned.clone())).json(),
+        })
+    }
+
+    fn expected(&self) -> Vec<Expected> {
+        let about = "exact, without noise: not differentially private".to_string();
+        vec![Expected { column: "count".to_string(), standard_error: Some(0.0), about }]
+    }
+
+    fn counted(&self) -> Result<Counted> {
+        Ok(self.counted.clone())
+    }
+
+    fn tables(&self) -> Vec<String> {
+        self.cut.below.tables.iter().cloned().collect()
+    }
+
+    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
+        let cut = analyse(&self.sql, Bounding::default(), project, backend)?;
+        // Each owner has one row: nothing is left out, whatever the key.
+        let exact = integers(&cut, backend, Key(0, 0))?;
+        let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
+        let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
+        self.contradicted(count)?;
+        let notes =
+            vec![brittleness().to_string(), self.learned.words.replacen(brittleness(), "", 1).trim().to_string()];
+        Ok(Box::new(move |_receipt, _bits| {
+            let column = Column { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
+            let mut facts = Map::new();
+            facts.insert("differentially_private".into(), json!(false));
+            Ok(Answers { columns: vec![column], notes, details: Details { curve: None, facts, limits: Vec::new() } })
+        }))
+    }
+}
+
+impl ExactCountPlan {
+    /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published. The sentence does not
+    /// tell the count.
+    fn contradicted(&self, count: i128) -> Result<()> {
+        let mut scenario = self.learned.scenario.clone();
+        scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
+        match assess(&scenario)? {
+            Verdict::Guarantee(_) => Ok(()),
+            _ => Err(Error::input(
+                "the count is next to impossible under the uncertainty that [attacker] declares: the declaration is wrong, and nothing was published",
+            )),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same privacy.
+
+use super::noise::Noise;
+use crate::budget::Spent;
+use crate::error::Result;
+use crate::sql::measure::{Computation, What};
+use crate::sql::{Cut, above};
+use scumble::event::Event;
+use scumble::limits::{count, tcdp};
+use scumble::quantity::{Delta, Epsilon, Exact, Omega, Rho};
+use scumble::scope::Scope;
+use serde_json::{Value, json};
+
+/// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to so many owners.
+const LARGE_ORDER: f64 = 1e4;
+
+/// An expected error and the least that anybody could promise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// The column.
+    pub column: String,
+    /// Which error.
+    pub error: &'static str,
+    /// This release's.
+    pub expected: f64,
+    /// No mechanism with the same guarantee can promise less for every table.
+    pub least: f64,
+    /// The guarantee that was compared at, and what is known about the bound.
+    pub about: String,
+}
+
+impl Limit {
+    /// How many times the least possible error the expected one is; none where the bound says nothing.
+    pub fn factor(&self) -> Option<f64> {
+        (self.least > 0.0 && self.expected.is_finite()).then(|| self.expected / self.least)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        json!({
+            "column": self.column, "error": self.error, "expected": self.expected, "least_possible": self.least,
+            "factor": self.factor(), "about": self.about,
+        })
+    }
+}
+
+/// The privacy of a whole release in one scope, in the notion of its noise.
+enum Privacy {
+    Pure { epsilon: Epsilon, delta: Delta },
+    Concentrated(Rho),
+}
+
+impl Privacy {
+    /// None where the noise is mixed, or a δ comes with Gaussian noise: no limit is known to us there.
+    fn of(events: &[Event], noises: &[Noise], scope: &Scope) -> Result<Option<Self>> {
+        let spent = Spent::of(events, scope)?;
+        if noises.iter().all(|noise| matches!(noise, Noise::Laplace(..))) {
+            // At exactly the events' own δ none is left for a Rényi bound: this is the sum of the pure ε.
+            let Some(epsilon) = spent.epsilon(spent.delta()) else { return Ok(None) };
+            let delta = Delta::new(spent.delta().to_f64_up().min(1.0))?;
+            return Ok(Some(Self::Pure { epsilon: Epsilon::new(epsilon.to_f64_up())?, delta }));
+        }
+        let gaussian = noises.iter().all(|noise| matches!(noise, Noise::Gaussian(..)));
+        match spent.rho(&Exact::zero()) {
+            Some(rho) if gaussian => Ok(Some(Self::Concentrated(Rho::new(rho.to_f64_up())?))),
+            _ => Ok(None),
+        }
+    }
+
+    fn standard_error_lower(&self) -> f64 {
+        match self {
+            Self::Pure { epsilon, delta } => count::standard_error_lower(*epsilon, *delta),
+            Self::Concentrated(rho) => count::concentrated_standard_error_lower(*rho),
+        }
+    }
+
+    fn histogram_error_lower(&self, cells: u64) -> Result<Option<f64>> {
+        Ok(match self {
+            Self::Pure { epsilon, delta } if delta.get() == 0.0 => Some(count::histogram_error_lower(*epsilon, cells)?),
+            Self::Pure { .. } => None,
+            Self::Concentrated(rho) => Some(tcdp::histogram_error_lower(*rho, Omega::new(LARGE_ORDER)?, cells as f64)?),
+        })
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Pure { epsilon, delta } if delta.get() == 0.0 => format!("epsilon {:.4}", epsilon.get()),
+            Self::Pure { epsilon, delta } => {
+                format!("epsilon {:.4}, delta {:e}, whole numbers", epsilon.get(), delta.get())
+            }
+            Self::Concentrated(rho) => format!("rho {:.6}", rho.get()),
+        }
+    }
+}
+
+/// The limits of a query's counts and sums.
+pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<Vec<Limit>> {
+    let mut limits = Vec::new();
+    let (Some(presence), Some(person)) =
+        (Privacy::of(events, noises, &Scope::Presence)?, Privacy::of(events, noises, &Scope::Person)?)
+    else {
+        return Ok(limits);
+    };
+    let query = &cut.query;
+    for output in above::outputs(&cut.plan, &cut.aggregate)? {
+        let (measure, step) = match output.direct.and_then(|aggregate| query.aggregates.get(aggregate)) {
+            Some(Computation::Count(measure)) => (*measure, 1.0),
+            Some(Computation::Sum { steps, step }) => (*steps, *step),
+            _ => continue,
+        };
+        let (Some(noise), Some(event)) = (noises.get(measure), events.get(measure)) else { continue };
+        // Tables in which each owner moves the cell by all that is allowed are counts of such owners.
+        let moved = event.moves.shifts(&Scope::Presence).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+        let column = output.name;
+        let all = if noises.len() + query.quantiles.len() > 1 {
+            ", all of the release's cost spent on this column"
+        } else {
+            ""
+        };
+        limits.push(Limit {
+            column: column.clone(),
+            error: "standard error of each cell",
+            expected: noise.standard_deviation() * step,
+            least: presence.standard_error_lower() * moved * step,
+            about: format!("presence, {}{all}", presence.words()),
+        });
+        let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
+        if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
+            && let Some(least) = person.histogram_error_lower(cells)?
+        {
+            limits.push(Limit {
+                column,
+                error: "largest error of all cells, in half of the runs",
+                expected: noise.maximum(cells as f64, 0.5) * step,
+                least: least * moved * step,
+                about: format!("person, {}{all}", person.words()),
+            });
+        }
+    }
+    Ok(limits)
+}

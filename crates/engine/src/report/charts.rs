@@ -1,0 +1,93 @@
+//! The charts of releases: bars with their intervals, lines with their bands.
+
+use super::html::shown;
+use crate::release::{BandedCurve, Cell, Column, Outcome};
+use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
+
+/// Bars that a chart can hold.
+const SHOWN_BARS: usize = 30;
+/// Charts of one release.
+const SHOWN_CHARTS: usize = 4;
+
+/// Charts beside each other, where there are several; a single one is as wide as the page, or as a phone.
+pub(super) fn charts(outcome: &Outcome) -> String {
+    let noisy = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
+    let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(outcome, column)).collect();
+    drawings.extend(outcome.answers.details.curve.as_ref().map(banded));
+    match &drawings[..] {
+        [] => String::new(),
+        [one] => both_sizes(one),
+        many => {
+            let figures = many.iter().map(|one| format!("<figure>{}</figure>", one.to_svg(Size::Narrow)));
+            format!("<div class=\"charts\">{}</div>", figures.collect::<String>())
+        }
+    }
+}
+
+/// One of the two kinds of charts.
+pub(super) enum Drawing {
+    Lines(Chart),
+    Bars(BarChart),
+}
+
+impl Drawing {
+    fn to_svg(&self, size: Size) -> String {
+        match self {
+            Self::Lines(chart) => chart.clone().size(size).to_svg(),
+            Self::Bars(chart) => chart.clone().size(size).to_svg(),
+        }
+    }
+}
+
+/// The chart for pages and for phones, of which the style shows one.
+pub(super) fn both_sizes(drawing: &Drawing) -> String {
+    format!(
+        "<figure class=\"on-page\">{}</figure><figure class=\"on-phone\">{}</figure>",
+        drawing.to_svg(Size::Wide),
+        drawing.to_svg(Size::Narrow)
+    )
+}
+
+/// Bars with 95% intervals, or a line with its band where the labels are numbers in order.
+fn drawing(outcome: &Outcome, column: &Column) -> Option<Drawing> {
+    let list = column.uncertainty.as_ref()?;
+    let rows = column.cells.len();
+    if rows < 2 {
+        return None;
+    }
+    let labels: Vec<&Column> = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_none()).collect();
+    let number = |row: usize| column.cells[row].number().unwrap_or(f64::NAN);
+    let title = format!("{} with 95% intervals", column.name);
+    if let [label] = labels[..]
+        && let Some(positions) = label.cells.iter().map(Cell::number).collect::<Option<Vec<f64>>>()
+        && rows > 12
+        && positions.windows(2).all(|pair| pair[0] < pair[1])
+    {
+        let points = (0..rows).map(|row| (positions[row], number(row))).collect();
+        let band = (0..rows).map(|row| (positions[row], list[row].low, list[row].high)).collect();
+        let chart = Chart::new(title)
+            .x(Axis::linear(label.name.clone()))
+            .y(Axis::linear(column.name.clone()))
+            .band(Band::new("95% interval", band))
+            .line(Series::new(column.name.clone(), points));
+        return Some(Drawing::Lines(chart));
+    }
+    let bars = (0..rows.min(SHOWN_BARS)).map(|row| {
+        let name = labels.iter().map(|label| shown(&label.cells[row])).collect::<Vec<_>>().join(", ");
+        let name = if name.is_empty() { (row + 1).to_string() } else { name };
+        Bar::new(name, number(row)).with_interval(list[row].low, list[row].high)
+    });
+    Some(Drawing::Bars(BarChart::new(title, column.name.clone(), bars.collect())))
+}
+
+/// A curve with its band, both axes logarithmic.
+fn banded(curve: &BandedCurve) -> Drawing {
+    let band = curve.points.iter().map(|point| (point.0, point.2, point.3)).collect();
+    let line = curve.points.iter().map(|point| (point.0, point.1)).collect();
+    let chart = Chart::new(curve.title.clone())
+        .x(Axis::log(curve.x.clone()))
+        .y(Axis::log(curve.y.clone()))
+        .band(Band::new(curve.promise.clone(), band))
+        .line(Series::new("published", line).steps());
+    Drawing::Lines(chart)
+}

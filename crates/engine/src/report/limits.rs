@@ -1,0 +1,49 @@
+//! The section on what an optimal mechanism could have done.
+
+use super::Report;
+use super::html::{digits, escaped};
+use crate::release::Limit;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The limits of all releases as JSON.
+pub(super) fn json(report: &Report<'_>) -> Value {
+    let of_release = |name: &str, limit: &Limit| {
+        let mut told = limit.json();
+        told["release"] = json!(name);
+        told
+    };
+    let all =
+        report.outcomes.iter().flat_map(|outcome| outcome.limits.iter().map(|limit| of_release(&outcome.name, limit)));
+    Value::Array(all.collect())
+}
+
+/// The section of the page; nothing if no limit is known for any release.
+pub(super) fn section(report: &Report<'_>) -> String {
+    if report.outcomes.iter().all(|outcome| outcome.limits.is_empty()) {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<section id=\"limits\"><h2>What an optimal mechanism could have done</h2><p>Noise is the price of privacy, and some of it cannot be \
+         avoided: no mechanism with the same guarantee can promise a smaller error than this for every table. Where nothing is \
+         listed, no bound with explicit numbers is known to us.</p><div class=\"wide\"><table><thead><tr><th>release</th><th>column</th>\
+         <th>expected error</th><th>nobody can promise less</th><th>times</th></tr></thead><tbody>",
+    );
+    for outcome in report.outcomes {
+        for limit in &outcome.limits {
+            let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
+            let _ = write!(
+                text,
+                "<tr class=\"over\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{factor}</td></tr><tr class=\"under\"><td colspan=\"5\">{}; {}</td></tr>",
+                escaped(&outcome.name),
+                escaped(&limit.column),
+                digits(limit.expected),
+                digits(limit.least),
+                escaped(limit.error),
+                escaped(&limit.about),
+            );
+        }
+    }
+    text.push_str("</tbody></table></div></section>");
+    text
+}
