@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::fmt::Write;
 
 /// Rows of a release that the page shows; the CSV has them all.
-const SHOWN_ROWS: usize = 30;
+const SHOWN_ROWS: usize = 15;
 /// Curves that a chart can hold.
 const SHOWN_CURVES: usize = 8;
 
@@ -62,7 +62,7 @@ fn summary(report: &Report<'_>) -> Result<String> {
         let spent = report.spent(&scope)?;
         let _ = write!(
             text,
-            "<div><b>ε = {}</b>{} <span class=\"soft\">({scope}, δ = {:e})</span></div>",
+            "<div><b>ε = {}</b>{} <span class=\"soft together\">({scope}, δ = {:e})</span></div>",
             spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up_to(epsilon.to_f64_up(), 3)),
             words,
             delta.to_f64()

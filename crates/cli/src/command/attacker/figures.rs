@@ -11,8 +11,11 @@ use scumble_chart::{Axis, Chart, Series};
 /// Precise enough for a line of two pixels.
 const TOLERANCE: f64 = 0.01;
 
+/// Draws one figure as SVG.
+type Draw = fn() -> Result<String>;
+
 /// Every figure: the name of its file, and the picture.
-pub const ALL: [(&str, fn() -> Result<String>); 6] = [
+pub const ALL: [(&str, Draw); 6] = [
     ("figure-2-n100.svg", || figure_2(100, 1.0)),
     ("figure-2-n10000.svg", || figure_2(10_000, 0.5)),
     ("figure-3.svg", figure_3),
