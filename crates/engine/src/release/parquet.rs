@@ -73,6 +73,7 @@ mod tests {
                 column("old", vec![Cell::Truth(true), Cell::Null], None),
             ],
             notes: Vec::new(),
+            details: crate::release::Details::default(),
         };
         let bytes = bytes(&answers).unwrap();
         let mut file = tempfile::tempfile().unwrap();
