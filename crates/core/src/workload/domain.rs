@@ -1,6 +1,7 @@
 //! Products of categorical attributes, and sets of attributes.
 
 use crate::error::{Error, Result};
+use crate::scope::AttributeSet;
 
 /// A product of categorical attributes: attribute j has the values 0, …, size − 1.
 ///
@@ -226,6 +227,14 @@ impl Subset {
     /// The positions, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..MOST_ATTRIBUTES).filter(move |&attribute| self.contains(attribute))
+    }
+
+    /// The set by the attributes' names.
+    pub(super) fn named(self, names: &[String]) -> Result<AttributeSet> {
+        let name = |attribute: usize| {
+            names.get(attribute).cloned().ok_or_else(|| Error::refused(format!("attribute {attribute} has no name")))
+        };
+        AttributeSet::new(self.iter().map(name).collect::<Result<Vec<String>>>()?)
     }
 
     /// All subsets, the empty one and the set itself included.

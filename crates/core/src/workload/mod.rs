@@ -21,6 +21,7 @@
 
 mod domain;
 mod fit;
+mod people;
 mod query;
 mod rows;
 mod transform;
@@ -29,9 +30,11 @@ mod transform;
 mod tests;
 
 pub mod mwem;
+pub mod planner;
 pub mod projection;
 pub mod residual;
 
 pub use domain::{Domain, Subset};
+pub use people::People;
 pub use query::{Queries, Query};
 pub use rows::Model;

@@ -12,6 +12,7 @@
 use super::domain::{Domain, Subset};
 use super::query::Queries;
 use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
 use crate::quantity::{Rho, Sigma};
@@ -31,7 +32,7 @@ pub enum Families {
     Blocks,
 }
 
-/// A plan of rounds; the number of people is public.
+/// A plan of rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mwem {
     queries: Queries,
@@ -106,7 +107,56 @@ impl Mwem {
         self.rho(self.queries.domain().all())
     }
 
-    /// Runs all rounds on a table of counts of `people` people and returns the fitted table.
+    /// The workload.
+    pub fn queries(&self) -> &Queries {
+        &self.queries
+    }
+
+    /// The σ of the noise on each measured count.
+    pub fn sigma(&self) -> Sigma {
+        self.sigma
+    }
+
+    /// c: a family is picked with probability ∝ e^{c·Σ scores}.
+    pub fn coefficient(&self) -> f64 {
+        self.coefficient
+    }
+
+    /// ρ when one person is added or removed, if the number of people that [`Mwem::release`] is told is itself private.
+    ///
+    /// # Guarantee
+    /// As [`Mwem::rho_person`]: a person's presence, too, moves each count of a family by at most 1. The number of people has to be paid for
+    /// by itself ([`super::People`]).
+    pub fn rho_presence(&self) -> f64 {
+        self.rho_person()
+    }
+
+    /// What all rounds did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// The ledger adds up over the attributes of a set. With blocks that is at least r = min(|S|, ℓ) of them. Joint families cost
+    /// r²ρ_s + rρ_m, more than r single attributes, so that every attribute has to be charged ℓρ_s + ρ_m; with ℓ = 1 both are the same.
+    ///
+    /// # Guarantee
+    /// In every scope the events cost at least what [`Mwem::rho_presence`], [`Mwem::rho_person`] and [`Mwem::rho`] state: exactly that for
+    /// presence and person, and with blocks (or ℓ = 1) for single attributes.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        let one = vec![Shift::one_cell(1.0)?];
+        let zcdp = |rho: f64, moves: Moves| Ok::<Event, Error>(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
+        let mut events = vec![zcdp(self.rho_person(), Moves::by_scope(one.clone(), one.clone(), Vec::new()))?];
+        let single = match self.families {
+            Families::Blocks => self.rho(Subset::of(&[0])),
+            // (ℓ²ρ_s + ℓρ_m)/ℓ
+            Families::Joint => self.rho_person() / self.disjoint as f64 * (1.0 + 1e-14),
+        };
+        for attribute in 0..self.queries.domain().attributes() {
+            let touch = Touch { attributes: Subset::of(&[attribute]).named(names)?, shifts: one.clone() };
+            events.push(zcdp(single, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
+        }
+        Ok(events)
+    }
+
+    /// Runs all rounds on a table of counts of `people` people and returns the fitted table. The number of people
+    /// is public among attributes and persons; where presence is to be protected as well, tell it as [`super::People`] releases it.
     ///
     /// # Guarantee
     /// [`Mwem::rho`]; picking and noise are exact. How long it takes depends on the data: time is not part of the guarantee.

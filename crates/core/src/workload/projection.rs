@@ -7,6 +7,7 @@
 use super::domain::Subset;
 use super::query::Queries;
 use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::Sigma;
 
@@ -53,6 +54,46 @@ impl Projection {
         self.rho(self.queries.domain().all())
     }
 
+    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is told is itself private.
+    ///
+    /// # Guarantee
+    /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
+    /// ([`super::People`]).
+    pub fn rho_presence(&self) -> f64 {
+        self.queries.squared_sensitivity_presence() as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
+    }
+
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// # Guarantee
+    /// In every scope the events cost at least what [`Projection::rho_presence`], [`Projection::rho_person`] and [`Projection::rho`] state:
+    /// exactly that for presence and person, and for every set of attributes of a workload of marginals.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        let kind = Kind::DiscreteGaussian { sigma: self.sigma };
+        let moved = |answers: u64| Ok::<Vec<Shift>, Error>(vec![Shift::new(answers, 1.0)?]);
+        let presence = moved(self.queries.squared_sensitivity_presence())?;
+        let person = moved(self.queries.squared_sensitivity(self.queries.domain().all()))?;
+        let mut events = vec![
+            Event::new(kind.clone(), Moves::by_scope(presence, Vec::new(), Vec::new())),
+            Event::new(kind.clone(), Moves::by_scope(Vec::new(), person, Vec::new())),
+        ];
+        for (table, answers) in self.queries.moved_by_table() {
+            let touch = Touch { attributes: table.named(names)?, shifts: moved(answers)? };
+            events.push(Event::new(kind.clone(), Moves::by_scope(Vec::new(), Vec::new(), vec![touch])));
+        }
+        Ok(events)
+    }
+
+    /// The σ of the noise on each answer.
+    pub fn sigma(&self) -> Sigma {
+        self.sigma
+    }
+
+    /// The workload.
+    pub fn queries(&self) -> &Queries {
+        &self.queries
+    }
+
     /// The root of the mean squared error to expect for a table of `people` people (equation (2) of \[GKMS\]): at most σ, and at most
     /// √(σΔ√(2 ln|X|)·people/m) for a workload of m queries, which is better for few people.
     pub fn expected_error(&self, people: u64) -> f64 {
@@ -63,7 +104,8 @@ impl Projection {
         sigma.min(projected.sqrt())
     }
 
-    /// Answers the workload on a table of counts of `people` people; the number of people is public in this scope.
+    /// Answers the workload on a table of counts of `people` people: their number is public among attributes and persons; where presence is
+    /// to be protected as well, tell it as [`super::People`] releases it.
     ///
     /// # Guarantee
     /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of people.

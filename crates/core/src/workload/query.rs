@@ -204,13 +204,20 @@ impl Queries {
     /// size, and parities (where flipping more attributes can change fewer answers).
     pub fn squared_sensitivity(&self, attributes: Subset) -> u64 {
         let changed = attributes.common(self.domain.all());
-        if changed.len() <= SEARCHED {
-            let moved = |really: Subset| self.groups.iter().map(|group| group.moved(really)).sum::<u64>();
-            changed.subsets().map(moved).max().unwrap_or(0)
-        } else {
-            let worst = |group: &Group| group.table.common(changed).subsets().map(|really| group.moved(really)).max();
-            self.groups.iter().map(|group| worst(group).unwrap_or(0)).sum()
+        let moved = |really: Subset| self.groups.iter().map(|group| group.moved(really)).sum::<u64>();
+        let worst = |group: &Group| group.table.common(changed).subsets().map(|really| group.moved(really)).max();
+        let of_each_table: u64 = self.groups.iter().map(|group| worst(group).unwrap_or(0)).sum();
+        // Where changing everything moves every table as far as it can go (marginals), there is nothing to search.
+        if changed.len() > SEARCHED || moved(changed) == of_each_table {
+            return of_each_table;
         }
+        changed.subsets().map(moved).max().unwrap_or(0)
+    }
+
+    /// Each table that queries are about, with how many of its answers can change at most when any of its attributes do.
+    pub(super) fn moved_by_table(&self) -> impl Iterator<Item = (Subset, u64)> {
+        let worst = |group: &Group| group.changes.values().copied().max().map_or(0, u64::from);
+        self.groups.iter().map(move |group| (group.table, worst(group)))
     }
 
     /// How many answers one person's presence can change.

@@ -17,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
-use crate::scope::AttributeSet;
 use std::collections::BTreeMap;
 
 /// Which residuals are measured, and with how much noise.
@@ -142,30 +141,43 @@ impl Plan {
     ///
     /// # Guarantee
     /// In every scope the events cost at least what [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] state; exactly that for
-    /// presence and person.
+    /// presence, person and single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
-        let (presence, person) = (vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(1.0)?]);
-        let zcdp = |rho: f64, moves: Moves| Ok(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
+        let one = vec![Shift::one_cell(1.0)?];
+        let zcdp = |rho: f64, moves: Moves| Ok::<Event, Error>(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
         let mut events = vec![
-            zcdp(self.rho_presence(), Moves::by_scope(presence, Vec::new(), Vec::new()))?,
-            zcdp(self.rho_person(), Moves::by_scope(Vec::new(), person.clone(), Vec::new()))?,
+            zcdp(self.rho_presence(), Moves::by_scope(one.clone(), Vec::new(), Vec::new()))?,
+            zcdp(self.rho_person(), Moves::by_scope(Vec::new(), one.clone(), Vec::new()))?,
         ];
-        for &(subset, sigma) in self.noise.iter().filter(|(subset, _)| !subset.is_empty()) {
-            // Whichever of its attributes change, a residual moves no further than this.
-            let moved =
-                subset.subsets().map(|really| moved_by_change(&self.domain, subset, really)).fold(0.0, f64::max);
-            let own = subset.iter().map(|attribute| {
-                names
-                    .get(attribute)
-                    .cloned()
-                    .ok_or_else(|| Error::refused(format!("attribute {attribute} has no name")))
-            });
-            let attributes = AttributeSet::new(own.collect::<Result<Vec<String>>>()?)?;
-            let touch = Touch { attributes, shifts: person.clone() };
-            let rho = moved / half(self, subset, sigma) * ROUNDING;
-            events.push(zcdp(rho, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
+        for (attributes, rho) in self.charges_by_attributes() {
+            let touch = Touch { attributes: attributes.named(names)?, shifts: one.clone() };
+            events.push(zcdp(rho * ROUNDING, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
         }
         Ok(events)
+    }
+
+    /// ρ that is charged as soon as one attribute of a set changes. A residual moves furthest if a single attribute of it changes (with
+    /// more, the product in [`moved_by_change`] is positive, or smaller), and then by 2∏(1 − 1/d) over the others: the more, the smaller
+    /// the changed attribute. So the charge of a residual is the largest among its changed attributes: steps, each for the attributes
+    /// that reach it.
+    fn charges_by_attributes(&self) -> BTreeMap<Subset, f64> {
+        let mut charges = BTreeMap::new();
+        for &(subset, sigma) in &self.noise {
+            let cost = |attribute: usize| {
+                moved_by_change(&self.domain, subset, Subset::of(&[attribute])) / half(self, subset, sigma)
+            };
+            let mut costs: Vec<(f64, usize)> = subset.iter().map(|attribute| (cost(attribute), attribute)).collect();
+            costs.sort_by(|left, right| left.0.total_cmp(&right.0));
+            let (mut below, mut reaching) = (0.0, subset);
+            for (cost, attribute) in costs {
+                if cost > below {
+                    *charges.entry(reaching).or_insert(0.0) += cost - below;
+                    below = cost;
+                }
+                reaching = reaching.without(Subset::of(&[attribute]));
+            }
+        }
+        charges
     }
 
     /// The variance of each cell of the unbiased estimate of this table (but for the discreteness of the noise, which only lowers
@@ -197,17 +209,25 @@ impl Plan {
         if total.is_none() {
             return Err(Error::refused("the table has more than 2^40 people"));
         }
-        let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
         let mut coefficients = Vec::new();
-        for &(subset, sigma) in &self.noise {
-            let mut table = self.domain.marginal(&counts, subset);
-            let sizes: Vec<usize> = subset.iter().map(|attribute| self.domain.sizes()[attribute] as usize).collect();
-            residual_times_cells(&mut table, &sizes);
+        for (&(subset, sigma), mut table) in self.noise.iter().zip(self.exact_tables(counts)) {
             let noise = DiscreteGaussian::new(sigma);
             table.iter_mut().for_each(|value| *value = noise.add_to(*value, bits));
             self.add_coefficients(subset, sigma, &table, &mut coefficients)?;
         }
         Ok(Measured { plan: self.clone(), coefficients })
+    }
+
+    /// Ξ·M_A·x for each measured set A, before any noise.
+    pub(super) fn exact_tables(&self, counts: &[u64]) -> Vec<Vec<i64>> {
+        let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
+        let of = |&(subset, _): &(Subset, Sigma)| {
+            let mut table = self.domain.marginal(&counts, subset);
+            let sizes: Vec<usize> = subset.iter().map(|attribute| self.domain.sizes()[attribute] as usize).collect();
+            residual_times_cells(&mut table, &sizes);
+            table
+        };
+        self.noise.iter().map(of).collect()
     }
 
     /// The coefficients that belong to this set, of the whole table of counts.

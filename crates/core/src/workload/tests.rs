@@ -8,6 +8,8 @@ use crate::noise::InsecureSeededSource;
 use crate::quantity::{Exact, Rho};
 use crate::scope::{AttributeSet, Scope};
 
+mod exact;
+
 fn rho(value: f64) -> Rho {
     Rho::new(value).unwrap()
 }
@@ -81,7 +83,8 @@ fn the_events_cost_what_the_plan_states() {
         let set = AttributeSet::new(scope.iter().map(|attribute| names[attribute].clone())).unwrap();
         let (stated, charged) = (plan.rho(scope), spent(Scope::Attributes(set)));
         assert!(charged >= stated * (1.0 - 1e-12), "{scope}: {charged} is charged, but it costs {stated}");
-        assert!(charged <= stated * 1.25, "{scope}: {charged} is charged for {stated}");
+        let slack = if scope.len() == 1 { 1.0 + 1e-11 } else { 1.25 };
+        assert!(charged <= stated * slack, "{scope}: {charged} is charged for {stated}");
     }
 }
 

@@ -7,7 +7,7 @@ mod read;
 mod section;
 
 pub(crate) use read::bounding;
-pub(crate) use section::Section;
+pub(crate) use section::{Section, Spot};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -181,6 +181,8 @@ pub enum CostScope {
     Person,
     /// One owner added or removed.
     Presence,
+    /// One value of one attribute of one owner replaced, whichever attribute: for kinds that know what an attribute costs.
+    Attribute,
 }
 
 impl Project {

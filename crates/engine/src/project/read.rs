@@ -309,6 +309,15 @@ pub(crate) fn request(section: &Section) -> Result<Request> {
         (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
         (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
     };
+    if cost.scope == CostScope::Attribute && !kind.costs_attributes() {
+        let able: Vec<&str> =
+            kinds::KINDS.iter().filter(|kind| kind.costs_attributes()).map(|kind| kind.name()).collect();
+        return Err(section.error(format!(
+            "kind {} has no cost per attribute (scope = \"attribute\" is for {}); give the cost for 'person' or 'presence'",
+            kind.name(),
+            able.join(", ")
+        )));
+    }
     Ok(Request { name: name.text()?.to_string(), kind: kind.name().to_string(), cost, fields: section.clone() })
 }
 
@@ -329,7 +338,8 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
     let scope = match section.get("scope").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
         None | Some((_, "person")) => CostScope::Person,
         Some((_, "presence")) => CostScope::Presence,
-        Some((spot, _)) => return Err(spot.error("the scope of a cost is 'person' or 'presence'")),
+        Some((_, "attribute")) => CostScope::Attribute,
+        Some((spot, _)) => return Err(spot.error("the scope of a cost is 'person', 'presence' or 'attribute'")),
     };
     Ok(Cost { target, delta, scope })
 }

@@ -1,6 +1,8 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
-use super::{Kind, anonymized_histogram, exact_count, histogram, ordered, sql};
+use super::{
+    Kind, anonymized_histogram, exact_count, heavy_hitters, histogram, marginals, ordered, sql,
+};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use serde_json::{Value, json};
@@ -12,6 +14,9 @@ pub static KINDS: &[&dyn Kind] = &[
     &anonymized_histogram::AnonymizedHistogramKind,
     &ordered::CdfKind,
     &ordered::QuantilesKind,
+    &marginals::MarginalsKind,
+    &marginals::SyntheticKind,
+    &heavy_hitters::HeavyHittersKind,
     &exact_count::ExactCount,
 ];
 
@@ -37,6 +42,7 @@ pub fn schema(kind: &dyn Kind) -> Value {
             "true or false" => json!({ "type": "boolean" }),
             "whole number" => json!({ "type": "integer" }),
             "list of texts" => json!({ "type": "array", "items": { "type": "string" } }),
+            "table of numbers" => json!({ "type": "object", "additionalProperties": { "type": "number" } }),
             "list of numbers" => json!({ "type": "array", "items": { "type": "number" } }),
             _ => json!({}),
         };

@@ -4,15 +4,19 @@
 //! knows its events, its rule and the errors to expect. Then the order is fixed by types: [`Plan::compute`] gives exact integers,
 //! held inside a [`Draw`]; a draw needs the ledger's [`Receipt`] to add noise.
 
+mod allowance;
 mod anonymized_histogram;
 mod exact_count;
+mod heavy_hitters;
 mod histogram;
 pub mod kinds;
 mod limits;
+mod marginals;
 pub mod noise;
 mod ordered;
 mod output;
 mod parquet;
+mod records;
 mod run;
 mod sql;
 
@@ -54,6 +58,10 @@ pub trait Kind: Sync {
     /// Whether the request has a cost, as all but releases without noise have.
     fn takes_cost(&self) -> bool {
         true
+    }
+    /// Whether its cost may be one per attribute (`scope = "attribute"`).
+    fn costs_attributes(&self) -> bool {
+        false
     }
     /// Plans a release without touching data.
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>>;

@@ -53,7 +53,8 @@ pub struct Demand<'a> {
 /// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. And δ of key selection is at most the cost's δ.
 pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let scope = match cost.scope {
-        CostScope::Person => Scope::Person,
+        // A cost per attribute is refused where it is read; a person's is never below it.
+        CostScope::Person | CostScope::Attribute => Scope::Person,
         CostScope::Presence => Scope::Presence,
     };
     let key_delta = key_delta(cost, demand)?;
@@ -216,7 +217,7 @@ fn exact(value: f64) -> BigRational {
 }
 
 /// The largest ρ (to four digits) that the ledger's rule converts to at most ε at δ.
-fn largest_rho(epsilon: &Exact, delta: f64) -> Result<Exact> {
+pub(super) fn largest_rho(epsilon: &Exact, delta: f64) -> Result<Exact> {
     let delta = Exact::from_f64(delta)?;
     let fits = |rho: f64| -> Result<bool> {
         let moves = Moves::everywhere(Shift::one_cell(1.0)?);

@@ -1,7 +1,7 @@
 //! The HTML page. No scripts, no fonts, no pictures from anywhere; readable at 400 pixels and in print.
 
 use super::charts::{Drawing, both_sizes, charts};
-use super::{Report, attackers, limits, scope_name, text};
+use super::{Report, attackers, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_down, rounded_up, rounded_up_to};
 use crate::error::Result;
 use crate::release::{Cell, Outcome};
@@ -34,6 +34,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     body.push_str(&curves(report)?);
     body.push_str(&matrix(report)?);
     body.push_str(&pairs(report)?);
+    body.push_str(&readings(report)?);
     body.push_str(&attackers::section(report)?);
     body.push_str(&limits::section(report));
     body.push_str(&assumptions(report));
@@ -243,6 +244,33 @@ fn pairs(report: &Report<'_>) -> Result<String> {
         );
     }
     text.push_str("</tbody></table></div></section>");
+    Ok(text)
+}
+
+fn readings(report: &Report<'_>) -> Result<String> {
+    let mut text = String::from(
+        "<section><h2>What that means</h2><p>Upper bounds that follow from the numbers above, for all releases together.</p>\
+         <div class=\"wide\"><table><thead><tr><th>about</th>",
+    );
+    for (name, _) in reading::FIELDS {
+        let _ = write!(text, "<th>{name}</th>");
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in reading::rows(report)? {
+        let _ = write!(text, "<tr><td>{}</td>", escaped(&row.name));
+        for number in row.numbers {
+            let _ = write!(text, "<td>{}</td>", number.map_or("–".to_string(), rounded_up));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div><ul class=\"soft\">");
+    for (name, meaning) in reading::FIELDS {
+        let _ = write!(text, "<li>{name}: {meaning}</li>");
+    }
+    for line in reading::CAVEAT_LINES {
+        let _ = write!(text, "<li>{line}</li>");
+    }
+    text.push_str("</ul></section>");
     Ok(text)
 }
 

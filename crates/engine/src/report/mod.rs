@@ -4,6 +4,7 @@ mod attackers;
 mod charts;
 mod html;
 mod limits;
+mod reading;
 mod text;
 
 use crate::budget::{Spent, one_attribute};
@@ -68,6 +69,7 @@ impl Report<'_> {
             "ledger_entries": self.head.entries,
             "summary": self.summary()?,
             "curves": curves,
+            "readings": reading::json(self)?,
             "releases": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
             "attackers": self.against()?.iter().map(attackers::Against::json).collect::<Vec<_>>(),
             "limits": limits::json(self),

@@ -9,6 +9,7 @@ use super::cost::{ln_fail_probability, ln_pass_probability};
 use super::tree::{Child, Node, Tree};
 use crate::error::{Error, Result};
 use crate::quantity::Scale;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Orders are 1 + FIRST·STEP^i; between them the chord of the log-moment is walked in finer steps.
@@ -16,7 +17,7 @@ const FIRST: f64 = 0.005;
 const STEP: f64 = 1.15;
 const FINER_STEPS: i32 = 128;
 /// How much work is spent before the closed form ε·tanh(ε/2) is used instead.
-const LARGEST_WORK: f64 = 2e8;
+const LARGEST_WORK: f64 = 1e9;
 /// Log-moments beyond this are left to the closed form: they would overflow, and no such order matters.
 const LARGEST_LOG_MOMENT: f64 = 600.0;
 /// Added for rounding and for counts beyond the range of the dynamic programme (their weight is below e^{−40}).
@@ -34,8 +35,8 @@ enum Direction {
 /// ρ of one attribute with `levels` nodes above it, all of one scale and clip, each threshold at least `rise` above the one below.
 ///
 /// # Guarantee
-/// An upper bound as [`Tree::rho`], by composition over the nodes; therefore the sum over several attributes bounds ρ of changing all of
-/// them (each node's term is non-negative, and counts that do not grow upwards in the tree do not on each path).
+/// An upper bound as [`Tree::rho`], by composition over the nodes and by nothing else; therefore the sum over several attributes bounds ρ
+/// of changing all of them (each node's term is non-negative, and counts that do not grow upwards in the tree do not on each path).
 ///
 /// ```
 /// use scumble::mechanism::heavy_hitters::path_rho;
@@ -51,10 +52,28 @@ pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<f64> 
         scale,
     };
     check_path(clip, rise, levels)?;
+    // A ledger asks for the same path in every scope, and for the paths of many attributes, which are mostly the same.
+    let key = (scale.get().to_bits(), clip, rise, levels);
+    if let Some(known) = KNOWN_PATHS.with_borrow(|paths| paths.get(&key).copied()) {
+        return Ok(known);
+    }
     let path = Tree::new(1, (0..levels).map(node).collect(), &[])?;
-    let epsilon = path.epsilon(&[0]);
-    Ok(path.certified(&vec![true; levels as usize], epsilon, Scope::Composed))
+    let rho = path.composed_rho(&vec![true; levels as usize]);
+    KNOWN_PATHS.with_borrow_mut(|paths| {
+        if paths.len() >= MOST_KNOWN_PATHS {
+            paths.clear();
+        }
+        paths.insert(key, rho)
+    });
+    Ok(rho)
 }
+
+thread_local! {
+    static KNOWN_PATHS: RefCell<HashMap<(u64, u32, u32, u32), f64>> = RefCell::new(HashMap::new());
+}
+
+/// More are forgotten: nobody looks at so many at once.
+const MOST_KNOWN_PATHS: usize = 4096;
 
 /// Refuses a path that the proof of its cost does not cover.
 pub(crate) fn check_path(clip: u32, rise: u32, levels: u32) -> Result<()> {
@@ -114,8 +133,31 @@ impl Tree {
         self.certified(&vec![true; self.nodes().len()], self.epsilon_presence(), Scope::Presence)
     }
 
+    /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all. Without the numbers of
+    /// Theorem A, which hold for a set of attributes as a whole: each node has one test that loses and one that gains, 1/λ each.
+    pub(super) fn composed_rho(&self, touched: &[bool]) -> f64 {
+        let nodes = self.nodes().iter().zip(touched).filter(|(_, touched)| **touched);
+        let epsilon = nodes.map(|(node, _)| 2.0 / node.scale.get()).sum::<f64>() * (1.0 + 1e-12);
+        self.certified(touched, epsilon, Scope::Composed)
+    }
+
+    /// ρ without looking at orders. A test that loses or gains is pure with 1/λ, hence (1/λ)·tanh(1/2λ); tests compose. And ε·tanh(ε/2)
+    /// for all together, where ε is more than a sum over tests.
+    fn closed_form(&self, touched: &[bool], epsilon: f64, scope: Scope) -> f64 {
+        let rate = |node: &Node| 1.0 / node.scale.get();
+        let nodes = self.nodes().iter().zip(touched).filter(|(_, touched)| **touched).map(|(node, _)| node);
+        let one_way = nodes.map(|node| rate(node) * (rate(node) / 2.0).tanh()).sum::<f64>() * (1.0 + 1e-12);
+        match scope {
+            Scope::Composed => 2.0 * one_way,
+            Scope::Substitution => (2.0 * one_way).min(epsilon * (epsilon / 2.0).tanh()),
+            Scope::Presence => one_way.min(epsilon * (epsilon / 2.0).tanh()),
+        }
+    }
+
     fn certified(&self, touched: &[bool], epsilon: f64, scope: Scope) -> f64 {
-        let closed_form = epsilon * (epsilon / 2.0).tanh();
+        let closed_form = self.closed_form(touched, epsilon, scope);
+        // The recursion over a path works with moments themselves, the composition with their logarithms.
+        let largest = if scope == Scope::Composed { f64::INFINITY } else { LARGEST_LOG_MOMENT };
         let counts = self.range_of_counts(touched);
         let nodes = touched.iter().filter(|&&touched| touched).count() as f64;
         // About so many orders are looked at: ρ is hardly below ε²/16, and orders beyond ε/ρ cannot matter.
@@ -129,7 +171,7 @@ impl Tree {
         let mut bound = log_moment / excess;
         while epsilon / (1.0 + excess) > bound {
             let next_excess = excess * STEP;
-            if next_excess * epsilon > LARGEST_LOG_MOMENT {
+            if next_excess * epsilon > largest {
                 return closed_form;
             }
             let next = self.log_moment(touched, 1.0 + next_excess, &counts, scope).min(epsilon * next_excess);

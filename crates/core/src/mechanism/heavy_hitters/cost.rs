@@ -11,7 +11,7 @@
 //! This replaces Lemma 28 of \[GKMS\], whose product over exclusions is saved by the antichain only, and whose Theorem 15
 //! claims 0.5ε for what costs about ε. The formula is attained: see the enumerations in the tests.
 
-use super::tree::Tree;
+use super::tree::{Node, Tree};
 use crate::quantity::Scale;
 
 /// What rounding of f64 may have taken from a computed loss is given back.
@@ -132,30 +132,35 @@ impl Tree {
 
     /// B: the inclusion loss of the strings that lose a person.
     fn inclusion(&self, touched: &[bool]) -> f64 {
+        self.inclusion_of(touched, |node, above| inclusion_loss(node.scale.get(), node.clip, above))
+    }
+
+    /// B for any noise: `loss` is φ of a node at a count so far above its threshold, 0 up to the floor and not increasing beyond.
+    pub(super) fn inclusion_of(&self, touched: &[bool], loss: impl Fn(&Node, i64) -> f64) -> f64 {
         let mut best = vec![0.0; self.nodes().len()];
         for (index, node) in self.nodes().iter().enumerate() {
             if touched[index] {
                 let below: f64 = node.node_children().map(|child| best[child]).sum();
-                best[index] = below.max(self.all_included(index, node.floor() + 1, touched));
+                best[index] = below.max(self.all_included(index, node.floor() + 1, touched, &loss));
             }
         }
         best[best.len() - 1]
     }
 
     /// The inclusion loss of a whole subtree whose strings all have this count.
-    fn all_included(&self, index: usize, count: i64, touched: &[bool]) -> f64 {
-        let mut loss = 0.0;
+    fn all_included(&self, index: usize, count: i64, touched: &[bool], loss: &impl Fn(&Node, i64) -> f64) -> f64 {
+        let mut total = 0.0;
         let mut open = vec![index];
         while let Some(index) = open.pop() {
             let node = &self.nodes()[index];
-            loss += inclusion_loss(node.scale.get(), node.clip, count - node.threshold);
+            total += loss(node, count - node.threshold);
             open.extend(node.node_children().filter(|&child| touched[child]));
         }
-        loss
+        total
     }
 
     /// W: the exclusion loss of the strings that gain a person.
-    fn exclusion(&self, touched: &[bool]) -> f64 {
+    pub(super) fn exclusion(&self, touched: &[bool]) -> f64 {
         let mut best = vec![0.0; self.nodes().len()];
         for (index, node) in self.nodes().iter().enumerate() {
             if touched[index] {

@@ -11,6 +11,8 @@ use crate::scope::{AttributeSet, Scope};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod continuous;
+
 fn vectors() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
     serde_json::from_str(&std::fs::read_to_string(path).expect("the vectors are there")).expect("the vectors are JSON")
@@ -604,24 +606,56 @@ fn heavy_strings_are_found_with_the_promised_probability_and_error() {
     }
 }
 
+/// All sets of up to three attributes, and all together.
+fn some_sets(attributes: usize) -> Vec<Vec<usize>> {
+    let all = 1usize..1 << attributes;
+    let sets = all.map(|mask| (0..attributes).filter(|j| mask >> j & 1 == 1).collect::<Vec<_>>());
+    sets.filter(|set| set.len() <= 3 || set.len() == attributes).collect()
+}
+
 #[test]
 fn the_events_cost_at_least_what_the_tree_states() {
-    for (attributes, shape) in [(8, Shape::balanced(8)), (5, Shape::balanced(5)), (4, Shape::caterpillar(4))] {
-        let targets = vec![Epsilon::new(1.0).unwrap(); attributes];
-        let tree = Rule::default().calibrate(&shape.unwrap(), &targets).unwrap();
+    let rule = Rule::default();
+    let unknown = Rule { unknown: vec![1], unknown_delta: Delta::new(1e-7).unwrap(), ..Rule::default() };
+    let cases = [
+        (&rule, Shape::balanced(8).unwrap(), vec![1.0; 8]),
+        (&rule, Shape::balanced(5).unwrap(), vec![1.0; 5]),
+        (&rule, Shape::caterpillar(4).unwrap(), vec![1.0; 4]),
+        (&rule, Shape::balanced(5).unwrap(), vec![0.25, 4.0, 4.0, 2.0, 1.0]),
+        (&unknown, Shape::balanced(4).unwrap().with_thresholds_above(&[1]), vec![0.5, 1.0, 1.0, 2.0]),
+    ];
+    for (rule, shape, targets) in cases {
+        let attributes = targets.len();
+        let targets: Vec<Epsilon> = targets.into_iter().map(|target| Epsilon::new(target).unwrap()).collect();
+        let tree = rule.calibrate(&shape, &targets).unwrap();
         let names: Vec<String> = (0..attributes).map(|j| format!("a{j}")).collect();
         let events = tree.events(&names).unwrap();
+        let all: Vec<usize> = (0..attributes).collect();
+        let charged = |scope: &Scope, set: &[usize]| {
+            let spent = Spent::of(&events, scope).unwrap();
+            let delta = Exact::from_f64(tree.delta(set) * (1.0 + 1e-9)).unwrap();
+            let half = tree.delta(set) / 2.0;
+            assert!(half == 0.0 || spent.epsilon(&Exact::from_f64(half).unwrap()).is_none(), "{scope} pays its delta");
+            // Without a δ to convert at, ε is the pure one.
+            (spent.epsilon(&delta).unwrap().to_f64(), spent.rho(&delta).unwrap().to_f64())
+        };
+        let (person, presence) = (charged(&Scope::Person, &all).0, charged(&Scope::Presence, &all).0);
+        assert!(person <= tree.epsilon_person() * (1.0 + 1e-9), "person: {person}");
+        assert!(presence <= tree.epsilon_presence() * (1.0 + 1e-9), "presence: {presence}");
         let pure = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
-        let concentrated = |scope: &Scope| Spent::of(&events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
-        close(pure(&Scope::Person), tree.epsilon_person(), 1e-9, "person");
-        close(pure(&Scope::Presence), tree.epsilon_presence(), 1e-9, "presence");
-        for mask in [1usize, 2, 3, 5, 9, 15] {
-            let set: Vec<usize> = (0..attributes).filter(|j| mask >> j & 1 == 1).collect();
+        if rule.unknown.is_empty() {
+            close(pure(&Scope::Person), tree.epsilon_person(), 1e-9, "person");
+            close(pure(&Scope::Presence), tree.epsilon_presence(), 1e-9, "presence");
+        }
+        for set in some_sets(attributes) {
             let scope = Scope::Attributes(AttributeSet::new(set.iter().map(|&j| names[j].clone())).unwrap());
-            assert!(pure(&scope) >= tree.epsilon(&set) * (1.0 - 1e-11), "{set:?}");
-            assert!(concentrated(&scope) >= tree.rho(&set) * (1.0 - 1e-6), "{set:?}");
+            let (epsilon, rho) = charged(&scope, &set);
+            if tree.delta(&set) == 0.0 {
+                assert!(epsilon >= tree.epsilon(&set) * (1.0 - 1e-11), "{shape} {set:?}: {epsilon}");
+            }
+            assert!(rho >= tree.rho(&set) * (1.0 - 1e-6), "{shape} {set:?}: {rho} for {}", tree.rho(&set));
             if set.len() == 1 {
-                assert!(pure(&scope) <= tree.epsilon(&set) * 1.001, "{set:?}");
+                assert!(epsilon <= tree.epsilon(&set) * 1.001, "{shape} {set:?}: {epsilon}");
             }
         }
     }

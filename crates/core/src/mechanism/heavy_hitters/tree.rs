@@ -220,11 +220,11 @@ impl Tree {
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
-    /// A change of several attributes is charged the sum of theirs; a person and presence are charged exactly. In a tree whose scales or
-    /// clip depths differ, or with unknown domains, a change of any attribute is charged as that of a person.
+    /// A change of several attributes is charged the sum of theirs (Proposition 8 of \[GKMS\]); a single attribute, a person and presence are
+    /// charged exactly.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`Tree::epsilon`] and its companions state.
+    /// In every scope the events cost at least what [`Tree::epsilon`], [`Tree::delta`], [`Tree::rho`] and their companions state.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.attributes() {
             return Err(Error::refused(format!(
@@ -235,42 +235,40 @@ impl Tree {
         }
         let one = vec![Shift::one_cell(1.0)?];
         let all: Vec<usize> = (0..self.attributes()).collect();
-        let whole = |epsilon: f64, moves: Moves| {
-            let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(self.delta(&all))?);
-            let kind = if delta.get() > 0.0 { Kind::Approximate { epsilon, delta } } else { Kind::Pure { epsilon } };
-            Ok::<Event, Error>(Event::new(kind, moves))
-        };
+        let delta = self.delta(&all);
+        let (presence, person) = (self.epsilon_presence(), self.epsilon_person());
         let mut events = vec![
-            whole(self.epsilon_presence(), Moves::by_scope(one.clone(), Vec::new(), Vec::new()))?,
-            whole(self.epsilon_person(), Moves::by_scope(Vec::new(), one.clone(), Vec::new()))?,
+            Event::new(pure_or_approximate(presence, delta)?, Moves::by_scope(one.clone(), Vec::new(), Vec::new())),
+            Event::new(pure_or_approximate(person, delta)?, Moves::by_scope(Vec::new(), one.clone(), Vec::new())),
         ];
-        if self.unknown.iter().any(|&unknown| unknown) || !self.is_uniform() {
-            let touch = Touch { attributes: AttributeSet::new(names.iter().cloned())?, shifts: one };
-            events.push(whole(self.epsilon_person(), Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
-            return Ok(events);
-        }
         for (attribute, name) in names.iter().enumerate() {
             let touch = Touch { attributes: AttributeSet::new([name.clone()])?, shifts: one.clone() };
-            events.push(Event::new(self.path_of(attribute)?, Moves::by_scope(Vec::new(), Vec::new(), vec![touch])));
+            let moves = Moves::by_scope(Vec::new(), Vec::new(), vec![touch]);
+            events.push(Event::new(self.change_of(attribute)?, moves));
         }
         Ok(events)
     }
 
-    /// Whether all nodes have the same scale and clip depth.
-    fn is_uniform(&self) -> bool {
-        self.nodes.iter().all(|node| node.scale == self.nodes[0].scale && node.clip == self.nodes[0].clip)
-    }
-
-    /// The path above an attribute of a uniform tree. Thresholds that rise by more than the least rise only lower the cost.
-    fn path_of(&self, attribute: usize) -> Result<Kind> {
+    /// What a change of one attribute is charged, such that charges may be added up over attributes.
+    fn change_of(&self, attribute: usize) -> Result<Kind> {
         let touched = self.touched(&[attribute]);
         let path: Vec<&Node> =
             self.nodes.iter().zip(&touched).filter(|(_, touched)| **touched).map(|(node, _)| node).collect();
         let rises = path.windows(2).map(|pair| pair[1].threshold - pair[0].threshold);
-        let small =
-            |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
-        let (rise, clip) = (small(rises.min().unwrap_or(1))?, small(path[0].clip)?);
-        Ok(Kind::HeavyHitters { scale: path[0].scale, clip, rise, levels: path.len() as u32 })
+        let least_rise = rises.min().unwrap_or(1);
+        let is_uniform = path.iter().all(|node| node.scale == path[0].scale && node.clip == path[0].clip);
+        if is_uniform && least_rise >= 1 && !self.is_unknown(attribute) {
+            return path_kind(&path, least_rise);
+        }
+        let delta = self.delta(&[attribute]);
+        let mut epsilon = self.epsilon(&[attribute]);
+        // The ledger takes ε·tanh(ε/2) for ρ and adds that up as well: it must not be below what composition says. (A value that one
+        // person alone has is missing with probability 1 − δ instead of 1, which is the δ that is added here.)
+        let composed = self.composed_rho(&touched) + delta;
+        while epsilon * (epsilon / 2.0).tanh() < composed {
+            epsilon *= 1.01;
+        }
+        pure_or_approximate(epsilon, delta)
     }
 
     /// Which nodes read one of these attributes, directly or through a list.
@@ -308,6 +306,19 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// The event of a path of equal nodes. Thresholds that rise by more than the least rise only lower the cost.
+fn path_kind(path: &[&Node], least_rise: i64) -> Result<Kind> {
+    let small =
+        |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
+    let (rise, clip) = (small(least_rise)?, small(path[0].clip)?);
+    Ok(Kind::HeavyHitters { scale: path[0].scale, clip, rise, levels: path.len() as u32 })
+}
+
+fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Kind> {
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    Ok(if delta.get() > 0.0 { Kind::Approximate { epsilon, delta } } else { Kind::Pure { epsilon } })
 }
 
 fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {

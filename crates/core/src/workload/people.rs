@@ -1,0 +1,62 @@
+//! How many people there are: public among attributes and persons, private where presence is to be protected.
+
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift};
+use crate::noise::{BitSource, DiscreteGaussian};
+use crate::quantity::{Rho, Sigma};
+
+/// The noisy number of people. Methods that need this number take it from here, so that they protect presence too.
+///
+/// ```
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::Rho;
+/// use scumble::workload::People;
+/// let people = People::new(Rho::new(0.005)?)?; // σ = 10
+/// assert!(people.release(1000, &mut InsecureSeededSource::new(1)).abs_diff(1000) < 80);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct People {
+    sigma: Sigma,
+}
+
+impl People {
+    /// With the noise that costs ρ when a person is added or removed.
+    ///
+    /// # Guarantee
+    /// [`People::rho_presence`] is at most `rho`.
+    pub fn new(rho: Rho) -> Result<Self> {
+        if rho.get() == 0.0 {
+            return Err(Error::refused("the number of people cannot be released with a rho of 0"));
+        }
+        Ok(Self { sigma: Sigma::new((0.5 / rho.get()).sqrt() * (1.0 + 1e-12))? })
+    }
+
+    /// ρ when a person is added or removed; all other scopes keep the number of people.
+    ///
+    /// # Guarantee
+    /// An upper bound: one count that moves by 1 \[CKS20\].
+    pub fn rho_presence(&self) -> f64 {
+        0.5 / self.sigma.get().powi(2) * (1.0 + 1e-15)
+    }
+
+    /// What a release did, in the vocabulary of the ledger.
+    pub fn event(&self) -> Result<Event> {
+        let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], Vec::new(), Vec::new());
+        Ok(Event::new(Kind::DiscreteGaussian { sigma: self.sigma }, moves))
+    }
+
+    /// The noisy number, at least 1.
+    ///
+    /// # Guarantee
+    /// [`People::rho_presence`]; the noise is exact.
+    pub fn release<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> u64 {
+        let exact = i64::try_from(people).unwrap_or(i64::MAX >> 1);
+        DiscreteGaussian::new(self.sigma).add_to(exact, bits).max(1).unsigned_abs()
+    }
+
+    /// The σ of the noise.
+    pub fn sigma(&self) -> Sigma {
+        self.sigma
+    }
+}

@@ -1,0 +1,264 @@
+//! Which method answers all marginals of an order best within given limits, by the error that each one promises.
+//!
+//! Every method's cost in every scope is proportional to one number, so that "as accurate as the limits allow" is one division. Only
+//! public numbers are used here.
+
+use super::domain::{Domain, Subset};
+use super::mwem::{Families, Mwem};
+use super::people::People;
+use super::projection::Projection;
+use super::query::Queries;
+use super::residual::Plan;
+use crate::error::{Error, Result};
+use crate::quantity::{Rho, Sigma};
+
+/// A way to answer marginals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// [`super::residual`]: every set of attributes has its own noise.
+    Residual,
+    /// [`super::projection`]: all answers with noise, projected.
+    Projection,
+    /// [`super::mwem`]: the worst answers, round after round.
+    Mwem,
+}
+
+impl Method {
+    /// The word in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Residual => "residual",
+            Self::Projection => "projection",
+            Self::Mwem => "mwem",
+        }
+    }
+}
+
+/// What a release may cost: ρ in each scope, none where nothing is demanded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Limits {
+    /// When one person is added or removed.
+    pub presence: Option<Rho>,
+    /// When one person is replaced by another.
+    pub person: Option<Rho>,
+    /// When one person's value of one attribute changes, attribute by attribute (those beyond the end have no limit).
+    pub attributes: Vec<Option<Rho>>,
+}
+
+/// Costs are brought this much below their limits, so that no rounding takes them above.
+const BELOW: f64 = 1.0 - 1e-9;
+/// What the number of people costs, as a share of the presence cost of the method that needs it.
+const SHARE_OF_PEOPLE: f64 = 0.02;
+
+impl Limits {
+    /// By which factor these costs are above the limits; none if there is no limit that they meet.
+    fn excess(&self, presence: f64, person: f64, attribute: impl Fn(usize) -> f64) -> Result<f64> {
+        let ratio = |cost: f64, limit: Option<Rho>| limit.map_or(0.0, |limit| cost / limit.get());
+        let attributes = self.attributes.iter().enumerate().map(|(j, limit)| match limit {
+            None => 0.0,
+            Some(_) => ratio(attribute(j), *limit),
+        });
+        let worst = attributes.fold(ratio(presence, self.presence).max(ratio(person, self.person)), f64::max);
+        match worst {
+            worst if worst > 0.0 && worst.is_finite() => Ok(worst / BELOW),
+            _ => Err(Error::refused("marginals need a limit above 0 on their cost in some scope")),
+        }
+    }
+}
+
+/// The residual release of all marginals of `order` attributes with as little noise as the limits allow.
+///
+/// # Guarantee
+/// Its ρ is within each limit.
+///
+/// ```
+/// use scumble::quantity::Rho;
+/// use scumble::workload::Domain;
+/// use scumble::workload::planner::{Limits, residual};
+/// let limits = Limits { person: Some(Rho::new(0.1)?), ..Limits::default() };
+/// let plan = residual(&Domain::new(vec![3, 2, 4])?, 2, &limits)?;
+/// assert!(plan.rho_person() <= 0.1 && plan.rho_person() > 0.0999999);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn residual(domain: &Domain, order: usize, limits: &Limits) -> Result<Plan> {
+    let trial = Plan::for_marginals(domain, order, Rho::new(1.0)?)?;
+    let attribute = |j: usize| trial.rho(Subset::of(&[j]));
+    let excess = limits.excess(trial.rho_presence(), trial.rho_person(), attribute)?;
+    Plan::for_marginals(domain, order, Rho::new(1.0 / excess)?)
+}
+
+/// The projection mechanism for all marginals of `order` attributes, and the number of people that it needs.
+///
+/// # Guarantee
+/// The ρ of both together is within each limit.
+pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Projection, People)> {
+    check(domain, order)?;
+    let queries = Queries::marginals(domain, order)?;
+    let trial = Projection::new(queries.clone(), Sigma::new(1.0)?);
+    let presence = trial.rho_presence() * (1.0 + SHARE_OF_PEOPLE);
+    let excess = limits.excess(presence, trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+    let projection = Projection::new(queries, Sigma::new(excess.sqrt())?);
+    let people = People::new(Rho::new(projection.rho_presence() * SHARE_OF_PEOPLE)?)?;
+    Ok((projection, people))
+}
+
+/// Rounds of multiplicative weights for all marginals of `order` attributes, each with one query in each of `disjoint` blocks, and the
+/// number of people that they need.
+///
+/// # Guarantee
+/// The ρ of both together is within each limit.
+pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits: &Limits) -> Result<(Mwem, People)> {
+    check(domain, order)?;
+    if disjoint == 0 || disjoint > domain.attributes() / order {
+        return Err(Error::refused(format!(
+            "of {} attributes there are 1 to {} disjoint sets of {order}, not {disjoint}",
+            domain.attributes(),
+            domain.attributes() / order
+        )));
+    }
+    let queries = Queries::marginals(domain, order)?;
+    let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, Families::Blocks)?;
+    let presence = trial.rho_presence() * (1.0 + SHARE_OF_PEOPLE);
+    let excess = limits.excess(presence, trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+    let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, Families::Blocks)?;
+    let people = People::new(Rho::new(mwem.rho_presence() * SHARE_OF_PEOPLE)?)?;
+    Ok((mwem, people))
+}
+
+fn check(domain: &Domain, order: usize) -> Result<()> {
+    if order == 0 || order > domain.attributes() {
+        return Err(Error::refused(format!(
+            "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
+            domain.attributes(),
+            domain.attributes()
+        )));
+    }
+    Ok(())
+}
+
+/// What a method promises: the root of the mean squared error of a count, before anything is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// The method.
+    pub method: Method,
+    /// The error, in people. Exact for the residual release (its model is better still), upper bounds for the others.
+    pub error: f64,
+}
+
+/// The promises of all methods for all marginals of `order` attributes of about `people` people, best first.
+///
+/// ```
+/// use scumble::quantity::Rho;
+/// use scumble::workload::Domain;
+/// use scumble::workload::planner::{Limits, Method, promises};
+/// let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
+/// let small = Domain::new(vec![4, 3, 2, 2])?;
+/// assert_eq!(promises(&small, 2, 50_000, &limits)?[0].method, Method::Residual);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn promises(domain: &Domain, order: usize, people: u64, limits: &Limits) -> Result<Vec<Promise>> {
+    let (projection, _) = projection(domain, order, limits)?;
+    let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
+    let one_attribute = mwem.rho(Subset::of(&[0]));
+    let queries = projection.queries().len();
+    let mut promises = vec![
+        Promise { method: Method::Residual, error: residual_error(&residual(domain, order, limits)?, order) },
+        Promise { method: Method::Projection, error: projection.expected_error(people) },
+        Promise { method: Method::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 },
+    ];
+    promises.sort_by(|left, right| left.error.total_cmp(&right.error));
+    Ok(promises)
+}
+
+/// The root of the mean variance of a cell of the tables of `order` attributes, unbiased.
+pub fn residual_error(plan: &Plan, order: usize) -> f64 {
+    let domain = plan.domain();
+    let (mut sum, mut cells) = (0.0, 0.0);
+    for table in Subset::all_of_size(domain.attributes(), order) {
+        let number = domain.table_cells(table) as f64;
+        sum += number * plan.cell_variance(table).unwrap_or(f64::INFINITY);
+        cells += number;
+    }
+    (sum / cells).sqrt()
+}
+
+/// Rounds beyond this are not worth their time.
+const MOST_ROUNDS: u32 = 64;
+
+/// The number of rounds for which the bound of [`mwem_bound`] is least.
+pub fn rounds(domain: &Domain, order: usize, people: u64, rho_of_attribute: f64) -> u32 {
+    let tables = Subset::all_of_size(domain.attributes(), order);
+    let queries = tables.into_iter().map(|table| domain.table_cells(table)).sum();
+    mwem_bound(domain, queries, people, rho_of_attribute).0
+}
+
+/// Equation (3) of \[GKMS\], corrected for the step 4/ℓ: √(2T/(nε₀)² + ln|X|/(2T)) + √(2T)·ln m/(ε₀n), at the best number of rounds T, and
+/// that number; in people. ε₀ = √(2ρ) of one attribute.
+fn mwem_bound(domain: &Domain, queries: usize, people: u64, rho: f64) -> (u32, f64) {
+    let (epsilon, people, log_cells) = ((2.0 * rho).sqrt(), people.max(1) as f64, (domain.cells() as f64).ln());
+    let at = |rounds: u32| {
+        let rounds = f64::from(rounds);
+        let fit = (2.0 * rounds / (people * epsilon).powi(2) + log_cells / (2.0 * rounds)).sqrt();
+        fit + (2.0 * rounds).sqrt() * (queries as f64).ln() / (epsilon * people)
+    };
+    let all = (1..=MOST_ROUNDS).map(|rounds| (rounds, at(rounds)));
+    let (rounds, error) = all.min_by(|left, right| left.1.total_cmp(&right.1)).unwrap_or((1, 1.0));
+    // No answer is off by more than everybody.
+    (rounds, error.min(1.0) * people)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rho(value: f64) -> Rho {
+        Rho::new(value).unwrap()
+    }
+
+    fn person(value: f64) -> Limits {
+        Limits { person: Some(rho(value)), ..Limits::default() }
+    }
+
+    #[test]
+    fn few_queries_are_measured_and_very_many_of_few_people_are_learnt() {
+        let few = promises(&Domain::new(vec![2; 6]).unwrap(), 2, 100_000, &person(0.5)).unwrap();
+        assert_eq!(few[0].method, Method::Residual);
+        // 3-way marginals of 16 binary attributes, 4480 answers, 300 people: measuring all of them drowns the people in noise.
+        let many = promises(&Domain::new(vec![2; 16]).unwrap(), 3, 300, &person(0.05)).unwrap();
+        assert_ne!(many[0].method, Method::Residual, "{many:?}");
+        assert!(many.iter().all(|promise| promise.error > 0.0 && promise.error.is_finite()));
+    }
+
+    #[test]
+    fn every_method_uses_its_limits_up_and_passes_none() {
+        let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();
+        let of_attributes =
+            Limits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..Limits::default() };
+        let all = [person(0.1), Limits { presence: Some(rho(0.1)), ..Limits::default() }, of_attributes];
+        for limits in &all {
+            let check = |presence: f64, person: f64, attribute: &dyn Fn(usize) -> f64| {
+                let excess = limits.excess(presence, person, attribute).unwrap() * BELOW;
+                assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
+            };
+            let plan = residual(&domain, 2, limits).unwrap();
+            check(plan.rho_presence(), plan.rho_person(), &|j| plan.rho(Subset::of(&[j])));
+            let (mechanism, people) = projection(&domain, 2, limits).unwrap();
+            let presence = mechanism.rho_presence() + people.rho_presence();
+            check(presence, mechanism.rho_person(), &|j| mechanism.rho(Subset::of(&[j])));
+            let (mechanism, people) = mwem(&domain, 2, 5, 2, limits).unwrap();
+            let presence = mechanism.rho_presence() + people.rho_presence();
+            check(presence, mechanism.rho_person(), &|j| mechanism.rho(Subset::of(&[j])));
+        }
+        assert!(residual(&domain, 2, &Limits::default()).is_err());
+        assert!(projection(&domain, 5, &person(0.1)).is_err());
+        assert!(mwem(&domain, 2, 5, 3, &person(0.1)).is_err());
+    }
+
+    #[test]
+    fn more_people_are_worth_more_rounds() {
+        let domain = Domain::new(vec![2; 8]).unwrap();
+        let of = |people: u64| rounds(&domain, 2, people, 0.05);
+        assert!(of(100) < of(400) && of(400) < of(3000), "{} {} {}", of(100), of(400), of(3000));
+        assert!(of(u64::MAX) <= MOST_ROUNDS);
+    }
+}

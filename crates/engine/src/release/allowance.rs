@@ -1,0 +1,157 @@
+//! What a release may cost, scope by scope: for kinds whose algorithms know what a single attribute costs.
+
+use super::Field;
+use super::noise::largest_rho;
+use crate::budget::{Spent, one_attribute};
+use crate::error::{Error, Result};
+use crate::place::suggestion;
+use crate::project::{CostScope, Request, Target};
+use scumble::event::{Event, Moves, Touch};
+use scumble::quantity::{Exact, Rho};
+use scumble::scope::{AttributeSet, Scope};
+use scumble::workload::planner::Limits;
+
+/// Different costs for different attributes.
+pub(super) const ATTRIBUTE_COSTS: Field = Field {
+    name: "attribute_costs",
+    form: "table of numbers",
+    required: false,
+    about: "attributes that may cost another number than the cost says, in its unit; with cost = { …, scope = \"attribute\" }",
+};
+
+/// The limits that follow from a cost, each in its scope.
+pub(super) struct Allowance {
+    notion: Notion,
+    limits: Vec<(Scope, Exact)>,
+}
+
+/// The unit of the limits.
+enum Notion {
+    /// ε at this δ.
+    Epsilon { delta: Exact },
+    /// ρ, but for this δ.
+    Rho { delta: Exact },
+}
+
+impl Allowance {
+    /// What `request` allows for these attributes; ε is told at `delta`.
+    pub fn of(request: &Request, names: &[String], delta: Exact) -> Result<Self> {
+        let (notion, number) = match &request.cost.target {
+            Target::Epsilon(epsilon) => (Notion::Epsilon { delta }, epsilon),
+            Target::Rho(rho) => (Notion::Rho { delta }, rho),
+            Target::Accuracy { .. } => {
+                return Err(Error::input(format!(
+                    "accuracy can be asked of COUNT and SUM; for kind {} give epsilon or rho",
+                    request.kind
+                )));
+            }
+        };
+        let limits = match request.cost.scope {
+            CostScope::Person => vec![(Scope::Person, number.clone())],
+            CostScope::Presence => vec![(Scope::Presence, number.clone())],
+            CostScope::Attribute => {
+                let of = |name: &String| Ok::<_, Error>((one_attribute(name)?, number.clone()));
+                names.iter().map(of).collect::<Result<_>>()?
+            }
+        };
+        let mut allowance = Self { notion, limits };
+        allowance.read_exceptions(request, names)?;
+        Ok(allowance)
+    }
+
+    /// `attribute_costs = { name = number }`.
+    fn read_exceptions(&mut self, request: &Request, names: &[String]) -> Result<()> {
+        let Some(spot) = request.fields.get(ATTRIBUTE_COSTS.name) else { return Ok(()) };
+        if request.cost.scope != CostScope::Attribute {
+            return Err(
+                spot.error("attribute_costs need a cost per attribute: write cost = { …, scope = \"attribute\" }")
+            );
+        }
+        for (name, spot) in spot.section()?.iter() {
+            if !names.iter().any(|known| known == name) {
+                let hint = suggestion(name, names.iter().map(String::as_str));
+                return Err(spot.error(format!("'{name}' is not among the columns of this release{hint}")));
+            }
+            let number = spot.exact()?;
+            if number <= Exact::zero() {
+                return Err(spot.error("an attribute that may cost nothing cannot be published: leave its column out"));
+            }
+            let scope = one_attribute(name)?;
+            self.limits.iter_mut().filter(|(other, _)| *other == scope).for_each(|limit| limit.1 = number.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether the events stay within every limit, by the ledger's own rule.
+    pub fn admits(&self, events: &[Event]) -> Result<bool> {
+        for (scope, limit) in &self.limits {
+            let spent = Spent::of(events, scope)?;
+            let cost = match &self.notion {
+                Notion::Epsilon { delta } => spent.epsilon(delta),
+                Notion::Rho { delta } => spent.rho(delta),
+            };
+            if cost.is_none_or(|cost| cost > *limit) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The limits in ρ, for releases with Gaussian noise.
+    pub fn in_rho(&self, names: &[String]) -> Result<Limits> {
+        let mut limits = Limits { attributes: vec![None; names.len()], ..Limits::default() };
+        for (scope, limit) in &self.limits {
+            let rho = match &self.notion {
+                Notion::Rho { .. } => limit.to_f64_down(),
+                Notion::Epsilon { delta } => largest_rho(limit, delta.to_f64_down())?.to_f64_down(),
+            };
+            let rho = Some(Rho::new(rho)?);
+            match scope {
+                Scope::Presence => limits.presence = rho,
+                Scope::Attributes(set) => {
+                    let own = names.iter().zip(&mut limits.attributes).filter(|(name, _)| set.contains(name));
+                    own.for_each(|(_, limit)| *limit = rho);
+                }
+                _ => limits.person = rho,
+            }
+        }
+        Ok(limits)
+    }
+
+    /// For each attribute the largest pure ε that could be within the limits: a place to start a search from.
+    pub fn largest_epsilons(&self, names: &[String]) -> Vec<f64> {
+        let epsilon = |limit: &Exact| match self.notion {
+            Notion::Epsilon { .. } => limit.to_f64_down(),
+            // ρ ≤ ε·tanh(ε/2), and hardly ever below a sixteenth of that.
+            Notion::Rho { .. } => 8.0 * (limit.to_f64_down() + limit.to_f64_down().sqrt()),
+        };
+        let of = |name: &String| {
+            let speaks = |scope: &Scope| !matches!(scope, Scope::Attributes(set) if !set.contains(name));
+            self.limits
+                .iter()
+                .filter(|(scope, _)| speaks(scope))
+                .map(|(_, limit)| epsilon(limit))
+                .fold(f64::INFINITY, f64::min)
+        };
+        names.iter().map(of).collect()
+    }
+}
+
+/// The same events where any change of an owner's attributes may change the whole record that counts: as that of a person.
+pub(super) fn any_attribute_as_person(events: &[Event], names: &[String]) -> Result<Vec<Event>> {
+    let all = AttributeSet::new(names.iter().cloned())?;
+    let mut charged = Vec::new();
+    for event in events {
+        let (presence, person, ..) = event.moves.parts();
+        if presence.is_empty() && person.is_empty() {
+            continue;
+        }
+        let touches = match person.is_empty() {
+            true => Vec::new(),
+            false => vec![Touch { attributes: all.clone(), shifts: person.to_vec() }],
+        };
+        let moves = Moves::by_scope(presence.to_vec(), person.to_vec(), touches);
+        charged.push(Event { moves, ..event.clone() });
+    }
+    Ok(charged)
+}

@@ -1,0 +1,176 @@
+//! The methods, and which one it is.
+
+use super::super::allowance::Allowance;
+use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
+use crate::error::{Error, Result};
+use crate::project::{CostScope, Request};
+use scumble::event::Event;
+use scumble::noise::BitSource;
+use scumble::workload::mwem::Mwem;
+use scumble::workload::planner::{self, Limits, Method, Promise};
+use scumble::workload::projection::Projection;
+use scumble::workload::residual::{Measured, Plan};
+use scumble::workload::{Domain, Model, People, Subset};
+use serde_json::{Value, json};
+
+/// Rounds of `mwem` where nothing says how many.
+const USUAL_ROUNDS: u32 = 10;
+
+/// A method that has been planned.
+#[derive(Clone)]
+pub(super) enum Work {
+    Residual(Plan),
+    Projection(Projection, People),
+    Mwem { mwem: Mwem, people: People, rounds: u32, queries: usize },
+}
+
+/// Which method, and why.
+pub(super) struct Choice {
+    pub method: Method,
+    pub why: String,
+    /// What each method promises, best first; nothing where that was not asked.
+    pub promises: Vec<Promise>,
+}
+
+/// What a release has fitted.
+pub(super) struct Fitted {
+    pub model: Model,
+    /// The measured residuals themselves.
+    pub measured: Option<Measured>,
+}
+
+impl Work {
+    /// Plans the method that the request names, or the best.
+    pub fn choose(
+        request: &Request,
+        domain: &Domain,
+        order: usize,
+        allowance: &Allowance,
+        names: &[String],
+    ) -> Result<(Self, Choice)> {
+        let limits = allowance.in_rho(names)?;
+        let people = request.fields.get(PEOPLE.name).map(crate::project::Spot::at_least_one).transpose()?;
+        let named = request.fields.get(METHOD.name).map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()?;
+        let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
+        let choice = match named {
+            None | Some((_, "auto")) => best(domain, order, people, &limits)?,
+            Some((_, "residual")) => asked(Method::Residual),
+            Some((_, "projection")) => asked(Method::Projection),
+            Some((_, "mwem")) => asked(Method::Mwem),
+            Some((spot, other)) => {
+                let hint = crate::place::suggestion(other, ["residual", "projection", "mwem", "auto"].into_iter());
+                return Err(spot
+                    .error(format!("unknown method '{other}'{hint}; methods are: residual, projection, mwem, auto")));
+            }
+        };
+        let work = match choice.method {
+            Method::Residual => Self::Residual(planner::residual(domain, order, &limits)?),
+            Method::Projection => {
+                let (projection, people) = planner::projection(domain, order, &limits)?;
+                Self::Projection(projection, people)
+            }
+            Method::Mwem => Self::rounds(request, domain, order, people, &limits)?,
+        };
+        for field in [&ROUNDS, &QUERIES] {
+            if let (Some(spot), false) = (request.fields.get(field.name), matches!(work, Self::Mwem { .. })) {
+                let method = choice.method.name();
+                return Err(spot.error(format!("'{}' is for the method 'mwem', and this is '{method}'", field.name)));
+            }
+        }
+        Ok((work, choice))
+    }
+
+    fn rounds(request: &Request, domain: &Domain, order: usize, people: Option<u64>, limits: &Limits) -> Result<Self> {
+        // An attribute pays for one query per round, however many there are; a person pays for each.
+        let per_attribute = request.cost.scope == CostScope::Attribute;
+        let most = (domain.attributes() / order).max(1);
+        let whole = |spot: &crate::project::Spot, most: u64| match spot.at_least_one()? {
+            number if number <= most => Ok(number),
+            _ => Err(spot.error(format!("this must be a whole number from 1 to {most}"))),
+        };
+        let queries = match request.fields.get(QUERIES.name) {
+            Some(spot) => whole(spot, most as u64)? as usize,
+            None if per_attribute => most,
+            None => 1,
+        };
+        let rounds = match (request.fields.get(ROUNDS.name), people) {
+            (Some(spot), _) => whole(spot, 10_000)? as u32,
+            (None, Some(people)) => {
+                let (trial, _) = planner::mwem(domain, order, 1, queries, limits)?;
+                planner::rounds(domain, order, people, trial.rho(Subset::of(&[0])))
+            }
+            (None, None) => USUAL_ROUNDS,
+        };
+        let (mwem, people) = planner::mwem(domain, order, rounds, queries, limits)?;
+        Ok(Self::Mwem { mwem, people, rounds, queries })
+    }
+
+    /// What it does to the data.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        let (mut events, people) = match self {
+            Self::Residual(plan) => (plan.events(names)?, None),
+            Self::Projection(projection, people) => (projection.events(names)?, Some(people)),
+            Self::Mwem { mwem, people, .. } => (mwem.events(names)?, Some(people)),
+        };
+        if let Some(people) = people {
+            events.push(people.event()?);
+        }
+        Ok(events)
+    }
+
+    /// The parameters, to check the events by hand.
+    pub fn rule(&self, names: &[String]) -> Value {
+        match self {
+            Self::Residual(plan) => {
+                let sigma = |(set, sigma): &(Subset, scumble::quantity::Sigma)| {
+                    let own: Vec<&String> = set.iter().filter_map(|attribute| names.get(attribute)).collect();
+                    json!({ "attributes": own, "sigma": sigma.get() })
+                };
+                json!({ "residuals": plan.noise().iter().map(sigma).collect::<Vec<_>>() })
+            }
+            Self::Projection(projection, people) => {
+                json!({ "answers": projection.queries().len(), "sigma": projection.sigma().get(), "people_sigma": people.sigma().get() })
+            }
+            Self::Mwem { mwem, people, rounds, queries } => json!({
+                "rounds": rounds, "queries_per_round": queries, "sigma": mwem.sigma().get(), "coefficient": mwem.coefficient(),
+                "people_sigma": people.sigma().get(),
+            }),
+        }
+    }
+
+    /// Measures and fits.
+    pub fn release(&self, counts: &[u64], people: u64, tables: &[Subset], bits: &mut dyn BitSource) -> Result<Fitted> {
+        let model = |domain: &Domain, cells: Vec<f64>| Model::new(domain.clone(), cells, tables.to_vec());
+        match self {
+            Self::Residual(plan) => {
+                let measured = plan.release(counts, bits)?;
+                Ok(Fitted { model: measured.model()?, measured: Some(measured) })
+            }
+            Self::Projection(projection, noisy) => {
+                let people = noisy.release(people, bits);
+                let projected = projection.release(counts, people, bits)?;
+                Ok(Fitted { model: model(projection.queries().domain(), projected.cells)?, measured: None })
+            }
+            Self::Mwem { mwem, people: noisy, .. } => {
+                let people = noisy.release(people, bits);
+                let cells = mwem.release(counts, people, bits)?;
+                Ok(Fitted { model: model(mwem.queries().domain(), cells)?, measured: None })
+            }
+        }
+    }
+}
+
+/// The method that promises the smallest error.
+fn best(domain: &Domain, order: usize, people: Option<u64>, limits: &Limits) -> Result<Choice> {
+    let Some(people) = people else {
+        let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
+        return Ok(Choice { method: Method::Residual, why: why.to_string(), promises: Vec::new() });
+    };
+    let promises = planner::promises(domain, order, people, limits)?;
+    let all: Vec<String> =
+        promises.iter().map(|promise| format!("{} {:.3}", promise.method.name(), promise.error)).collect();
+    let method = promises.first().map_or(Method::Residual, |promise| promise.method);
+    let why =
+        format!("it promises the smallest error of a count of {people} people (root mean square): {}", all.join(", "));
+    Ok(Choice { method, why, promises })
+}

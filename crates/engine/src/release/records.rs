@@ -1,0 +1,416 @@
+//! One record of categories per owner: what the kinds that protect attributes one by one look at.
+//!
+//! An attribute is a column whose values can be listed (a category, a bool, an int with bounds), or a category of which they cannot. Where
+//! a table has an owner, each owner has one record:
+//! - with `max_rows_per_owner = 1` the record takes each attribute from one of the owner's rows, chosen by a keyed hash of the owner, the
+//!   attribute and its value. Nearly always there is one row only; where there are more, a change of one attribute in all of them
+//!   changes that attribute of the record and no other, so that attributes are protected one by one.
+//! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
+//!   then mean another row, so that every attribute is charged as a whole person.
+
+use super::Field;
+use super::histogram::quoted;
+use super::output::Cell;
+use super::sql::BOUNDING_FIELDS;
+use crate::backend::bound::Owner;
+use crate::backend::hash::{Key, SipHasher};
+use crate::backend::{Backend, failed_on_data};
+use crate::error::{Error, Result};
+use crate::place::suggestion;
+use crate::project::{Column, Domain, Project, Request, bounding};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::prelude::DataFrame;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// The fields that say which records are meant.
+pub(super) const FIELDS: [Field; 4] = [
+    Field { name: "table", form: "text", required: true, about: "the table" },
+    Field {
+        name: "columns",
+        form: "list of texts",
+        required: true,
+        about: "the attributes: columns of type category, bool, or int with bounds",
+    },
+    Field {
+        name: "missing",
+        form: "text",
+        required: false,
+        about: "what a missing or unlisted value is: 'refuse' (the default) stops the release, 'value' makes it a value of its own",
+    },
+    BOUNDING_FIELDS[0],
+];
+
+/// How a missing value of its own is shown.
+const MISSING_TEXT: &str = "(missing)";
+/// The code of a missing value while rows are read.
+const MISSING: u32 = u32::MAX;
+/// Longer lists of whole numbers are a mistake rather than a domain.
+const MOST_VALUES: u64 = 1_000_000;
+
+/// The attributes of a release and how a record of them is made for each owner.
+#[derive(Debug, Clone)]
+pub(super) struct Attributes {
+    table: String,
+    names: Vec<String>,
+    values: Vec<Values>,
+    missing_is_value: bool,
+    owners: Owners,
+}
+
+/// What an attribute can be.
+#[derive(Debug, Clone, PartialEq)]
+enum Values {
+    Texts(Vec<String>),
+    Whole { lower: i64, number: u32 },
+    Truth,
+    Unknown,
+}
+
+/// Whose record it is.
+#[derive(Debug, Clone, PartialEq)]
+enum Owners {
+    /// Each row is one person.
+    Rows,
+    /// Owners have one row: attribute by attribute.
+    EachAttribute(String),
+    /// Owners have several rows, of which one counts.
+    WholeRow(String),
+}
+
+impl Attributes {
+    /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`.
+    pub fn new(request: &Request, project: &Project, may_be_unknown: bool) -> Result<Self> {
+        let spot = request.fields.need("table")?;
+        let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
+        if table.public {
+            return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
+        }
+        let list = request.fields.need("columns")?;
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for spot in list.list()? {
+            let name = spot.text()?;
+            let column = table.column(name).ok_or_else(|| {
+                let hint = suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
+                spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name))
+            })?;
+            if names.iter().any(|known| known == name) {
+                return Err(spot.error(format!("the column '{name}' is listed twice")));
+            }
+            values.push(values_of(column, may_be_unknown).map_err(|error| error.or_at(spot.place()))?);
+            names.push(name.to_string());
+        }
+        if names.is_empty() {
+            return Err(list.error("give at least one column"));
+        }
+        let rows = bounding(&request.fields)?.or(table.bounding).rows;
+        let owners = match &table.owner {
+            None => Owners::Rows,
+            Some(owner) if rows == Some(1) => Owners::EachAttribute(owner.clone()),
+            Some(owner) => Owners::WholeRow(owner.clone()),
+        };
+        let missing_is_value = match request.fields.get("missing").map(|spot| Ok::<_, Error>((spot, spot.text()?))) {
+            None => false,
+            Some(Ok((_, "refuse"))) => false,
+            Some(Ok((_, "value"))) => true,
+            Some(Ok((spot, _))) => return Err(spot.error("missing must be 'refuse' or 'value'")),
+            Some(Err(error)) => return Err(error),
+        };
+        Ok(Self { table: table.name.clone(), names, values, missing_is_value, owners })
+    }
+
+    /// The attributes' names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The table.
+    pub fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// How many values each attribute has; none where that is not public.
+    pub fn sizes(&self) -> Vec<Option<u32>> {
+        let own = u32::from(self.missing_is_value);
+        let size = |values: &Values| match values {
+            Values::Texts(texts) => u32::try_from(texts.len()).ok().map(|size| size + own),
+            Values::Whole { number, .. } => Some(number + own),
+            Values::Truth => Some(2 + own),
+            Values::Unknown => None,
+        };
+        self.values.iter().map(size).collect()
+    }
+
+    /// Whether another value of one attribute may mean another record altogether.
+    pub fn move_together(&self) -> bool {
+        matches!(self.owners, Owners::WholeRow(_))
+    }
+
+    /// What a reader should know about how records were made.
+    pub fn note(&self) -> Option<String> {
+        match &self.owners {
+            Owners::WholeRow(owner) => Some(format!(
+                "One row of each {owner} counts, chosen at random; which one may depend on every column, so each attribute is charged as a whole person."
+            )),
+            _ => None,
+        }
+    }
+
+    /// For the ledger.
+    pub fn rule(&self) -> Value {
+        let (owner, record) = match &self.owners {
+            Owners::Rows => (None, "each row is one person"),
+            Owners::EachAttribute(owner) => (Some(owner), "one record per owner, attribute by attribute"),
+            Owners::WholeRow(owner) => (Some(owner), "one row per owner"),
+        };
+        json!({ "table": self.table, "columns": self.names, "values": self.sizes(), "owner": owner, "record": record,
+                "missing": if self.missing_is_value { "value" } else { "refuse" } })
+    }
+
+    /// Reads the records.
+    ///
+    /// # Guarantee
+    /// Before: `key` does not depend on the data. After: the records are a function of the rows as a multiset and of `key`, one for each
+    /// owner, and each a function of that owner's rows alone; except where [`Attributes::move_together`], attribute by attribute.
+    pub fn read(&self, backend: &Backend, key: Key) -> Result<Records> {
+        let owner = match &self.owners {
+            Owners::Rows => None,
+            Owners::EachAttribute(owner) | Owners::WholeRow(owner) => Some(owner),
+        };
+        let columns: Vec<String> = owner.into_iter().chain(&self.names).map(|name| quoted(name)).collect();
+        let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
+        let state = backend.context.state();
+        let plan = backend
+            .wait(state.create_logical_plan(&sql))
+            .and_then(|plan| backend.with_sources(plan))
+            .map_err(|error| failed_on_data(&error))?;
+        let mut reader = Reader::new(self, key);
+        backend
+            .wait(async {
+                let mut stream = DataFrame::new(state, plan).execute_stream().await?;
+                while let Some(batch) = stream.next().await {
+                    reader.add(&batch?);
+                }
+                Ok(())
+            })
+            .map_err(|error| failed_on_data(&error))?;
+        reader.finish()
+    }
+}
+
+fn values_of(column: &Column, may_be_unknown: bool) -> Result<Values> {
+    let name = &column.name;
+    match &column.domain {
+        Domain::Bool => Ok(Values::Truth),
+        Domain::Category { values: Some(values) } => Ok(Values::Texts(values.clone())),
+        Domain::Category { values: None } if may_be_unknown => Ok(Values::Unknown),
+        Domain::Category { values: None } => Err(Error::input(format!(
+            "column '{name}' needs its values: all that there can be, from public knowledge, as values = [ … ]"
+        ))),
+        Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) < MOST_VALUES => {
+            Ok(Values::Whole { lower: *lower, number: lower.abs_diff(*upper) as u32 + 1 })
+        }
+        Domain::Int { .. } | Domain::Float { .. } => Err(Error::input(format!(
+            "column '{name}' must be a category, a bool, or an int with bounds that hold at most a million numbers"
+        ))),
+    }
+}
+
+/// The records of all owners.
+pub(super) struct Records {
+    /// For each attribute, the code of each owner's value.
+    pub columns: Vec<Vec<u32>>,
+    /// For each attribute, the value of each code.
+    pub values: Vec<Vec<Cell>>,
+}
+
+impl Records {
+    /// How many there are.
+    pub fn number(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+}
+
+/// Takes in rows.
+struct Reader<'a> {
+    attributes: &'a Attributes,
+    key: Key,
+    /// The codes of texts, by attribute.
+    codes: Vec<HashMap<String, u32>>,
+    /// The texts of the codes, where they were not known before.
+    found: Vec<Vec<String>>,
+    columns: Vec<Vec<u32>>,
+    owners: HashMap<Owner, usize>,
+    ranks: Vec<u64>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(attributes: &'a Attributes, key: Key) -> Self {
+        let known = |values: &Values| match values {
+            Values::Texts(texts) => texts.iter().cloned().zip(0..).collect(),
+            _ => HashMap::new(),
+        };
+        let number = attributes.names.len();
+        Self {
+            attributes,
+            key,
+            codes: attributes.values.iter().map(known).collect(),
+            found: vec![Vec::new(); number],
+            columns: vec![Vec::new(); number],
+            owners: HashMap::new(),
+            ranks: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, batch: &RecordBatch) {
+        let first = usize::from(self.attributes.owners != Owners::Rows);
+        let mut rows: Vec<Vec<u32>> = Vec::with_capacity(self.columns.len());
+        for (attribute, array) in batch.columns()[first..].iter().enumerate() {
+            rows.push(self.encoded(attribute, array));
+        }
+        if first == 0 {
+            self.columns.iter_mut().zip(rows).for_each(|(column, more)| column.extend(more));
+            return;
+        }
+        for row in 0..batch.num_rows() {
+            // A row without an owner is nobody's.
+            if let Some(owner) = owner_at(batch.column(0), row) {
+                let codes: Vec<u32> = rows.iter().map(|column| column[row]).collect();
+                self.add_row(owner, &codes);
+            }
+        }
+    }
+
+    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> Vec<u32> {
+        let (codes, found) = (&mut self.codes[attribute], &mut self.found[attribute]);
+        match &self.attributes.values[attribute] {
+            Values::Truth => array.as_boolean().iter().map(|truth| truth.map_or(MISSING, u32::from)).collect(),
+            Values::Whole { lower, number } => {
+                let code = |value: i64| (value.saturating_sub(*lower)).clamp(0, i64::from(*number) - 1) as u32;
+                array.as_primitive::<Int64Type>().iter().map(|value| value.map_or(MISSING, code)).collect()
+            }
+            Values::Texts(_) => {
+                let code = |text: &str| codes.get(text).copied().unwrap_or(MISSING);
+                array.as_string::<i32>().iter().map(|text| text.map_or(MISSING, code)).collect()
+            }
+            Values::Unknown => {
+                let mut code = |text: &str| match codes.get(text) {
+                    Some(code) => *code,
+                    None => {
+                        let code = found.len() as u32;
+                        found.push(text.to_string());
+                        codes.insert(text.to_string(), code);
+                        code
+                    }
+                };
+                array.as_string::<i32>().iter().map(|text| text.map_or(MISSING, &mut code)).collect()
+            }
+        }
+    }
+
+    fn add_row(&mut self, owner: Owner, codes: &[u32]) {
+        let whole_row = self.attributes.move_together();
+        let rank = if whole_row { self.rank(&owner, 0, codes) } else { 0 };
+        let Some(&place) = self.owners.get(&owner) else {
+            self.owners.insert(owner, self.columns[0].len());
+            self.columns.iter_mut().zip(codes).for_each(|(column, code)| column.push(*code));
+            self.ranks.extend(whole_row.then_some(rank));
+            return;
+        };
+        if whole_row {
+            if rank < self.ranks[place] {
+                self.ranks[place] = rank;
+                self.columns.iter_mut().zip(codes).for_each(|(column, code)| column[place] = *code);
+            }
+            return;
+        }
+        for (attribute, &code) in codes.iter().enumerate() {
+            let old = self.columns[attribute][place];
+            if code != old && self.rank(&owner, attribute, &[code]) < self.rank(&owner, attribute, &[old]) {
+                self.columns[attribute][place] = code;
+            }
+        }
+    }
+
+    /// The keyed hash of an owner and of values of attributes from `first` on.
+    fn rank(&self, owner: &Owner, first: usize, codes: &[u32]) -> u64 {
+        let mut hasher = SipHasher::new(self.key);
+        match owner {
+            Owner::Number(number) => hasher.write_u64(number.cast_unsigned()),
+            Owner::Text(text) => {
+                hasher.write(text.as_bytes());
+                hasher.write_u64(text.len() as u64);
+            }
+        }
+        for (attribute, &code) in (first..).zip(codes) {
+            hasher.write_u64(attribute as u64);
+            match self.found[attribute].get(code as usize) {
+                // Codes of unknown values depend on the order of rows, texts do not.
+                Some(text) => {
+                    hasher.write(text.as_bytes());
+                    hasher.write_u64(text.len() as u64);
+                }
+                None => hasher.write_u64(u64::from(code)),
+            }
+        }
+        hasher.finish()
+    }
+
+    fn finish(mut self) -> Result<Records> {
+        let mut values = Vec::new();
+        for attribute in 0..self.columns.len() {
+            let mut known = self.known_values(attribute);
+            if self.columns[attribute].contains(&MISSING) {
+                if !self.attributes.missing_is_value {
+                    return Err(Error::input(format!(
+                        "column '{}' of table '{}' has missing or unlisted values: list them in the project file, or write missing = \"value\" to make them a value of their own",
+                        self.attributes.names[attribute], self.attributes.table
+                    )));
+                }
+                let own = known.len() as u32;
+                self.columns[attribute].iter_mut().filter(|code| **code == MISSING).for_each(|code| *code = own);
+            }
+            if self.attributes.missing_is_value {
+                known.push(Cell::Text(MISSING_TEXT.to_string()));
+            }
+            values.push(known);
+        }
+        Ok(Records { columns: self.columns, values })
+    }
+
+    /// The values of the codes; unknown ones are put into order first, so that nothing depends on the order of rows.
+    fn known_values(&mut self, attribute: usize) -> Vec<Cell> {
+        match &self.attributes.values[attribute] {
+            Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+            Values::Whole { lower, number } => {
+                (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
+            }
+            Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Unknown => {
+                let mut order: Vec<(String, u32)> =
+                    std::mem::take(&mut self.found[attribute]).into_iter().zip(0..).collect();
+                order.sort();
+                let mut place = vec![0u32; order.len()];
+                order.iter().zip(0..).for_each(|((_, code), new)| place[*code as usize] = new);
+                let column = &mut self.columns[attribute];
+                column.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = place[*code as usize]);
+                order.into_iter().map(|(text, _)| Cell::Text(text)).collect()
+            }
+        }
+    }
+}
+
+fn owner_at(column: &ArrayRef, row: usize) -> Option<Owner> {
+    if column.is_null(row) {
+        return None;
+    }
+    Some(match column.data_type() {
+        DataType::Int64 => Owner::Number(column.as_primitive::<Int64Type>().value(row)),
+        _ => Owner::Text(column.as_string::<i32>().value(row).into()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! One record per owner: what decides it, and what does not.
+
+use super::*;
+use crate::project::Project;
+use std::fmt::Write;
+use std::path::Path;
+
+const KEY: Key = Key(7, 11);
+
+/// All rows of two attributes: sex of two values, age of three.
+fn universe() -> Vec<[usize; 2]> {
+    (0..2).flat_map(|sex| (0..3).map(move |age| [sex, age])).collect()
+}
+
+fn line(text: &mut String, owner: &str, row: [usize; 2]) {
+    writeln!(text, "{owner},{},{}", ["f", "m"][row[0]], row[1]).unwrap();
+}
+
+fn project(folder: &Path, rows_per_owner: usize) -> Project {
+    let table = |name: &str| {
+        format!(
+            "[dataset.{name}]\nsource = \"{name}.csv\"\nowner = \"id\"\nmax_rows_per_owner = {rows_per_owner}\n\
+             [dataset.{name}.columns]\nsex = {{ type = \"category\", values = [\"f\", \"m\"] }}\nage = {{ type = \"int\", lower = 0, upper = 2 }}\n"
+        )
+    };
+    let releases = ["before", "after"].map(|name| {
+        format!("[[release]]\nname = \"{name}\"\nkind = \"marginals\"\ntable = \"{name}\"\ncolumns = [\"sex\", \"age\"]\ncost = {{ rho = 1 }}\n")
+    });
+    let text = format!("{}{}{}", table("before"), table("after"), releases.concat());
+    Project::parse(&folder.join("scumble.toml"), &text).unwrap()
+}
+
+/// The records of both tables.
+fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("before.csv"), format!("id,sex,age\n{before}")).unwrap();
+    std::fs::write(folder.path().join("after.csv"), format!("id,sex,age\n{after}")).unwrap();
+    let project = project(folder.path(), rows_per_owner);
+    let backend = Backend::with_data(&project, &["before".to_string(), "after".to_string()]).unwrap();
+    [0, 1].map(|release| {
+        let attributes = Attributes::new(&project.releases[release], &project, false).unwrap();
+        let records = attributes.read(&backend, KEY).unwrap();
+        records.columns[0].iter().copied().zip(records.columns[1].iter().copied()).collect()
+    })
+}
+
+/// Owners with two rows, for all rows there can be, and all new values of one attribute in both of them.
+#[test]
+fn a_change_of_one_attribute_changes_that_attribute_of_the_record_and_no_other() {
+    let (mut before, mut after, mut changed) = (String::new(), String::new(), Vec::new());
+    for first in universe() {
+        for second in universe() {
+            for (attribute, size) in [(0, 2), (1, 3)] {
+                for new in 0..size * size {
+                    let owner = format!("p{}", changed.len());
+                    let (mut new_first, mut new_second) = (first, second);
+                    (new_first[attribute], new_second[attribute]) = (new / size, new % size);
+                    [first, second].iter().for_each(|row| line(&mut before, &owner, *row));
+                    [new_first, new_second].iter().for_each(|row| line(&mut after, &owner, *row));
+                    changed.push(attribute);
+                }
+            }
+        }
+    }
+    let [one, other] = read(&before, &after, 1);
+    assert_eq!((one.len(), other.len()), (changed.len(), changed.len()));
+    let mut different = 0;
+    for ((one, other), attribute) in one.iter().zip(&other).zip(&changed) {
+        assert!(if *attribute == 0 { one.1 == other.1 } else { one.0 == other.0 }, "{attribute}: {one:?} {other:?}");
+        different += usize::from(one != other);
+    }
+    assert!(different > changed.len() / 4, "{different} of {} changes show", changed.len());
+    // With whole rows a change of one attribute can bring another row: that is why it is charged as a person.
+    let [one, other] = read(&before, &after, 2);
+    let both = |((one, other), _): &((&(u32, u32), &(u32, u32)), &usize)| one.0 != other.0 && one.1 != other.1;
+    assert!(one.iter().zip(&other).zip(&changed).filter(both).count() > 0);
+}
+
+#[test]
+fn records_do_not_depend_on_the_order_of_rows_and_whole_rows_are_rows() {
+    let mut lines: Vec<(String, [usize; 2])> = Vec::new();
+    for (place, first) in universe().into_iter().enumerate() {
+        for (other, second) in universe().into_iter().enumerate() {
+            let owner = format!("p{place}-{other}");
+            lines.push((owner.clone(), first));
+            lines.push((owner, second));
+        }
+    }
+    let written = |lines: &[(String, [usize; 2])]| {
+        let mut text = String::new();
+        lines.iter().for_each(|(owner, row)| line(&mut text, owner, *row));
+        text
+    };
+    let forwards = written(&lines);
+    lines.reverse();
+    for rows_per_owner in [1, 2] {
+        let [mut one, mut other] = read(&forwards, &written(&lines), rows_per_owner);
+        if rows_per_owner == 2 {
+            let pairs =
+                universe().into_iter().flat_map(|first| universe().into_iter().map(move |second| [first, second]));
+            for (record, rows) in one.iter().zip(pairs) {
+                assert!(rows.contains(&[record.0 as usize, record.1 as usize]), "{record:?} of {rows:?}");
+            }
+        }
+        one.sort_unstable();
+        other.sort_unstable();
+        assert_eq!(one, other);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the guarantees mean to somebody who thinks in odds, guesses, beliefs and bits (Propositions 26 and 27 of \[GKMS\]).
+
+use super::{Report, scope_name};
+use crate::error::Result;
+use crate::project::Domain;
+use scumble::loss::reading::{CAVEATS, Reading};
+use scumble::quantity::Exact;
+use scumble::scope::Scope;
+use serde_json::{Value, json};
+
+/// What each number says, and what it assumes; in the order of the columns.
+pub(super) const FIELDS: [(&str, &str); 5] = [
+    ("odds", "by which factor the odds between any two values can change; assumes nothing"),
+    ("guess of a bit", "how often a uniformly random yes or no among the attributes is guessed; assumes nothing else"),
+    (
+        "own belief",
+        "how far a belief about the attributes can move, in total variation, if they are believed independent of everything else, for instance because all else is known",
+    ),
+    (
+        "with or without",
+        "how far a belief about everybody's attributes differs from what it would be had only this owner's attributes been replaced by a default (Proposition 26, corrected)",
+    ),
+    (
+        "bits",
+        "how much information the published numbers hold about the attributes, if owners are independent and these attributes are independent of the owner's others (Proposition 27)",
+    ),
+];
+
+/// What has to be said beside them.
+pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;
+
+/// The readings of one scope.
+pub(super) struct Row {
+    /// The owner's attributes that they are about.
+    pub name: String,
+    /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds but for a δ has no odds).
+    pub numbers: [Option<f64>; 5],
+}
+
+/// The readings for a whole person, for each attribute, and for each sensitive pair.
+pub(super) fn rows(report: &Report<'_>) -> Result<Vec<Row>> {
+    let mut scopes: Vec<Scope> = report.scopes()?.into_iter().filter(|scope| *scope != Scope::Presence).collect();
+    scopes.extend(report.pairs()?.into_iter().map(Scope::Attributes));
+    let mut rows = Vec::new();
+    for scope in scopes {
+        let spent = report.spent(&scope)?;
+        let epsilon = spent.epsilon(&Exact::zero()).map_or(f64::INFINITY, |epsilon| epsilon.to_f64_up());
+        let rho = spent.rho(&Exact::zero()).map_or(f64::INFINITY, |rho| rho.to_f64_up());
+        let reading = Reading::of(epsilon, rho, combinations(report, &scope));
+        let numbers = [
+            Some(reading.posterior_odds_factor).filter(|factor| factor.is_finite()),
+            Some(reading.bit_guess),
+            Some(reading.prior_to_posterior).filter(|_| epsilon.is_finite()),
+            Some(reading.with_or_without).filter(|_| epsilon.is_finite()),
+            Some(reading.mutual_information_bits).filter(|bits| bits.is_finite()),
+        ];
+        rows.push(Row { name: scope_name(&scope), numbers });
+    }
+    Ok(rows)
+}
+
+/// How many combinations of values the attributes of a scope have; infinitely many where that is not public.
+fn combinations(report: &Report<'_>, scope: &Scope) -> f64 {
+    let Scope::Attributes(set) = scope else { return f64::INFINITY };
+    let columns = report.project.tables.values().filter(|table| !table.public).flat_map(|table| &table.columns);
+    let of = |domain: &Domain| match domain {
+        Domain::Bool => 2.0,
+        Domain::Category { values: Some(values) } => values.len() as f64,
+        Domain::Int { bounds: Some((lower, upper)) } => lower.abs_diff(*upper) as f64 + 1.0,
+        _ => f64::INFINITY,
+    };
+    // One more for a value that is missing.
+    columns.filter(|column| set.contains(&column.name)).map(|column| of(&column.domain) + 1.0).product()
+}
+
+/// For the report's JSON.
+pub(super) fn json(report: &Report<'_>) -> Result<Value> {
+    let keys =
+        ["posterior_odds_factor", "bit_guess", "prior_to_posterior", "with_or_without", "mutual_information_bits"];
+    let row = |row: Row| {
+        let mut told = json!({ "scope": row.name });
+        keys.iter().zip(row.numbers).for_each(|(key, number)| told[*key] = json!(number));
+        told
+    };
+    let meanings: Value =
+        keys.iter().zip(FIELDS).map(|(key, (_, meaning))| (key.to_string(), json!(meaning))).collect();
+    Ok(
+        json!({ "rows": rows(report)?.into_iter().map(row).collect::<Vec<_>>(), "meanings": meanings, "caveats": CAVEAT_LINES }),
+    )
+}
