@@ -61,7 +61,7 @@ impl Kind for HeavyHittersKind {
     }
 
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let attributes = Attributes::new(request, project, true)?;
+        let attributes = Attributes::new(request, project, true, &["count", "count_error"])?;
         let sizes = attributes.sizes();
         let unknown: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
         let delta = delta_of(request, project, !unknown.is_empty())?;
@@ -184,7 +184,7 @@ struct HeavyHittersPlan {
 
 impl HeavyHittersPlan {
     fn noise(&self) -> Noise {
-        Noise::Laplace(self.tree.root().scale)
+        Noise::laplace(self.tree.root().scale)
     }
 
     fn found_from(&self) -> Result<u64> {
@@ -260,7 +260,7 @@ fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> 
         let cells = strings.iter().map(|string| cell(string.values[attribute])).collect();
         columns.push(Column { name: name.clone(), cells, uncertainty: None });
     }
-    let (error, half) = (noise.standard_deviation(), noise.half_width(0.05));
+    let (error, half) = (noise.standard_deviation(), noise.quantile(0.05));
     let uncertainty = strings.iter().map(|string| Uncertainty {
         standard_error: error,
         low: string.count as f64 - half,

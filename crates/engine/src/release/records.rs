@@ -12,7 +12,6 @@ use super::Field;
 use super::histogram::quoted;
 use super::output::Cell;
 use super::sql::BOUNDING_FIELDS;
-use crate::backend::bound::Owner;
 use crate::backend::hash::{Key, SipHasher};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
@@ -81,8 +80,9 @@ enum Owners {
 }
 
 impl Attributes {
-    /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`.
-    pub fn new(request: &Request, project: &Project, may_be_unknown: bool) -> Result<Self> {
+    /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`; no attribute may be called as one of the
+    /// other `published` columns.
+    pub fn new(request: &Request, project: &Project, may_be_unknown: bool, published: &[&str]) -> Result<Self> {
         let spot = request.fields.need("table")?;
         let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
         if table.public {
@@ -98,6 +98,11 @@ impl Attributes {
             })?;
             if names.iter().any(|known| known == name) {
                 return Err(spot.error(format!("the column '{name}' is listed twice")));
+            }
+            if published.contains(&name) {
+                return Err(
+                    spot.error(format!("'{name}' is the name of a published column: this column needs another one"))
+                );
             }
             values.push(values_of(column, may_be_unknown).map_err(|error| error.or_at(spot.place()))?);
             names.push(name.to_string());
@@ -231,6 +236,13 @@ impl Records {
     pub fn number(&self) -> usize {
         self.columns.first().map_or(0, Vec::len)
     }
+}
+
+/// Whose row it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Owner {
+    Number(i64),
+    Text(Box<str>),
 }
 
 /// Takes in rows.

@@ -17,6 +17,16 @@ pub(super) enum Published {
     Rows,
 }
 
+impl Published {
+    /// The columns that are published beside the attributes.
+    pub fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Rows => &[],
+            Self::Tables | Self::UnbiasedTables => &["estimate", "standard_error"],
+        }
+    }
+}
+
 /// The names of attributes and values.
 pub(super) struct Labels<'a> {
     pub names: &'a [String],

@@ -147,7 +147,7 @@ struct MarginalsPlan {
 
 impl MarginalsPlan {
     fn new(request: &Request, project: &Project, published: Published) -> Result<Self> {
-        let attributes = Attributes::new(request, project, false)?;
+        let attributes = Attributes::new(request, project, false, published.columns())?;
         let place = request.fields.need("columns")?.place();
         let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
         let domain = Domain::new(sizes).map_err(|error| Error::from(error).or_at(place))?;

@@ -38,7 +38,7 @@ fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2
     let project = project(folder.path(), rows_per_owner);
     let backend = Backend::with_data(&project, &["before".to_string(), "after".to_string()]).unwrap();
     [0, 1].map(|release| {
-        let attributes = Attributes::new(&project.releases[release], &project, false).unwrap();
+        let attributes = Attributes::new(&project.releases[release], &project, false, &[]).unwrap();
         let records = attributes.read(&backend, KEY).unwrap();
         records.columns[0].iter().copied().zip(records.columns[1].iter().copied()).collect()
     })
