@@ -122,7 +122,7 @@ fn within_cost(
     let layout = layout(request)?;
     let scope = match request.cost.scope {
         CostScope::Presence => Scope::Presence,
-        CostScope::Person => Scope::Person,
+        CostScope::Person | CostScope::Attribute => Scope::Person,
     };
     let refused = |error: scumble::Error| request.fields.error(error.to_string());
     let mut presence = presence_cost(cost.to_f64(), request.cost.scope, elements_per_owner as f64, size);
@@ -144,8 +144,10 @@ fn within_cost(
 fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 {
     match (scope, size) {
         (CostScope::Presence, _) => cost,
-        (CostScope::Person, Size::AtMost(_)) => cost / 2.0,
-        (CostScope::Person, Size::Private) => (cost * 20.0 / 39.0).min((cost + 0.1 * elements) / 2.0),
+        (CostScope::Person | CostScope::Attribute, Size::AtMost(_)) => cost / 2.0,
+        (CostScope::Person | CostScope::Attribute, Size::Private) => {
+            (cost * 20.0 / 39.0).min((cost + 0.1 * elements) / 2.0)
+        }
     }
 }
 

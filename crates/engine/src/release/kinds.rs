@@ -1,8 +1,6 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
-use super::{
-    Kind, anonymized_histogram, exact_count, heavy_hitters, histogram, marginals, ordered, sql,
-};
+use super::{Kind, anonymized_histogram, exact_count, heavy_hitters, histogram, marginals, ordered, sql};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use serde_json::{Value, json};
