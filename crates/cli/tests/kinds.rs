@@ -29,7 +29,7 @@ const COLUMNS: &str = "columns = [\"age\", \"sex\", \"smokes\", \"disease\"]\n";
 fn person(i: usize) -> [String; 6] {
     let age = (i * 7 / 3) % 4;
     let sex = ["f", "m"][(i / 5) % 2];
-    let smokes = if age == 3 { i % 4 != 0 } else { i % 3 == 0 };
+    let smokes = if age == 3 { !i.is_multiple_of(4) } else { i.is_multiple_of(3) };
     let disease = ["none", "none", "flu", "hiv"][(i / 11 + usize::from(smokes)) % 4];
     // Three towns of many people, and as many villages as there are people left.
     let town = match i % 8 {

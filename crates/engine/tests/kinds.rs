@@ -20,7 +20,13 @@ disease = { type = "category", values = ["none", "flu", "hiv"] }
 fn released(kind: &str, method: &str) -> Answers {
     let folder = tempfile::tempdir().unwrap();
     let row = |i: usize| {
-        format!("{},{},{},{}", i * 7 / 3 % 4, ["f", "m"][i / 5 % 2], i % 3 == 0, ["none", "flu", "hiv"][i / 11 % 3])
+        format!(
+            "{},{},{},{}",
+            i * 7 / 3 % 4,
+            ["f", "m"][i / 5 % 2],
+            i.is_multiple_of(3),
+            ["none", "flu", "hiv"][i / 11 % 3]
+        )
     };
     let rows: Vec<String> = (0..3000).map(row).collect();
     fs::write(folder.path().join("people.csv"), format!("age,sex,smokes,disease\n{}\n", rows.join("\n"))).unwrap();

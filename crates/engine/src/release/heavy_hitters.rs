@@ -2,7 +2,7 @@
 
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, any_attribute_as_person};
 use super::noise::Noise;
-use super::output::{Answers, Cell, Column, Uncertainty};
+use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
 use super::{Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
@@ -244,7 +244,7 @@ impl Plan for HeavyHittersPlan {
                 found.threshold
             )];
             notes.extend(note);
-            Ok(Answers { columns: columns(&names, &records, found, &noise), notes })
+            Ok(Answers { columns: columns(&names, &records, found, &noise), notes, details: Details::default() })
         }))
     }
 }

@@ -124,7 +124,7 @@ fn law(tables: &Tables) -> Distribution<Vec<i64>> {
 }
 
 fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables) {
-    let known: RefCell<BTreeMap<Vec<Vec<usize>>, Distribution<Vec<i64>>>> = RefCell::new(BTreeMap::new());
+    let known = RefCell::new(BTreeMap::<Vec<Vec<usize>>, Distribution<Vec<i64>>>::new());
     let law_of = |people: &Vec<Vec<usize>>| {
         let of = || law(&tables(&counts(domain, people)));
         known.borrow_mut().entry(people.clone()).or_insert_with(of).clone()

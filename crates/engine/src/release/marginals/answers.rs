@@ -1,7 +1,7 @@
 //! What is published: tables in long form, or rows.
 
 use super::super::Expected;
-use super::super::output::{Answers, Cell, Column};
+use super::super::output::{Answers, Cell, Column, Details};
 use super::work::{Choice, Fitted, Work};
 use crate::error::Result;
 use scumble::workload::{Domain, Subset};
@@ -47,7 +47,7 @@ pub(super) fn answers(
         _ => long_form(work, fitted, labels, tables, published)?,
     };
     notes.insert(0, note(work, published).to_string());
-    Ok(Answers { columns, notes })
+    Ok(Answers { columns, notes, details: Details::default() })
 }
 
 fn note(work: &Work, published: Published) -> &'static str {
