@@ -89,12 +89,18 @@ pub(crate) struct Bounder {
     /// The length at which a chain is cut down.
     long: u64,
     owners: Interner,
-    heads: Vec<u32>,
-    lengths: Vec<u32>,
+    chains: Vec<Chain>,
     entries: Vec<Entry>,
     values: Vec<i64>,
     unused: Vec<u32>,
     chosen: Chosen,
+}
+
+/// The rows of one owner.
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    head: u32,
+    length: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -107,9 +113,17 @@ struct Entry {
 /// Rows of one owner: those that stay, group after group, then those that do not.
 #[derive(Debug, Default)]
 struct Chosen {
-    rows: Vec<u32>,
+    rows: Vec<Member>,
     /// Where the rows of each kept group end.
     ends: Vec<usize>,
+}
+
+/// One row of a chain, with what decides about it beside it.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    rank: u64,
+    group: u32,
+    row: u32,
 }
 
 /// More rows than can be numbered.
@@ -126,8 +140,7 @@ impl Bounder {
             width,
             long: most.saturating_mul(2).clamp(4, u64::from(END)),
             owners: Interner::default(),
-            heads: Vec::new(),
-            lengths: Vec::new(),
+            chains: Vec::new(),
             entries: Vec::new(),
             values: Vec::new(),
             unused: Vec::new(),
@@ -140,14 +153,14 @@ impl Bounder {
     pub fn add(&mut self, row: &Row<'_>, tie: Tie<'_>) -> Result<(), TooMany> {
         let (owner, new) = self.owners.intern(row.owner_hash, row.owner);
         if new {
-            self.heads.push(END);
-            self.lengths.push(0);
+            self.chains.push(Chain { head: END, length: 0 });
         }
         let owner = owner as usize;
-        let entry = Entry { rank: row.rank, group: row.group, next: self.heads[owner] };
-        self.heads[owner] = self.stored(entry, row.values)?;
-        self.lengths[owner] += 1;
-        if u64::from(self.lengths[owner]) >= self.long {
+        let Chain { head, length } = self.chains[owner];
+        let entry = Entry { rank: row.rank, group: row.group, next: head };
+        let place = self.stored(entry, row.values)?;
+        self.chains[owner] = Chain { head: place, length: length + 1 };
+        if u64::from(length + 1) >= self.long {
             self.cut_down(owner, tie);
         }
         Ok(())
@@ -172,13 +185,13 @@ impl Bounder {
         let mut chosen = std::mem::take(&mut self.chosen);
         self.choose(owner, &mut chosen, tie);
         let kept = chosen.ends.last().copied().unwrap_or(0);
-        self.unused.extend_from_slice(&chosen.rows[kept..]);
-        self.heads[owner] = END;
-        for row in &chosen.rows[..kept] {
-            self.entries[*row as usize].next = self.heads[owner];
-            self.heads[owner] = *row;
+        self.unused.extend(chosen.rows[kept..].iter().map(|member| member.row));
+        let mut head = END;
+        for member in &chosen.rows[..kept] {
+            self.entries[member.row as usize].next = head;
+            head = member.row;
         }
-        self.lengths[owner] = kept as u32;
+        self.chains[owner] = Chain { head, length: kept as u32 };
         self.chosen = chosen;
     }
 
@@ -187,23 +200,25 @@ impl Bounder {
         let Chosen { rows, ends } = chosen;
         rows.clear();
         ends.clear();
-        let mut next = self.heads[owner];
-        while next != END {
-            rows.push(next);
-            next = self.entries[next as usize].next;
+        let mut row = self.chains[owner].head;
+        while row != END {
+            let Entry { rank, group, next } = self.entries[row as usize];
+            rows.push(Member { rank, group, row });
+            row = next;
         }
-        let entry = |row: u32| &self.entries[row as usize];
-        rows.sort_unstable_by(|left, right| {
-            let (left, right) = (entry(*left), entry(*right));
-            let by_key = || if left.group == right.group { Ordering::Equal } else { tie(left.group, right.group) };
-            left.rank.cmp(&right.rank).then_with(by_key)
-        });
+        rows.sort_unstable_by_key(|member| member.rank);
+        if rows.windows(2).any(|pair| pair[0].rank == pair[1].rank && pair[0].group != pair[1].group) {
+            rows.sort_by(|left, right| {
+                let by_key = || if left.group == right.group { Ordering::Equal } else { tie(left.group, right.group) };
+                left.rank.cmp(&right.rank).then_with(by_key)
+            });
+        }
         let limit = usize::try_from(self.bounds.rows_per_group).unwrap_or(usize::MAX);
         let third_rule = self.cuts_rows(rows.len());
         let (mut kept, mut start) = (0, 0);
         while start < rows.len() && (ends.len() as u64) < self.bounds.groups {
-            let group = entry(rows[start]).group;
-            let length = rows[start..].iter().take_while(|row| entry(**row).group == group).count();
+            let group = rows[start].group;
+            let length = rows[start..].iter().take_while(|member| member.group == group).count();
             if self.width > 0 && length > 1 && (length > limit || third_rule) {
                 self.sort_by_row_rank(&mut rows[start..start + length]);
             }
@@ -216,13 +231,13 @@ impl Bounder {
         }
     }
 
-    fn sort_by_row_rank(&self, rows: &mut [u32]) {
-        let rank = |row: u32| row_rank(self.key, self.entries[row as usize].rank, self.values_of(row));
-        let mut ranked: Vec<(u64, u32)> = rows.iter().map(|row| (rank(*row), *row)).collect();
+    fn sort_by_row_rank(&self, rows: &mut [Member]) {
+        let rank = |member: &Member| row_rank(self.key, member.rank, self.values_of(member.row));
+        let mut ranked: Vec<(u64, Member)> = rows.iter().map(|member| (rank(member), *member)).collect();
         ranked.sort_unstable_by(|left, right| {
-            left.0.cmp(&right.0).then_with(|| self.values_of(left.1).cmp(self.values_of(right.1)))
+            left.0.cmp(&right.0).then_with(|| self.values_of(left.1.row).cmp(self.values_of(right.1.row)))
         });
-        rows.iter_mut().zip(ranked).for_each(|(row, (_, next))| *row = next);
+        rows.iter_mut().zip(ranked).for_each(|(member, (_, next))| *member = next);
     }
 
     fn values_of(&self, row: u32) -> &[i64] {
@@ -237,15 +252,15 @@ impl Bounder {
     /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group.
     pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) {
         let mut chosen = Chosen::default();
-        for owner in 0..self.heads.len() {
+        for owner in 0..self.chains.len() {
             self.choose(owner, &mut chosen, tie);
             let kept = chosen.ends.last().copied().unwrap_or(0);
             let counts = self.cuts_rows(kept).then(|| self.counts(&chosen));
             let mut start = 0;
             for (index, end) in chosen.ends.iter().enumerate() {
                 let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
-                for (place, row) in chosen.rows[start..start + count].iter().enumerate() {
-                    visit(self.entries[*row as usize].group, place == 0, self.values_of(*row));
+                for (place, member) in chosen.rows[start..start + count].iter().enumerate() {
+                    visit(member.group, place == 0, self.values_of(member.row));
                 }
                 start = *end;
             }
@@ -257,7 +272,7 @@ impl Bounder {
         let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(chosen.rows.len());
         let mut start = 0;
         for (index, end) in chosen.ends.iter().enumerate() {
-            let group_rank = self.entries[chosen.rows[start] as usize].rank;
+            let group_rank = chosen.rows[start].rank;
             let mut rank = 0u128;
             for n in 0..end - start {
                 rank += u128::from(rise(self.key, group_rank, n as u64));

@@ -1,7 +1,7 @@
 //! Two functions of ours that run inside the plan: `declared` brings a column into its declared domain, `units` makes integers.
 
 use crate::project::Domain;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
@@ -88,9 +88,9 @@ fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
         Rule::Float(..) | Rule::Units { .. } => vec![DataType::Float64],
-        Rule::Listed(_) => vec![DataType::Utf8],
+        Rule::Listed(_) => vec![DataType::Utf8, DataType::Utf8View],
     };
-    let signature = Signature::exact(types, Volatility::Immutable);
+    let signature = Signature::uniform(1, types, Volatility::Immutable);
     ScalarUDF::new_from_impl(Function { name, rule, signature }).call(vec![argument])
 }
 
@@ -118,11 +118,11 @@ impl ScalarUDFImpl for Function {
         &self.signature
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         Ok(match self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
             Rule::Float(..) => DataType::Float64,
-            Rule::Listed(_) => DataType::Utf8,
+            Rule::Listed(_) => types.first().cloned().unwrap_or(DataType::Utf8),
         })
     }
 
@@ -145,6 +145,12 @@ impl Rule {
                 let keep = |value: f64| if value.is_nan() { None } else { Some(value.clamp(lower, upper)) };
                 let clamped: Float64Array = values.unary_opt(keep);
                 Arc::new(clamped)
+            }
+            Self::Listed(known) if *column.data_type() == DataType::Utf8View => {
+                let values = column.as_string_view();
+                let kept: StringViewArray =
+                    values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
+                Arc::new(kept)
             }
             Self::Listed(known) => {
                 let values = column.as_string::<i32>();

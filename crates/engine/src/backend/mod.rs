@@ -32,7 +32,7 @@ pub struct Backend {
 impl Backend {
     /// A session that knows the tables' declared columns, and touches no data.
     pub fn without_data(project: &Project) -> Result<Self> {
-        let backend = Self::empty()?;
+        let backend = Self::session(SessionConfig::new())?;
         tables::register_declarations(&backend.context, project)?;
         Ok(backend)
     }
@@ -48,9 +48,13 @@ impl Backend {
         Ok(backend)
     }
 
-    /// A session without tables, for what is done with released numbers.
+    /// A session without tables, for what is done with released numbers: in one partition, so that rows keep their order.
     pub(crate) fn empty() -> Result<Self> {
-        let mut config = SessionConfig::new().with_information_schema(false);
+        Self::session(SessionConfig::new().with_target_partitions(1))
+    }
+
+    fn session(config: SessionConfig) -> Result<Self> {
+        let mut config = config.with_information_schema(false);
         config.options_mut().sql_parser.parse_float_as_decimal = false;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime =

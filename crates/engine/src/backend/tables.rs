@@ -181,7 +181,8 @@ fn typed(frame: &DataFrame, table: &Table, column: &Column) -> Result<Expr> {
         )));
     }
     let expression = ident(&column.name);
-    if kind == wanted {
+    // Texts stay in the form in which they are read: turning one into the other copies every text.
+    if kind == wanted || (wanted == DataType::Utf8 && kind == DataType::Utf8View) {
         return Ok(expression);
     }
     let same = expression.get_type(frame.schema()).is_ok_and(|found| found == wanted);

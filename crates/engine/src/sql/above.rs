@@ -6,8 +6,8 @@
 use super::Source;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
-use datafusion::arrow::compute::{cast, concat_batches};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::compute::{cast, concat, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DataFusionError};
@@ -120,18 +120,34 @@ pub(crate) fn column_errors(
             (noisy && field.data_type().is_numeric()).then(|| vec![0.0; rows])
         })
         .collect();
-    for (up, down) in &released.moved {
-        let (up, down) = (evaluated(&outputs, aggregate, up, backend)?, evaluated(&outputs, aggregate, down, backend)?);
+    // All moved tables below one another: planning and running once is most of the time for few rows.
+    let moved = stacked(&released.moved)?;
+    if let Some(moved) = moved.filter(|_| rows > 0) {
+        let answers = evaluated(&outputs, aggregate, &moved, backend)?;
         for (index, square) in squares.iter_mut().enumerate() {
             let Some(square) = square else { continue };
-            let (up, down) = (numbers(up.column(index))?, numbers(down.column(index))?);
-            for (total, (up, down)) in square.iter_mut().zip(up.into_iter().zip(down)) {
-                *total += ((up - down) / 2.0).powi(2);
+            let numbers = numbers(answers.column(index))?;
+            for pair in numbers.chunks_exact(2 * rows) {
+                let (up, down) = pair.split_at(rows);
+                for (total, (up, down)) in square.iter_mut().zip(up.iter().zip(down)) {
+                    *total += ((up - down) / 2.0).powi(2);
+                }
             }
         }
     }
     let root = |squares: Vec<f64>| squares.into_iter().map(f64::sqrt).collect();
     Ok(squares.into_iter().map(|squares| squares.map(root)).collect())
+}
+
+/// The columns of all tables, one table below the other.
+fn stacked(moved: &[(Vec<ArrayRef>, Vec<ArrayRef>)]) -> Result<Option<Vec<ArrayRef>>> {
+    let tables: Vec<&Vec<ArrayRef>> = moved.iter().flat_map(|(up, down)| [up, down]).collect();
+    let Some(first) = tables.first() else { return Ok(None) };
+    let column = |index: usize| {
+        let parts: Vec<&dyn Array> = tables.iter().map(|table| table[index].as_ref()).collect();
+        concat(&parts).map_err(|error| Error::machine(format!("released columns do not fit together ({error})")))
+    };
+    (0..first.len()).map(column).collect::<Result<Vec<ArrayRef>>>().map(Some)
 }
 
 fn numbers(column: &ArrayRef) -> Result<Vec<f64>> {

@@ -5,14 +5,15 @@
 //! processor's cache. At the end each bounder gives its kept rows to the sums of their groups.
 
 use super::Cut;
-use super::integers::{Cell, Cells, keyed};
+use super::integers::{Cell, Cells, on_data, typed_key};
 use super::measure::{Measure, What, column};
 use crate::backend::bound::{Bounder, Bounds, NOTHING, Row, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::Result;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray, StringViewArray};
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::logical_expr::{Expr, cast, lit, when};
@@ -25,9 +26,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many bounders there are: 2 to this power.
-const BOUNDERS_LOG2: u32 = 6;
+const BOUNDERS_LOG2: u32 = 8;
 /// How many rows go to a bounder at a time.
-const POCKETFUL: usize = 2048;
+const POCKETFUL: usize = 1024;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -45,8 +46,8 @@ pub(super) fn bounded(cut: &Cut, backend: &Backend, owner: &Expr, bounds: Bounds
             .map(|(index, expression)| expression.alias(hidden(index))),
     );
     let width = columns.len() - 1 - cut.query.keys.len();
-    let plan = keyed(cut, backend)
-        .and_then(|builder| builder.filter(owner.clone().is_not_null())?.project(columns)?.build())
+    let plan = on_data(cut, backend)
+        .and_then(|builder| builder.project(columns)?.build())
         .map_err(|error| failed_on_data(&error))?;
     let shared = Arc::new(Shared::new(key, bounds, width));
     let frame = DataFrame::new(backend.context.state(), plan);
@@ -156,7 +157,14 @@ impl Reader {
         let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
         let owners = OwnerColumn::of(batch.column(0))?;
         let values: Vec<Cow<'_, [i64]>> = batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect();
+        // Rows without an owner or without a key are left out.
+        let present = batch.columns()[..=self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
+            NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
+        });
         for row in 0..batch.num_rows() {
+            if present.as_ref().is_some_and(|present| present.is_null(row)) {
+                continue;
+            }
             let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
             let owner = owners.at(row);
             let hash = owner.hash(&self.shared.quick);
@@ -185,6 +193,7 @@ impl Reader {
     fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
         let encoded = match keys {
             [KeyColumn::Text(column)] => column.value(row).as_bytes(),
+            [KeyColumn::View(column)] => column.value(row).as_bytes(),
             keys => {
                 self.encoded.clear();
                 keys.iter().for_each(|key| key.encode(row, &mut self.encoded));
@@ -255,6 +264,7 @@ pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
 /// One column of keys, without NULLs.
 pub(super) enum KeyColumn<'a> {
     Text(&'a StringArray),
+    View(&'a StringViewArray),
     Number(&'a [i64]),
     Truth(&'a BooleanArray),
 }
@@ -263,6 +273,7 @@ impl<'a> KeyColumn<'a> {
     pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
         match column.data_type() {
             DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
+            DataType::Utf8View => Ok(Self::View(column.as_string_view())),
             DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
             DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
             other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
@@ -271,12 +282,13 @@ impl<'a> KeyColumn<'a> {
 
     /// Bytes that differ where keys differ: lengths stand behind texts, so that a list can be read from its end.
     pub fn encode(&self, row: usize, bytes: &mut Vec<u8>) {
+        let mut with_length = |text: &str| {
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        };
         match self {
-            Self::Text(column) => {
-                let text = column.value(row).as_bytes();
-                bytes.extend_from_slice(text);
-                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            }
+            Self::Text(column) => with_length(column.value(row)),
+            Self::View(column) => with_length(column.value(row)),
             Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
             Self::Truth(column) => bytes.push(column.value(row).into()),
         }
@@ -347,8 +359,9 @@ fn cells(cut: &Cut, shared: &Shared) -> Cells {
         all.groups.entry(group).or_default().add(sums);
     }
     let groups = locked(&shared.groups);
-    let named = |(group, sums): (u32, Sums)| (groups.names[group as usize].clone(), sums.cell(cut));
-    all.groups.into_iter().map(named).collect()
+    let named =
+        |(group, sums): (u32, Sums)| Some((typed_key(cut, groups.names[group as usize].clone())?, sums.cell(cut)));
+    all.groups.into_iter().filter_map(named).collect()
 }
 
 /// Every `step`-th bounder from `first` on.

@@ -3,7 +3,7 @@
 use super::Cut;
 use super::below::Ownership;
 use super::bounded::bounded;
-use super::measure::{What, column};
+use super::measure::{GroupKey, What, column};
 use crate::backend::hash::Key;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
@@ -76,10 +76,19 @@ fn completed(cut: &Cut, mut cells: Cells) -> Integers {
     Integers { keys, cells: found }
 }
 
-/// The plan without rows that have no key.
-pub(super) fn keyed(cut: &Cut, backend: &Backend) -> std::result::Result<LogicalPlanBuilder, DataFusionError> {
-    let builder = LogicalPlanBuilder::from(backend.with_sources(cut.below.plan.clone())?);
-    cut.query.keys.iter().try_fold(builder, |builder, key| builder.filter(key.expression.clone().is_not_null()))
+/// What is below the aggregate, on the data.
+pub(super) fn on_data(cut: &Cut, backend: &Backend) -> std::result::Result<LogicalPlanBuilder, DataFusionError> {
+    Ok(LogicalPlanBuilder::from(backend.with_sources(cut.below.plan.clone())?))
+}
+
+/// A key in the types that the query has for it (a backend may read texts in another form); none where a part of it is NULL.
+pub(super) fn typed_key(cut: &Cut, values: Vec<ScalarValue>) -> Option<Vec<ScalarValue>> {
+    let typed = |(value, key): (ScalarValue, &GroupKey)| match value {
+        value if value.is_null() => None,
+        value if value.data_type() == key.kind => Some(value),
+        value => value.cast_to(&key.kind).ok(),
+    };
+    values.into_iter().zip(&cut.query.keys).map(typed).collect()
 }
 
 /// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.
@@ -90,6 +99,7 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
         for batch in aggregated(cut, backend, None, sums(cut))? {
             for row in 0..batch.num_rows() {
                 let (key, sums) = row_of(&batch, row, keys)?;
+                let Some(key) = typed_key(cut, key) else { continue };
                 cells.insert(key, Cell { sums, ..empty_cell(cut) });
             }
         }
@@ -99,6 +109,7 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
             for row in 0..batch.num_rows() {
                 let (mut key, counts) = row_of(&batch, row, keys + 1)?;
                 let Some(ScalarValue::Int64(Some(steps))) = key.pop() else { continue };
+                let Some(key) = typed_key(cut, key) else { continue };
                 let times = u64::try_from(counts[0]).unwrap_or(0);
                 let cell = cells.entry(key).or_insert_with(|| empty_cell(cut));
                 *cell.ranked[index].entry(ranked.key(steps)).or_default() += times;
@@ -130,7 +141,7 @@ fn sums(cut: &Cut) -> Vec<Expr> {
 /// The rows by the query's keys and one more.
 fn aggregated(cut: &Cut, backend: &Backend, by: Option<Expr>, aggregates: Vec<Expr>) -> Result<Vec<RecordBatch>> {
     let keys: Vec<Expr> = cut.query.keys.iter().map(|key| key.expression.clone()).chain(by).collect();
-    let plan = keyed(cut, backend)
+    let plan = on_data(cut, backend)
         .and_then(|builder| builder.aggregate(keys, aggregates)?.build())
         .map_err(|error| failed_on_data(&error))?;
     backend.collect(plan)

@@ -668,3 +668,25 @@ fn quantiles_of_empty_groups_are_independent_and_uniform() {
     assert!(different.len() > 5, "{medians:?}");
     assert!(medians.iter().any(|median| *median < 40.0) && medians.iter().any(|median| *median > 80.0), "{medians:?}");
 }
+
+#[test]
+fn errors_stand_beside_their_own_rows_in_large_answers() {
+    // More rows than the backend takes at a time: it may then spread them, and give them back in another order.
+    let folder = tempfile::tempdir().unwrap();
+    let text = PROJECT.replace("lower = 0, upper = 120 }", "lower = 0, upper = 9000 }");
+    project_in(folder.path());
+    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
+    let sql = "SELECT age, COUNT(*) * age AS n FROM people GROUP BY age";
+    let request = Request::of_query("test", sql, "epsilon=1").unwrap();
+    let runner = Runner::new(&project);
+    let planned = [runner.plan(&request).unwrap()];
+    let mut bits = InsecureSeededSource::new(3);
+    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+    let columns = &outcomes[0].answers.columns;
+    let one = columns[1].uncertainty.as_ref().unwrap()[1].standard_error;
+    assert_eq!(columns[0].cells.len(), 9001);
+    for (age, error) in columns[0].cells.iter().zip(columns[1].uncertainty.as_ref().unwrap()) {
+        let expected = age.number().unwrap() * one;
+        assert!((error.standard_error - expected).abs() <= 1e-9 * expected, "{age:?}: {}", error.standard_error);
+    }
+}
