@@ -9,6 +9,8 @@ const TOP: f64 = 44.0;
 /// Room for the ticks and the label of the horizontal axis.
 pub(crate) const BELOW_AXIS: f64 = 52.0;
 const LEGEND_LINE: f64 = 20.0;
+/// Between the label of the horizontal axis and the legend.
+const LEGEND_GAP: f64 = 6.0;
 
 /// How large a picture is drawn. Letters have the same size in both, so that each is readable at its own width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +67,7 @@ pub(crate) struct Canvas {
 impl Canvas {
     /// A canvas with so much room below the horizontal axis and for a legend of so many entries.
     pub(crate) fn new(title: &str, size: Size, below: f64, legend_entries: usize) -> Self {
-        let height = size.height() + LEGEND_LINE * legend_entries.div_ceil(size.legend_columns()) as f64;
+        let height = size.height() + LEGEND_GAP + LEGEND_LINE * legend_entries.div_ceil(size.legend_columns()) as f64;
         let mut canvas = Self { body: String::new(), size, below, height };
         let start = if size == Size::Wide { LEFT } else { 8.0 };
         canvas.text(start, 24.0, "start", "15", "600", &shortened(title, size.title_letters()));
@@ -158,7 +160,7 @@ impl Canvas {
         let (row, column) = ((index / columns) as f64, (index % columns) as f64);
         let start = if self.size == Size::Wide { LEFT } else { 16.0 };
         let x = start + column * (self.right() - LEFT) / 2.0;
-        let y = self.size.height() + row * LEGEND_LINE;
+        let y = self.size.height() + LEGEND_GAP + row * LEGEND_LINE;
         let element = format!(r#"<g transform="translate({x:.1} {y:.1})">{sample}</g>"#);
         self.raw(&element);
         self.text(x + 32.0, y + 4.0, "start", "12", "400", name);

@@ -29,12 +29,27 @@ impl Series {
 pub struct Band {
     name: String,
     points: Vec<(f64, f64, f64)>,
+    steps: bool,
 }
 
 impl Band {
     /// The area between the lows and the highs.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64, f64)>) -> Self {
-        Self { name: name.into(), points }
+        Self { name: name.into(), points, steps: false }
+    }
+
+    /// The same with steps at its edges: each low and high holds until the next point.
+    pub fn steps(self) -> Self {
+        Self { steps: true, ..self }
+    }
+
+    /// Its corners, from left to right.
+    fn corners(&self) -> Vec<(f64, f64, f64)> {
+        if !self.steps {
+            return self.points.clone();
+        }
+        let held = self.points.windows(2).flat_map(|pair| [pair[0], (pair[1].0, pair[0].1, pair[0].2)]);
+        held.chain(self.points.last().copied()).collect()
     }
 }
 
@@ -158,7 +173,8 @@ fn draw_line(canvas: &mut Canvas, series: &Series, index: usize, x: &Laid, y: &L
 }
 
 fn draw_band(canvas: &mut Canvas, band: &Band, index: usize, x: &Laid, y: &Laid) {
-    let shown: Vec<_> = band.points.iter().filter_map(|point| x.place(point.0).map(|across| (across, point))).collect();
+    let corners = band.corners();
+    let shown: Vec<_> = corners.iter().filter_map(|point| x.place(point.0).map(|across| (across, point))).collect();
     let mut outline = String::new();
     let highs = shown.iter().map(|(across, point)| (*across, y.clamped(point.2)));
     let lows = shown.iter().rev().map(|(across, point)| (*across, y.clamped(point.1)));
@@ -179,6 +195,12 @@ mod tests {
         let svg = chart.line(Series::new("s", vec![(0.0, 1.0), (1.0, 0.0), (2.0, 10.0)])).to_svg();
         let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
         assert_eq!(path.matches('M').count(), 2);
+    }
+
+    #[test]
+    fn a_band_with_steps_holds_each_value_until_the_next() {
+        let band = Band::new("b", vec![(1.0, 4.0, 6.0), (2.0, 1.0, 3.0)]).steps();
+        assert_eq!(band.corners(), [(1.0, 4.0, 6.0), (2.0, 4.0, 6.0), (2.0, 1.0, 3.0)]);
     }
 
     #[test]

@@ -228,6 +228,31 @@ fn plan_touches_no_data() {
     assert!(!folder.path().join("scumble.ledger").exists());
 }
 
+/// Limits stand beside expected errors: a single count is optimal, two columns pay for each other, many cells have a packing bound.
+#[test]
+fn plan_tells_what_nobody_could_beat() {
+    let folder = folder();
+    let wide = PROJECT.replace("upper = 120", "upper = 9999");
+    let releases = [
+        ("one", "SELECT COUNT(*) AS n FROM people", "epsilon = 0.5"),
+        ("two", "SELECT COUNT(*) AS n, SUM(income) AS s FROM people", "epsilon = 0.5"),
+        ("many", "SELECT age, COUNT(*) AS n FROM people GROUP BY age", "epsilon = 0.5"),
+        ("gaussian", "SELECT age, COUNT(*) AS n FROM people GROUP BY age", "rho = 0.01"),
+    ];
+    let list = releases
+        .map(|(name, sql, cost)| format!("[[release]]\nname = \"{name}\"\nsql = \"{sql}\"\ncost = {{ {cost} }}\n"));
+    let declarations = wide.split("[budget]").next().unwrap();
+    fs::write(folder.path().join("scumble.toml"), format!("{declarations}{}", list.concat())).unwrap();
+    let output = scumble(folder.path(), &["plan", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let factor = |release: usize, limit: usize| told["releases"][release]["limits"][limit]["factor"].as_f64().unwrap();
+    assert!((factor(0, 0) - 1.0).abs() < 1e-6, "discrete Laplace noise on one count is optimal: {told}");
+    assert!((1.9..2.1).contains(&factor(1, 0)) && (1.9..2.1).contains(&factor(1, 1)), "half of the cost each");
+    assert!((factor(2, 0) - 1.0).abs() < 1e-6 && (2.0..6.0).contains(&factor(2, 1)), "{told}");
+    assert!((1.0..1.02).contains(&factor(3, 0)) && factor(3, 1) > 1.0, "{told}");
+}
+
 #[test]
 fn init_kinds_and_demo_run() {
     let folder = folder();

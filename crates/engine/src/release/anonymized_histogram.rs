@@ -76,24 +76,28 @@ impl Kind for AnonymizedHistogramKind {
     }
 
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let (table, names) = table_and_columns(request, project)?;
-        if table.public {
-            let spot = request.fields.need("table")?;
-            return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
-        }
-        // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
-        let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
-        let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
-        let place = request.fields.need("columns")?.place();
-        let bounding = bounding(&request.fields)?;
-        let cut = analyse(&sql, bounding, project, &Backend::without_data(project)?);
-        let cut = cut.map_err(|error| error.or_at(place))?;
-        let most = elements_per_owner(&cut.query);
-        let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
-        let public = table.public_owners.map(|owners| owners.saturating_mul(most));
-        let (mechanism, events) = within_cost(request, most, public, &attributes)?;
-        Ok(Box::new(AnonymizedHistogramPlan { sql, bounding, cut, mechanism, events }))
+        Ok(Box::new(planned(request, project)?))
     }
+}
+
+fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPlan> {
+    let (table, names) = table_and_columns(request, project)?;
+    if table.public {
+        let spot = request.fields.need("table")?;
+        return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
+    }
+    // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
+    let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
+    let place = request.fields.need("columns")?.place();
+    let bounding = bounding(&request.fields)?;
+    let cut = analyse(&sql, bounding, project, &Backend::without_data(project)?);
+    let cut = cut.map_err(|error| error.or_at(place))?;
+    let most = elements_per_owner(&cut.query);
+    let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
+    let public = table.public_owners.map(|owners| owners.saturating_mul(most));
+    let (mechanism, events) = within_cost(request, most, public, &attributes)?;
+    Ok(AnonymizedHistogramPlan { sql, bounding, cut, mechanism, events })
 }
 
 /// The most rows of one owner that count: each is one element.
@@ -228,16 +232,26 @@ impl Plan for AnonymizedHistogramPlan {
     }
 
     fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
-        let cut = analyse(&self.sql, self.bounding, project, backend)?;
         let mut secret = SecureSource::new()?;
-        let exact = integers(&cut, backend, Key(secret.next_u64(), secret.next_u64()))?;
+        let partition = self.partition(project, backend, Key(secret.next_u64(), secret.next_u64()))?;
+        let mechanism = self.mechanism.clone();
+        Ok(Box::new(move |_receipt, bits| answers(&mechanism, &mechanism.release(&partition, bits)?)))
+    }
+}
+
+impl AnonymizedHistogramPlan {
+    /// The exact counts, without the values.
+    ///
+    /// # Guarantee
+    /// For every key, the rows of one owner add at most [`AnonymizedHistogram::elements_per_owner`] elements.
+    fn partition(&self, project: &Project, backend: &Backend, key: Key) -> Result<Partition> {
+        let cut = analyse(&self.sql, self.bounding, project, backend)?;
+        let exact = integers(&cut, backend, key)?;
         let Some(Computation::Count(rows)) = cut.query.aggregates.first().cloned() else {
             return Err(Error::machine("the counting query of an anonymized histogram does not count"));
         };
         let counts = exact.cells.iter().filter_map(|cell| u64::try_from(*cell.sums.get(rows)?).ok());
-        let partition = Partition::from_counts(counts)?;
-        let mechanism = self.mechanism.clone();
-        Ok(Box::new(move |_receipt, bits| answers(&mechanism, &mechanism.release(&partition, bits)?)))
+        Ok(Partition::from_counts(counts)?)
     }
 }
 
@@ -346,4 +360,66 @@ fn notes(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Vec<Str
         notes.push("There is too little data for this cost: the empty histogram is the best answer.".to_string());
     }
     Ok(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A project whose table has these rows of (owner, value), and the plan of its one release.
+    fn counted(folder: &std::path::Path, rows: &[(u32, &str)], bounds: &str, key: Key) -> (Partition, u64) {
+        let lines: String = rows.iter().map(|(owner, value)| format!("{owner},{value}\n")).collect();
+        std::fs::write(folder.join("t.csv"), format!("owner,value\n{lines}")).unwrap();
+        let text = format!(
+            "[dataset.t]\nsource = \"t.csv\"\nowner = \"owner\"\n{bounds}\n[dataset.t.columns]\nvalue = {{ type = \"category\" }}\n\
+             [[release]]\nname = \"r\"\nkind = \"anonymized-histogram\"\ntable = \"t\"\ncolumns = [\"value\"]\ncost = {{ epsilon = 1 }}\n"
+        );
+        let project = Project::parse(&folder.join("scumble.toml"), &text).unwrap();
+        let request = &project.releases[0];
+        let plan = planned(request, &project).unwrap();
+        let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
+        (plan.partition(&project, &backend, key).unwrap(), plan.mechanism.elements_per_owner())
+    }
+
+    /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.
+    #[test]
+    fn an_owner_moves_the_counts_by_the_elements_that_are_paid_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changing: Vec<Vec<&str>> = vec![vec![]];
+        for value in ["a", "b", "c"] {
+            let longer: Vec<Vec<&str>> = changing.iter().map(|list| [&list[..], &[value, value]].concat()).collect();
+            changing.extend(longer);
+        }
+        changing.push(vec!["a"; 5]);
+        for (bounds, paid) in [
+            ("max_rows_per_owner = 1", 1),
+            ("max_rows_per_owner = 3", 3),
+            ("max_groups_per_owner = 2\nmax_rows_per_group = 1", 2),
+            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 3),
+        ] {
+            for key in [Key(1, 2), Key(3, 4)] {
+                let others = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "c")];
+                let tables: Vec<Partition> = changing
+                    .iter()
+                    .map(|values| {
+                        let rows: Vec<(u32, &str)> =
+                            others.into_iter().chain(values.iter().map(|value| (9, *value))).collect();
+                        let (partition, elements) = counted(folder.path(), &rows, bounds, key);
+                        assert_eq!(elements, paid);
+                        partition
+                    })
+                    .collect();
+                let mut most = 0;
+                for one in &tables {
+                    // The first table is without the owner: presence. Any other pair: person.
+                    assert!(tables[0].distance(one) <= paid, "{bounds}: {:?} {:?}", tables[0], one);
+                    most = most.max(tables[0].distance(one));
+                    for other in &tables {
+                        assert!(one.distance(other) <= 2 * paid, "{bounds}: {one:?} {other:?}");
+                    }
+                }
+                assert_eq!(most, paid, "{bounds}: what is paid for can happen");
+            }
+        }
+    }
 }

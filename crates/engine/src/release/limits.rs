@@ -117,16 +117,19 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         } else {
             ""
         };
+        let single = presence.standard_error_lower();
         limits.push(Limit {
             column: column.clone(),
             error: "standard error of each cell",
             expected: noise.standard_deviation() * step,
-            least: presence.standard_error_lower() * moved * step,
+            least: single * moved * step,
             about: format!("presence, {}{all}", presence.words()),
         });
         let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
         if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
             && let Some(least) = person.histogram_error_lower(cells)?
+            // Over few cells this says less than what holds for a single one.
+            && least > single
         {
             limits.push(Limit {
                 column,

@@ -47,9 +47,19 @@ impl Against {
     pub(super) fn json(&self) -> Value {
         let mut told = self.answer.json();
         told["release"] = json!(self.release);
+        if let Some(epsilon) = self.epsilon() {
+            told["epsilon"] = json!(epsilon);
+        }
         told["without_assumptions"] = json!({ "scope": "person", "epsilon": self.unassuming, "delta": self.delta });
         told["other_releases"] = json!(self.others);
         told
+    }
+
+    /// ε against this attacker: never more than without assumptions, which hold against everybody.
+    fn epsilon(&self) -> Option<f64> {
+        let found = self.guarantee()?;
+        let unassuming = self.unassuming.filter(|_| self.delta <= found.delta);
+        Some(unassuming.map_or(found.epsilon, |unassuming| unassuming.min(found.epsilon)))
     }
 
     fn guarantee(&self) -> Option<&Guarantee> {
@@ -64,9 +74,8 @@ impl Against {
 }
 
 /// The section of the page; nothing if the project declares no attacker.
-pub(super) fn section(report: &Report<'_>) -> Result<String> {
+pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<String> {
     let Some(attacker) = &report.project.attacker else { return Ok(String::new()) };
-    let all = report.against()?;
     let mut text = String::from("<section id=\"attackers\"><h2>What weaker attackers learn</h2>");
     let _ = write!(text, "<p class=\"warning\">{}</p>", escaped(brittleness()));
     let _ = write!(
@@ -78,14 +87,13 @@ pub(super) fn section(report: &Report<'_>) -> Result<String> {
     text.push_str(
         "<div class=\"wide\"><table><thead><tr><th>release</th><th>without assumptions</th><th>this attacker</th><th>δ</th></tr></thead><tbody>",
     );
-    for one in &all {
+    for one in all {
         let unassuming = one.unassuming.map_or("∞".to_string(), rounded_up);
-        let (epsilon, delta) = match one.guarantee() {
-            Some(found) => (
-                format!("ε = {}", scumble::attacker::rounded_up(found.epsilon)),
-                scumble::attacker::rounded_up(found.delta),
-            ),
-            None => ("nothing claimed".to_string(), "–".to_string()),
+        let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
+            (Some(epsilon), Some(found)) => {
+                (format!("ε = {}", scumble::attacker::rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+            }
+            _ => ("nothing claimed".to_string(), "–".to_string()),
         };
         let _ = write!(
             text,
@@ -99,7 +107,7 @@ pub(super) fn section(report: &Report<'_>) -> Result<String> {
         report.delta(&Scope::Person)?.to_f64(),
         others(all.first().map_or(0, |one| one.others))
     );
-    for one in &all {
+    for one in all {
         text.push_str(&details(one));
     }
     text.push_str("</section>");

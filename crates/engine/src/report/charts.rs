@@ -87,7 +87,7 @@ fn banded(curve: &BandedCurve) -> Drawing {
     let chart = Chart::new(curve.title.clone())
         .x(Axis::log(curve.x.clone()))
         .y(Axis::log(curve.y.clone()))
-        .band(Band::new(curve.promise.clone(), band))
+        .band(Band::new(curve.promise.clone(), band).steps())
         .line(Series::new("published", line).steps());
     Drawing::Lines(chart)
 }

@@ -1,7 +1,8 @@
 //! The HTML page. No scripts, no fonts, no pictures from anywhere; readable at 400 pixels and in print.
 
+use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
-use super::{Report, attackers, limits, reading, scope_name, text};
+use super::{Report, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_down, rounded_up, rounded_up_to};
 use crate::error::Result;
 use crate::release::{Cell, Outcome};
@@ -19,7 +20,7 @@ const SHOWN_CURVES: usize = 8;
 const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
-pub(super) fn page(report: &Report<'_>) -> Result<String> {
+pub(super) fn page(report: &Report<'_>, against: &[Against]) -> Result<String> {
     let mut body = String::new();
     let _ = write!(
         body,
@@ -35,7 +36,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     body.push_str(&matrix(report)?);
     body.push_str(&pairs(report)?);
     body.push_str(&readings(report)?);
-    body.push_str(&attackers::section(report)?);
+    body.push_str(&attackers::section(report, against)?);
     body.push_str(&limits::section(report));
     body.push_str(&assumptions(report));
     body.push_str(&parameters(report)?);
@@ -133,11 +134,14 @@ fn noted(outcome: &Outcome, class: &str) -> String {
 }
 
 fn table(outcome: &Outcome) -> String {
-    let mut text = String::from("<div class=\"wide\"><table><thead><tr>");
+    // Beside many noisy columns there is no room for standard errors: the intervals tell as much, and the CSV has them.
+    let noisy = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_some()).count();
+    let class = if noisy > 2 { "wide many" } else { "wide" };
+    let mut text = format!("<div class=\"{class}\"><table><thead><tr>");
     for column in &outcome.answers.columns {
         let _ = write!(text, "<th>{}</th>", escaped(&column.name));
         if column.uncertainty.is_some() {
-            text.push_str("<th>± std. error</th><th>95% interval</th>");
+            text.push_str("<th class=\"beside\">± std. error</th><th>95% interval</th>");
         }
     }
     text.push_str("</tr></thead><tbody>");
@@ -149,7 +153,7 @@ fn table(outcome: &Outcome) -> String {
                 let one = list[row];
                 let _ = write!(
                     text,
-                    "<td>{}</td><td>{} … {}</td>",
+                    "<td class=\"beside\">{}</td><td>{} … {}</td>",
                     digits(one.standard_error),
                     digits(one.low),
                     digits(one.high)
@@ -342,9 +346,10 @@ pub(super) fn digits(number: f64) -> String {
         return "–".to_string();
     }
     match number.abs() {
+        _ if number == number.trunc() && number.abs() < 1e15 => grouped(&format!("{number:.0}")),
         size if size >= 1000.0 => grouped(&format!("{number:.0}")),
         size if size >= 10.0 => format!("{number:.2}"),
-        size if size >= 1e-3 || size == 0.0 => format!("{number:.4}"),
+        size if size >= 1e-3 => format!("{number:.4}"),
         _ => format!("{number:.3e}"),
     }
 }

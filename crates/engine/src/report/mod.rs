@@ -40,17 +40,14 @@ pub(crate) struct Curve {
 impl Report<'_> {
     /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
-        written(folder, "report.json", format!("{:#}\n", self.json()?).as_bytes())?;
-        written(folder, "report.html", self.html()?.as_bytes())
-    }
-
-    /// The HTML file.
-    pub fn html(&self) -> Result<String> {
-        html::page(self)
+        // Once for both files: for millions of owners this takes a moment.
+        let against = self.against()?;
+        written(folder, "report.json", format!("{:#}\n", self.json(&against)?).as_bytes())?;
+        written(folder, "report.html", html::page(self, &against)?.as_bytes())
     }
 
     /// The same as JSON.
-    pub fn json(&self) -> Result<Value> {
+    fn json(&self, against: &[attackers::Against]) -> Result<Value> {
         let curves: Vec<Value> = self
             .curves()?
             .into_iter()
@@ -71,7 +68,7 @@ impl Report<'_> {
             "curves": curves,
             "readings": reading::json(self)?,
             "releases": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
-            "attackers": self.against()?.iter().map(attackers::Against::json).collect::<Vec<_>>(),
+            "attackers": against.iter().map(attackers::Against::json).collect::<Vec<_>>(),
             "limits": limits::json(self),
             "rules": rules,
             "assumptions": text::assumptions(self.project),

@@ -205,7 +205,7 @@ fn as_svg(released: &Released, beta: Beta) -> String {
     Chart::new("How many values occur at least so often")
         .x(Axis::log("count"))
         .y(Axis::log("values with at least this count (none is drawn at ½)"))
-        .band(Band::new(confidence, band.collect()))
+        .band(Band::new(confidence, band.collect()).steps())
         .line(Series::new("private", curve.collect()).steps())
         .to_svg()
 }
