@@ -250,7 +250,7 @@ fn plan_tells_what_nobody_could_beat() {
     assert!((factor(0, 0) - 1.0).abs() < 1e-6, "discrete Laplace noise on one count is optimal: {told}");
     assert!((1.9..2.1).contains(&factor(1, 0)) && (1.9..2.1).contains(&factor(1, 1)), "half of the cost each");
     assert!((factor(2, 0) - 1.0).abs() < 1e-6 && (2.0..6.0).contains(&factor(2, 1)), "{told}");
-    assert!((1.0..1.02).contains(&factor(3, 0)) && factor(3, 1) > 1.0, "{told}");
+    assert!((1.0..1.02).contains(&factor(3, 0)), "{told}");
 }
 
 #[test]
