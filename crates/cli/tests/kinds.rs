@@ -335,3 +335,32 @@ fn the_planner_says_why() {
     assert!(rule["why"].as_str().unwrap().contains("smallest error"), "{rule}");
     assert!(text(&scumble(folder.path(), &["plan"]).stdout).contains("method residual"));
 }
+
+/// `examples/per-attribute.toml`, as its first lines say.
+#[test]
+fn the_example_runs_and_keeps_its_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = scumble(folder.path(), &["demo", "--json"]);
+    assert!(demo.status.success(), "{}", text(&demo.stderr));
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/per-attribute.toml");
+    let home = folder.path().join("scumble-demo");
+    fs::copy(example, home.join("per-attribute.toml")).unwrap();
+    let output = scumble(&home, &["release", "per-attribute.toml", "--out", "out", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = json(&home, &["ledger", "show", "--json", "per-attribute.toml"]);
+    let of = |name: &str| epsilon(&told["attributes"][name]);
+    assert!(of("disease") > 0.5 && of("disease") <= 1.0, "{told}");
+    assert!(of("disease") < epsilon(&told["person"]) && epsilon(&told["person"]) <= 4.0, "{told}");
+    let (header, rows) = csv(&home, "made-up people");
+    assert_eq!(header, ["age", "sex"]);
+    assert!(rows.len().abs_diff(20_000) < 200, "{}", rows.len());
+    let (_, found) = csv(&home, "common combinations");
+    assert!(found.iter().any(|row| row[2] == "none"), "{found:?}");
+    let report = fs::read_to_string(home.join("out/report.html")).unwrap();
+    assert!(report.contains("What that means") && report.contains("with or without"));
+    let readings: Value = serde_json::from_slice(&fs::read(home.join("out/report.json")).unwrap()).unwrap();
+    let rows = readings["readings"]["rows"].as_array().unwrap();
+    let disease = rows.iter().find(|row| row["scope"] == "disease").unwrap();
+    let guess = disease["bit_guess"].as_f64().unwrap();
+    assert!(guess > 0.5 && guess < 1.0, "{disease}");
+}

@@ -120,22 +120,32 @@ impl Domain {
     /// ```
     pub fn marginal<N: Copy + Default + std::ops::AddAssign>(&self, cells: &[N], subset: Subset) -> Vec<N> {
         let mut table = vec![N::default(); self.table_cells(subset)];
-        let mut places = self.places(subset);
-        for value in cells {
-            table[places.next_place()] += *value;
+        // The attributes after the last one of the subset are summed out together: all of a block belongs to one place.
+        let kept = subset.iter().last().map_or(0, |last| last + 1).min(self.sizes.len());
+        let block: usize = self.sizes[kept..].iter().map(|&size| size as usize).product();
+        let mut places = self.places_among(kept, subset);
+        for values in cells.chunks_exact(block) {
+            let mut sum = N::default();
+            values.iter().for_each(|value| sum += *value);
+            table[places.next_place()] += sum;
         }
         table
     }
 
     /// Walks over the cells in order and tells each one's place in the marginal table of `subset`.
     pub(crate) fn places(&self, subset: Subset) -> Places<'_> {
-        let mut strides = vec![0usize; self.sizes.len()];
+        self.places_among(self.sizes.len(), subset)
+    }
+
+    /// The same among the first attributes only.
+    fn places_among(&self, attributes: usize, subset: Subset) -> Places<'_> {
+        let mut strides = vec![0usize; attributes];
         let mut stride = 1;
-        for attribute in (0..self.sizes.len()).rev().filter(|&attribute| subset.contains(attribute)) {
+        for attribute in (0..attributes).rev().filter(|&attribute| subset.contains(attribute)) {
             strides[attribute] = stride;
             stride *= self.sizes[attribute] as usize;
         }
-        Places { sizes: &self.sizes, strides, values: vec![0; self.sizes.len()], place: 0 }
+        Places { sizes: &self.sizes[..attributes], strides, values: vec![0; attributes], place: 0 }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::domain::Subset;
 use super::query::Queries;
+use super::transform;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -130,23 +131,19 @@ impl Projection {
 /// The point of {answers of tables of `people` people} nearest to `target`, up to a duality gap.
 pub(super) fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Projected {
     let cells = queries.domain().cells();
-    let gradient = |table: &[f64]| -> Vec<f64> {
-        let residual: Vec<f64> =
-            queries.answers(table).iter().zip(target).map(|(answer, target)| answer - target).collect();
-        queries.weighted(&residual)
-    };
-    let step = 1.0 / largest_eigenvalue(queries);
+    let slope = Slope::new(queries, target);
+    let step = 1.0 / slope.largest_eigenvalue();
     let mut current = vec![people / cells as f64; cells];
     let (mut ahead, mut momentum) = (current.clone(), 1.0f64);
     let mut best = (f64::INFINITY, current.clone());
     for turn in 0..MOST_STEPS {
-        let slope = gradient(&ahead);
-        let moved: Vec<f64> = ahead.iter().zip(&slope).map(|(cell, slope)| cell - step * slope).collect();
-        let next = onto_simplex(&moved, people);
+        let gradient = slope.at(&ahead);
+        let moved: Vec<f64> = ahead.iter().zip(&gradient).map(|(cell, slope)| cell - step * slope).collect();
+        let next = onto_simplex(moved, people);
         let faster = f64::midpoint(1.0, (1.0 + 4.0 * momentum * momentum).sqrt());
         let carry = (momentum - 1.0) / faster;
         // Restart where the momentum points uphill.
-        let uphill: f64 = slope.iter().zip(next.iter().zip(&current)).map(|(s, (new, old))| s * (new - old)).sum();
+        let uphill: f64 = gradient.iter().zip(next.iter().zip(&current)).map(|(s, (new, old))| s * (new - old)).sum();
         if uphill > 0.0 {
             (ahead, momentum) = (next.clone(), 1.0);
         } else {
@@ -155,7 +152,7 @@ pub(super) fn projected(queries: &Queries, target: &[f64], people: f64, enough: 
         }
         current = next;
         if turn % 20 == 19 {
-            let gap = duality_gap(&gradient(&current), &current, people);
+            let gap = duality_gap(&slope.at(&current), &current, people);
             if gap < best.0 {
                 best = (gap, current.clone());
             }
@@ -167,6 +164,54 @@ pub(super) fn projected(queries: &Queries, target: &[f64], people: f64, enough: 
     Projected { answers: queries.answers(&best.1), cells: best.1, gap: best.0 }
 }
 
+/// The gradient of ½‖Qx − y‖², that is QᵀQx − Qᵀy. For marginals QᵀQ is diagonal in a basis with a fast transform.
+struct Slope<'a> {
+    queries: &'a Queries,
+    spectrum: Option<Vec<f64>>,
+    /// Qᵀy
+    pull: Vec<f64>,
+}
+
+impl<'a> Slope<'a> {
+    fn new(queries: &'a Queries, target: &[f64]) -> Self {
+        Self { queries, spectrum: queries.spectrum(), pull: queries.weighted(target) }
+    }
+
+    /// QᵀQx
+    fn image(&self, table: &[f64]) -> Vec<f64> {
+        let Some(spectrum) = &self.spectrum else { return self.queries.weighted(&self.queries.answers(table)) };
+        let mut image = table.to_vec();
+        transform::forward(self.queries.domain(), &mut image);
+        image.iter_mut().zip(spectrum).for_each(|(coefficient, eigenvalue)| *coefficient *= eigenvalue);
+        transform::inverse(self.queries.domain(), &mut image);
+        image
+    }
+
+    fn at(&self, table: &[f64]) -> Vec<f64> {
+        let mut slope = self.image(table);
+        slope.iter_mut().zip(&self.pull).for_each(|(slope, pull)| *slope -= pull);
+        slope
+    }
+
+    /// An upper estimate of the largest eigenvalue of QᵀQ: known for marginals, by power iteration else.
+    fn largest_eigenvalue(&self) -> f64 {
+        if let Some(spectrum) = &self.spectrum {
+            return spectrum.iter().copied().fold(1.0, f64::max);
+        }
+        let mut vector = vec![1.0; self.queries.domain().cells()];
+        let mut value = 1.0;
+        for _ in 0..30 {
+            let image = self.image(&vector);
+            value = image.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+            if value == 0.0 {
+                return 1.0;
+            }
+            vector = image.iter().map(|entry| entry / value).collect();
+        }
+        value * 1.05
+    }
+}
+
 /// ⟨∇, x⟩ − min_u people·∇_u: at most this much can still be gained.
 fn duality_gap(gradient: &[f64], cells: &[f64], people: f64) -> f64 {
     let here: f64 = gradient.iter().zip(cells).map(|(slope, cell)| slope * cell).sum();
@@ -174,35 +219,25 @@ fn duality_gap(gradient: &[f64], cells: &[f64], people: f64) -> f64 {
     here - people * least
 }
 
-/// An upper estimate of the largest eigenvalue of QᵀQ, by power iteration.
-fn largest_eigenvalue(queries: &Queries) -> f64 {
-    let mut vector = vec![1.0; queries.domain().cells()];
-    let mut value = 1.0;
-    for _ in 0..30 {
-        let image = queries.weighted(&queries.answers(&vector));
-        value = image.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
-        if value == 0.0 {
-            return 1.0;
+/// The nearest non-negative point with this sum: all is lowered by the same shift, and what would fall below 0 is left out, until nothing
+/// more is (Michelot 1986).
+fn onto_simplex(mut point: Vec<f64>, sum: f64) -> Vec<f64> {
+    let mut shift = f64::NEG_INFINITY;
+    loop {
+        let (mut total, mut number) = (0.0, 0.0);
+        for &value in point.iter().filter(|value| **value > shift) {
+            total += value;
+            number += 1.0;
         }
-        vector = image.iter().map(|entry| entry / value).collect();
-    }
-    value * 1.05
-}
-
-/// The nearest non-negative point with this sum.
-fn onto_simplex(point: &[f64], sum: f64) -> Vec<f64> {
-    let mut sorted = point.to_vec();
-    sorted.sort_unstable_by(|left, right| right.total_cmp(left));
-    let (mut so_far, mut shift) = (0.0, 0.0);
-    for (place, &value) in sorted.iter().enumerate() {
-        so_far += value;
-        let candidate = (so_far - sum) / (place + 1) as f64;
-        if value <= candidate {
+        let next = (total - sum) / number;
+        // The shift only rises, and stops once the same values are above it; rounding must not make it go on.
+        if number == 0.0 || next <= shift {
             break;
         }
-        shift = candidate;
+        shift = next;
     }
-    point.iter().map(|value| (value - shift).max(0.0)).collect()
+    point.iter_mut().for_each(|value| *value = (*value - shift).max(0.0));
+    point
 }
 
 #[cfg(test)]
@@ -301,8 +336,33 @@ mod tests {
 
     #[test]
     fn a_point_is_projected_onto_the_simplex() {
-        assert_eq!(onto_simplex(&[0.5, 0.5], 1.0), [0.5, 0.5]);
-        assert_eq!(onto_simplex(&[3.0, 0.0], 1.0), [1.0, 0.0]);
-        assert_eq!(onto_simplex(&[1.0, 1.0, -5.0], 1.0), [0.5, 0.5, 0.0]);
+        assert_eq!(onto_simplex(vec![0.5, 0.5], 1.0), [0.5, 0.5]);
+        assert_eq!(onto_simplex(vec![3.0, 0.0], 1.0), [1.0, 0.0]);
+        assert_eq!(onto_simplex(vec![1.0, 1.0, -5.0], 1.0), [0.5, 0.5, 0.0]);
+        // One shift for all that stay, and no smaller shift would do.
+        let point: Vec<f64> = (0..1000).map(|i| f64::from(i * 7919 % 1000) / 10.0).collect();
+        let nearest = onto_simplex(point.clone(), 30.0);
+        assert!((nearest.iter().sum::<f64>() - 30.0).abs() < 1e-9 && nearest.iter().all(|value| *value >= 0.0));
+        let shift =
+            point.iter().zip(&nearest).find(|(_, near)| **near > 0.0).map(|(value, near)| value - near).unwrap();
+        assert!(point.iter().zip(&nearest).all(|(value, near)| ((value - shift).max(0.0) - near).abs() < 1e-9));
+    }
+
+    #[test]
+    fn the_slope_of_marginals_by_transform_is_the_one_by_definition() {
+        for (sizes, order) in [(vec![3, 2, 4], 2), (vec![2, 2, 2, 2], 3), (vec![5, 1, 2], 1), (vec![3], 1)] {
+            let domain = Domain::new(sizes).unwrap();
+            let queries = Queries::marginals(&domain, order).unwrap();
+            let table: Vec<f64> = (0..domain.cells()).map(|cell| (cell * 37 % 11) as f64).collect();
+            let target: Vec<f64> = (0..queries.len()).map(|query| (query * 17 % 7) as f64).collect();
+            let fast = Slope::new(&queries, &target);
+            assert!(fast.spectrum.is_some());
+            let slow = Slope { spectrum: None, queries: &queries, pull: fast.pull.clone() };
+            let (one, other) = (fast.at(&table), slow.at(&table));
+            assert!(one.iter().zip(&other).all(|(one, other)| (one - other).abs() < 1e-9), "{one:?} {other:?}");
+            assert!(fast.largest_eigenvalue() <= slow.largest_eigenvalue() * (1.0 + 1e-9));
+        }
+        let odd = Queries::conjunctions(&Domain::new(vec![2; 3]).unwrap(), 2).unwrap();
+        assert!(odd.spectrum().is_none());
     }
 }

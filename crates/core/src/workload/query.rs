@@ -196,6 +196,42 @@ impl Queries {
         cells
     }
 
+    /// Whether every query is a cell of a marginal table, and each such table is there whole: in order, once.
+    fn is_marginals(&self) -> bool {
+        let is_cell = |(cell, members): (u32, &Vec<u32>)| members[..] == [cell];
+        let is_whole = |group: &Group| {
+            group.queries.len() == self.domain.table_cells(group.table) && (0u32..).zip(&group.queries).all(is_cell)
+        };
+        self.groups.iter().all(is_whole)
+    }
+
+    /// The eigenvalues of QᵀQ, one per coefficient of the orthonormal basis of [`super::transform`], if the queries are marginals: a table
+    /// sees the coefficients of its subsets, each as often as it has cells of the domain in one of its own.
+    pub(super) fn spectrum(&self) -> Option<Vec<f64>> {
+        if !self.is_marginals() {
+            return None;
+        }
+        let mut seen: BTreeMap<Subset, f64> = BTreeMap::new();
+        for group in &self.groups {
+            let weight = self.domain.cells() as f64 / self.domain.table_cells(group.table) as f64;
+            group.table.subsets().for_each(|subset| *seen.entry(subset).or_insert(0.0) += weight);
+        }
+        // The subset of each coefficient, built from the left: an attribute's first value adds nothing, the others add it.
+        let mut subsets = vec![Subset::EMPTY];
+        let mut values = vec![seen.get(&Subset::EMPTY).copied().unwrap_or(0.0)];
+        for (attribute, &size) in self.domain.sizes().iter().enumerate() {
+            let of = |subset: &Subset, digit: u32| if digit == 0 { *subset } else { subset.with(attribute) };
+            let last = attribute + 1 == self.domain.attributes();
+            let grown = subsets.iter().flat_map(|subset| (0..size).map(move |digit| of(subset, digit)));
+            if last {
+                values = grown.map(|subset| seen.get(&subset).copied().unwrap_or(0.0)).collect();
+            } else {
+                subsets = grown.collect();
+            }
+        }
+        Some(values)
+    }
+
     /// Δ²: how many answers can change at most when one person's values of these attributes change. Answers are 0 or 1 per person, so
     /// this is the squared Euclidean, and the absolute, length of the change.
     ///
