@@ -185,7 +185,7 @@ pub fn residual_error(plan: &Plan, order: usize) -> f64 {
 /// Rounds beyond this are not worth their time.
 const MOST_ROUNDS: u32 = 64;
 
-/// The number of rounds for which the bound of [`mwem_bound`] is least.
+/// The number of rounds for which the bound of `mwem_bound` is least.
 pub fn rounds(domain: &Domain, order: usize, people: u64, rho_of_attribute: f64) -> u32 {
     let tables = Subset::all_of_size(domain.attributes(), order);
     let queries = tables.into_iter().map(|table| domain.table_cells(table)).sum();
