@@ -5,6 +5,8 @@ truth (golden vectors), negative where it is *below* the truth, that is, where a
 """
 import json
 import math
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +22,9 @@ from dp_accounting.pld import common, pld_privacy_accountant
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 INTERVAL = 1e-4
+# A peer that takes more CPU seconds, or more memory, than this for one answer is reported as having given up.
+MOST_SECONDS = 120
+MOST_BYTES = 6 << 30
 
 
 def google_pld(event):
@@ -86,13 +91,21 @@ def prv(vector):
     return accountant.compute_epsilon(vector["delta"], [event["times"]])[2]
 
 
+def give_up(*_):
+    raise TimeoutError(f"more than {MOST_SECONDS} CPU seconds")
+
+
 def timed(run, vector):
+    signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
     start = time.process_time()
     try:
         value = run(vector)
     except Exception as error:  # a peer that gives up is reported as such
         print(f"# {run.__name__} on {vector['name']}: {type(error).__name__}: {error}", file=sys.stderr)
         return None, None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return value, time.process_time() - start
 
 
@@ -116,6 +129,7 @@ def main():
     lines = subprocess.run([binary, vectors_path], check=True, capture_output=True, text=True).stdout.splitlines()
     ours = {line["name"]: line for line in map(json.loads, lines)}
     with_prv = "--prv" in sys.argv
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     header = f"{'task':38} {'ours s':>10} {'off':>9} {'google s':>9} {'off':>9} {'ratio':>8}"
     print(header + (f" {'prv s':>8} {'off':>9}" if with_prv else ""))
     for vector in vectors:

@@ -133,10 +133,7 @@ impl Loss {
     pub fn of(events: &[Event], scope: &Scope) -> Result<Self> {
         let mut components = Vec::with_capacity(events.len());
         for event in events {
-            let mut alternatives = law::resolve(event, scope)?;
-            if let Some(last) = alternatives.pop() {
-                components.push(alternatives.into_iter().fold(last, worse));
-            }
+            components.extend(law::component_of(event, scope)?);
         }
         Ok(Self { components: merged(components), tolerance: TOLERANCE })
     }
@@ -151,8 +148,7 @@ impl Loss {
             return Err(Error::refused("times must be at least 1, not 0"));
         }
         let law = Law::Custom(pld::Own(pair));
-        let component = Component { law, form: Form::Whole, times: times as f64, without_pair: false };
-        Ok(Self { components: vec![component], tolerance: TOLERANCE })
+        Ok(Self { components: vec![Component::whole(law, times as f64)], tolerance: TOLERANCE })
     }
 
     /// The same, with another relative tolerance of the bounds of ε.
@@ -180,6 +176,9 @@ impl Loss {
             let bounds = gaussian::epsilon(mu, target);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
+        if let Some(cases) = self.cases() {
+            return worst(cases.iter().map(|case| case.epsilon(delta)));
+        }
         let best = self.by_pairs(Question::Epsilon { delta: target });
         let close = best.is_some_and(|best| best.upper - best.lower <= 10.0 * self.tolerance * best.upper);
         let mut best = best.unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
@@ -200,6 +199,9 @@ impl Loss {
             let bounds = gaussian::delta(mu, at);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
+        if let Some(cases) = self.cases() {
+            return worst(cases.iter().map(|case| case.delta(epsilon)));
+        }
         let best = self.by_pairs(Question::Delta { epsilon: at });
         let close = best.is_some_and(|best| best.upper - best.lower <= 1e-2 * best.upper);
         let mut best = best.unwrap_or(answer(1.0, 0.0, Method::Pld));
@@ -209,8 +211,36 @@ impl Loss {
         Ok(best)
     }
 
+    /// One loss for each way in which neighbours can choose among the events' alternatives, if there are few ways.
+    ///
+    /// The parameters of all runs are fixed beforehand, so neighbours make one choice for each run, and the worst one counts.
+    fn cases(&self) -> Option<Vec<Self>> {
+        let mut cases = vec![Vec::new()];
+        for component in &self.components {
+            let ways = match component.alternatives() {
+                None => vec![vec![component.clone()]],
+                Some(alternatives) => choices(alternatives, component.times)?,
+            };
+            if cases.len() * ways.len() > MOST_CASES {
+                return None;
+            }
+            let extended = |case: &Vec<Component>, way: &Vec<Component>| [case.as_slice(), way.as_slice()].concat();
+            cases = cases.iter().flat_map(|case| ways.iter().map(move |way| extended(case, way))).collect();
+        }
+        let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
+        (cases.len() > 1).then(|| cases.into_iter().map(case).collect())
+    }
+
     /// The privacy-loss distributions of both directions, if every component has one.
+    ///
+    /// Where neighbours have too many choices, what covers them all is composed: then nothing is known from below.
     fn by_pairs(&self, question: Question) -> Option<Answer> {
+        let found = self.by_covering_pairs(question)?;
+        let exact = self.components.iter().all(|component| component.alternatives().is_none());
+        Some(if exact { found } else { Answer { lower: 0.0, ..found } })
+    }
+
+    fn by_covering_pairs(&self, question: Question) -> Option<Answer> {
         let side = |side: Side, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
             // Aimed a little below what is promised: the upper bound then is off by a few millionths.
@@ -317,9 +347,45 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
     }
     if square > 0.0 {
         let law = Law::Gaussian { mu: f64::sqrt(square) };
-        kept.push(Component { law, form: Form::Whole, times: 1.0, without_pair: false });
+        kept.push(Component::whole(law, 1.0));
     }
     kept
+}
+
+/// More choices than this are covered by one event that is worse than each.
+const MOST_CASES: usize = 12;
+
+/// The ways to run `times` times, each time by one of the alternatives; None if they are too many.
+fn choices(alternatives: &[Component], times: f64) -> Option<Vec<Vec<Component>>> {
+    let [first, others @ ..] = alternatives else { return None };
+    if others.is_empty() || times == 0.0 {
+        let runs = Component { times: first.times * times, ..first.clone() };
+        return Some(vec![if times == 0.0 { Vec::new() } else { vec![runs] }]);
+    }
+    if times > MOST_CASES as f64 {
+        return None;
+    }
+    let mut ways = Vec::new();
+    for count in 0..=times as u64 {
+        let own = choices(std::slice::from_ref(first), count as f64)?;
+        let rest = choices(others, times - count as f64)?;
+        ways.extend(rest.iter().map(|rest| [own[0].as_slice(), rest.as_slice()].concat()));
+        if ways.len() > MOST_CASES {
+            return None;
+        }
+    }
+    Some(ways)
+}
+
+/// The worst of several answers, of which each may be the true one.
+fn worst(answers: impl Iterator<Item = Result<Answer>>) -> Result<Answer> {
+    let mut worst = answer(0.0, 0.0, Method::Pure);
+    for answer in answers {
+        let answer = answer?;
+        let lower = worst.lower.max(answer.lower);
+        worst = Answer { lower, ..if answer.upper > worst.upper { answer } else { worst } };
+    }
+    Ok(worst)
 }
 
 fn answer(upper: f64, lower: f64, method: Method) -> Answer {
@@ -330,14 +396,6 @@ fn conversion(curves: &[(Curve, f64)]) -> Conversion<impl Fn(f64) -> f64 + '_> {
     let largest_order = curves.iter().map(|(curve, _)| curve.largest_order()).fold(f64::INFINITY, f64::min);
     let cumulant = move |order: f64| curves.iter().map(|(curve, times)| times * curve.cumulant(order)).sum();
     Conversion { cumulant, largest_order }
-}
-
-/// Of two alternatives of one event, one that covers both.
-fn worse(a: Component, b: Component) -> Component {
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
-    let times = larger(a.times, b.times);
-    let law = if b.pure() > a.pure() || b.curve().0.cumulant(2.0) > a.curve().0.cumulant(2.0) { b.law } else { a.law };
-    Component { law, times, ..a }
 }
 
 /// Checks that `p` and `q` are two distributions over the same outcomes, to the rounding of decimal input.
