@@ -28,17 +28,35 @@ fn sinh_normal_wins_on_the_maximum_and_the_gaussian_on_the_deviation() {
 }
 
 #[test]
-fn four_kinds_at_equal_epsilon_and_delta_and_a_drawing() {
+fn all_kinds_at_equal_epsilon_and_delta_and_a_drawing() {
     let file = std::env::temp_dir().join(format!("scumble-compare-{}.svg", std::process::id()));
     let output = scumble(&["--epsilon", "1", "--delta", "1e-6", "--cells", "1e3", "--svg", file.to_str().unwrap()]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = stdout(&output);
-    for name in ["discrete-laplace", "discrete-gaussian", "truncated-discrete-laplace", "sinh-normal"] {
+    for name in ["discrete-laplace", "discrete-gaussian", "truncated-discrete-laplace", "sinh-normal", "stability"] {
         assert!(text.contains(name), "{text}");
     }
     let svg = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("sinh-normal"));
+}
+
+/// Few occupied cells of very many: a stability histogram's error does not know of the empty ones.
+#[test]
+fn a_stability_histogram_is_off_by_what_its_occupied_cells_are() {
+    let error = |occupied: &str| {
+        let asked = ["--epsilon", "1", "--delta", "1e-6", "--cells", "1e12", "--occupied", occupied, "--json"];
+        let found: serde_json::Value = serde_json::from_str(&stdout(&scumble(&asked))).unwrap();
+        assert_eq!(found["occupied"].as_f64(), occupied.parse().ok());
+        let rows = found["candidates"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["noise"] == "stability").unwrap();
+        assert_eq!(row["threshold"], 15);
+        row["maximum_error"].as_f64().unwrap()
+    };
+    assert!(error("1e12") > error("100") + 15.0);
+    let refused = scumble(&["--epsilon", "1", "--delta", "1e-6", "--cells", "10", "--occupied", "11"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("not 11 of 10"));
 }
 
 /// A hundred histograms together: sinh-normal noise has the least maximum error, and the accountant agrees that the

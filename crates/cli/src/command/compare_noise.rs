@@ -18,6 +18,9 @@ pub struct Arguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]
     cells: u64,
+    /// How many of the cells hold anybody at most (all unless given): a stability histogram leaves the others at 0
+    #[arg(long, value_parser = whole_number)]
+    occupied: Option<u64>,
     /// How many such histograms meet the target together
     #[arg(long, default_value_t = 1)]
     releases: u64,
@@ -51,7 +54,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = target(arguments)?;
     let plans = Plans::new(target, &arguments.scope, arguments.releases)?;
-    let candidates = plans.candidates(arguments.cells, arguments.beta)?;
+    let candidates = plans.candidates(arguments.cells, occupied(arguments, arguments.cells), arguments.beta)?;
     let limit = limit(arguments, target)?;
     let text =
         if arguments.json { as_json(arguments, &candidates, limit) } else { as_table(arguments, &candidates, limit) };
@@ -61,6 +64,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// How many of so many cells are occupied at most.
+fn occupied(arguments: &Arguments, cells: u64) -> u64 {
+    arguments.occupied.unwrap_or(cells)
 }
 
 fn target(arguments: &Arguments) -> Result<Target, Failure> {
@@ -81,9 +89,12 @@ fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> 
     }
 }
 
-fn parameters(noise: &Noise) -> String {
-    match noise {
-        Noise::Laplace(scale, _) => format!("scale {:.4}", scale.get()),
+fn parameters(candidate: &Candidate) -> String {
+    match &candidate.noise {
+        Noise::Laplace(scale, _) => {
+            let threshold = candidate.threshold.map_or_else(String::new, |least| format!(", threshold {least}"));
+            format!("scale {:.4}{threshold}", scale.get())
+        }
         Noise::Gaussian(sigma, _) => format!("sigma {:.4}", sigma.get()),
         Noise::TruncatedLaplace(scale, bound, _) => format!("scale {:.4}, bound {bound}", scale.get()),
         Noise::SinhNormal(noise) => format!("sigma {:.4}, a {:.4}", noise.sigma().get(), noise.a().get()),
@@ -97,15 +108,15 @@ fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>)
     for candidate in candidates {
         let maximum = format!("{:.0}", candidate.maximum_error);
         let deviation = format!("{:.3}", candidate.standard_deviation);
-        text += &line([candidate.noise.name(), &parameters(&candidate.noise), &maximum, &deviation]);
+        text += &line([candidate.name(), &parameters(candidate), &maximum, &deviation]);
     }
     let least = candidates.iter().min_by(|a, b| a.standard_deviation.total_cmp(&b.standard_deviation));
     if let (Some(first), Some(least)) = (candidates.first(), least) {
         text += &format!(
             "least maximum error over {} cells: {}; least standard deviation: {}\n",
             arguments.cells,
-            first.noise.name(),
-            least.noise.name()
+            first.name(),
+            least.name()
         );
     }
     if let Some(limit) = limit {
@@ -117,7 +128,7 @@ fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>)
 fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
     let one = |candidate: &Candidate| {
         let mut row = json!({
-            "noise": candidate.noise.name(),
+            "noise": candidate.name(),
             "maximum_error": candidate.maximum_error,
             "standard_deviation": candidate.standard_deviation,
         });
@@ -134,11 +145,15 @@ fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) 
             }
             _ => {}
         }
+        if let Some(threshold) = candidate.threshold {
+            row["threshold"] = json!(threshold);
+        }
         row
     };
     let all: Vec<_> = candidates.iter().map(one).collect();
     let whole = json!({
         "cells": arguments.cells,
+        "occupied": occupied(arguments, arguments.cells),
         "releases": arguments.releases,
         "beta": arguments.beta.get(),
         "scope": arguments.scope.to_string(),
@@ -161,11 +176,11 @@ fn chart(arguments: &Arguments, target: Target, plans: &Plans) -> Result<String,
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for power in 0..=LARGEST_POWER {
         let cells = 10u64.pow(power);
-        for candidate in plans.candidates(cells, arguments.beta)? {
+        for candidate in plans.candidates(cells, occupied(arguments, cells).min(cells), arguments.beta)? {
             let point = (cells as f64, candidate.maximum_error);
-            match curves.iter_mut().find(|(name, _)| *name == candidate.noise.name()) {
+            match curves.iter_mut().find(|(name, _)| *name == candidate.name()) {
                 Some((_, points)) => points.push(point),
-                None => curves.push((candidate.noise.name(), vec![point])),
+                None => curves.push((candidate.name(), vec![point])),
             }
         }
     }

@@ -89,8 +89,9 @@ impl Noise {
         match self {
             Self::Laplace(_, noise) => noise.add_to_all(answers, bits),
             Self::Gaussian(_, noise) => noise.add_to_all(answers, bits),
-            // These never leave the range by themselves.
-            Self::TruncatedLaplace(..) | Self::SinhNormal(_) => self.add_bounded(answers, bits),
+            Self::SinhNormal(noise) => noise.add_to_all(answers, bits),
+            // This never leaves the range by itself.
+            Self::TruncatedLaplace(..) => self.add_bounded(answers, bits),
         }
     }
 

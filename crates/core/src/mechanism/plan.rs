@@ -4,6 +4,7 @@
 
 use super::additive::{Noise, edge_mass_upper};
 use super::histogram::{Histogram, one_cell_per_owner};
+use super::stability::{Contribution, StabilityHistogram};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
 use crate::loss::Loss;
@@ -22,19 +23,28 @@ pub enum Target {
     Truncated(Rho, Omega),
 }
 
-/// One kind of noise that meets the target.
+/// One way to meet the target.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The noise.
     pub noise: Noise,
-    /// The most that any cell is off, but for probability β.
+    /// For a stability histogram, whose domain need not be known: the least noisy count that is published.
+    pub threshold: Option<i64>,
+    /// The most that any cell is off, but for probability β; a cell that is not published is off by its count.
     pub maximum_error: f64,
-    /// The standard deviation of one cell.
+    /// The standard deviation of one published cell.
     pub standard_deviation: f64,
 }
 
-/// Every kind of noise that can meet the target for a histogram of `cells` cells with each owner in one cell, best maximum
-/// error first.
+impl Candidate {
+    /// The name in messages and tables: that of the noise, or `stability`.
+    pub fn name(&self) -> &'static str {
+        if self.threshold.is_some() { "stability" } else { self.noise.name() }
+    }
+}
+
+/// Every kind of noise that can meet the target for a histogram of `cells` cells with each owner in one cell, and a stability
+/// histogram where δ allows one; best maximum error first.
 ///
 /// # Guarantee
 /// Each candidate meets the target in `scope` (presence or person).
@@ -49,7 +59,7 @@ pub struct Candidate {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
-    Plans::new(target, scope, 1)?.candidates(cells, beta)
+    Plans::new(target, scope, 1)?.candidates(cells, cells, beta)
 }
 
 /// What does not depend on the number of cells, for many of them.
@@ -60,6 +70,7 @@ pub struct Plans {
     noises: Vec<Noise>,
     /// For each ratio A/σ the least sinh-normal noise that meets an (ε, δ) target.
     frontier: Vec<SinhNormal>,
+    stability: Option<StabilityHistogram>,
 }
 
 impl Plans {
@@ -74,21 +85,30 @@ impl Plans {
             Scope::Person => 2,
             other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
         };
-        let (noises, frontier) = match target {
-            Target::Approximate(epsilon, delta) => Calibration { epsilon, delta, scope, moved, releases }.noises()?,
-            Target::Truncated(rho, _) => (concentrated(one_of(rho, releases)?, moved)?, Vec::new()),
+        let (noises, frontier, stability) = match target {
+            Target::Approximate(epsilon, delta) => {
+                let calibration = Calibration { epsilon, delta, scope, moved, releases };
+                let (noises, frontier) = calibration.noises()?;
+                (noises, frontier, calibration.stability()?)
+            }
+            Target::Truncated(rho, _) => (concentrated(one_of(rho, releases)?, moved)?, Vec::new(), None),
         };
         let target = match target {
             Target::Truncated(rho, omega) => Target::Truncated(one_of(rho, releases)?, omega),
             target => target,
         };
-        Ok(Self { target, moved, noises, frontier })
+        Ok(Self { target, moved, noises, frontier, stability })
     }
 
-    /// The candidates for so many cells, best maximum error first.
-    pub fn candidates(&self, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
-        if cells == 0 {
-            return Err(Error::refused("a histogram needs at least one cell"));
+    /// The candidates for so many cells, of which at most `occupied` hold anybody; best maximum error first.
+    ///
+    /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is off by its
+    /// noise, or by a count that the noise kept below the threshold.
+    pub fn candidates(&self, cells: u64, occupied: u64, beta: Beta) -> Result<Vec<Candidate>> {
+        if cells == 0 || !(1..=cells).contains(&occupied) {
+            return Err(Error::refused(format!(
+                "a histogram needs at least one cell, and 1 to all of them occupied, not {occupied} of {cells}"
+            )));
         }
         let mut noises = self.noises.clone();
         noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
@@ -96,8 +116,18 @@ impl Plans {
             maximum_error: noise.maximum(cells as f64, beta.get()),
             standard_deviation: noise.standard_deviation(),
             noise,
+            threshold: None,
         };
         let mut candidates: Vec<Candidate> = noises.into_iter().map(candidate).collect();
+        candidates.extend(self.stability.as_ref().map(|stability| {
+            let off = stability.noise().maximum(occupied as f64, beta.get());
+            Candidate {
+                maximum_error: off + (stability.threshold() - 1) as f64,
+                standard_deviation: stability.noise().standard_deviation(),
+                noise: stability.noise().clone(),
+                threshold: Some(stability.threshold()),
+            }
+        }));
         candidates.sort_by(|a, b| a.maximum_error.total_cmp(&b.maximum_error));
         Ok(candidates)
     }
@@ -170,6 +200,25 @@ impl Calibration<'_> {
         }
         noises.extend(self.truncated_laplace(pure, runs)?);
         Ok((noises, self.frontier(gaussian)?))
+    }
+
+    /// Laplace noise and a threshold. One release: ε for the noise, δ for the keys that only one neighbour has. Several: half of δ
+    /// for the keys of all releases together, the other half for the noise.
+    fn stability(&self) -> Result<Option<StabilityHistogram>> {
+        if self.delta.get() <= 0.0 || self.delta.get() >= 1.0 {
+            return Ok(None);
+        }
+        let runs = f64::from(self.moved) * self.releases as f64;
+        let mut scale = Scale::new((runs / self.epsilon.get()).next_up())?;
+        let mut keys = self.delta;
+        if self.releases > 1 {
+            keys = Delta::new(self.delta.get() / (2.0 * self.releases as f64))?;
+            let half = Self { delta: Delta::new(self.delta.get() / 2.0)?, ..*self };
+            if let Kind::DiscreteLaplace { scale: found } = half.calibrated(Kind::DiscreteLaplace { scale })? {
+                scale = found;
+            }
+        }
+        Ok(Some(StabilityHistogram::new(Noise::laplace(scale), Contribution::one(), keys)?))
     }
 
     fn event(&self, kind: Kind) -> Result<Event> {
@@ -279,11 +328,17 @@ mod tests {
             let plan =
                 histogram_noise(Target::Approximate(epsilon, delta), &scope, 1_000_000, Beta::new(0.05).unwrap())
                     .unwrap();
-            assert_eq!(plan.len(), 4);
+            assert_eq!(plan.len(), 5);
             assert!(plan.is_sorted_by(|a, b| a.maximum_error <= b.maximum_error));
             for candidate in &plan {
-                let event = Histogram::new(candidate.noise.clone()).event().unwrap();
-                let spent = Loss::of(&[event], &scope).unwrap().delta(epsilon).unwrap();
+                let mut events = vec![Histogram::new(candidate.noise.clone()).event().unwrap()];
+                if let Some(threshold) = candidate.threshold {
+                    let stability =
+                        StabilityHistogram::new(candidate.noise.clone(), Contribution::one(), delta).unwrap();
+                    assert_eq!(stability.threshold(), threshold);
+                    events = stability.events().unwrap();
+                }
+                let spent = Loss::of(&events, &scope).unwrap().delta(epsilon).unwrap();
                 // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the lower one.
                 let certified = if candidate.noise.name() == "sinh-normal" { spent.lower } else { spent.upper };
                 assert!(certified <= delta.get() * (1.0 + 1e-6), "{}: {certified}", candidate.noise.name());
@@ -308,6 +363,32 @@ mod tests {
                     }
                     other => panic!("{}", other.name()),
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stability_histogram_of_several_releases_meets_the_target_and_its_error() {
+        let (epsilon, delta, beta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), Beta::new(1e-3).unwrap());
+        let plans = Plans::new(Target::Approximate(epsilon, delta), &Scope::Person, 5).unwrap();
+        let all = plans.candidates(1 << 40, 100, beta).unwrap();
+        let found = all.iter().find(|candidate| candidate.name() == "stability").unwrap();
+        let keys = Delta::new(1e-6 / 10.0).unwrap();
+        let histogram = StabilityHistogram::new(found.noise.clone(), Contribution::one(), keys).unwrap();
+        assert_eq!(Some(histogram.threshold()), found.threshold);
+        let five: Vec<Event> =
+            histogram.events().unwrap().into_iter().map(|event| event.repeated(5).unwrap()).collect();
+        let spent = Loss::of(&five, &Scope::Person).unwrap().delta(epsilon).unwrap();
+        assert!(spent.upper <= 1e-6 * (1.0 + 1e-9), "{spent:?}");
+        // A hundred keys of every size, thrice: off by no more than planned (false alarm below 1e-2 by plan; the seed is fixed).
+        let counts: Vec<(u64, i64)> = (1..=100).map(|key| (key, 5 * key as i64)).collect();
+        let mut bits = crate::noise::InsecureSeededSource::new(5);
+        for _ in 0..3 {
+            let published: std::collections::BTreeMap<u64, i64> =
+                histogram.release(&counts, &mut bits).into_iter().collect();
+            for (key, count) in &counts {
+                let off = (published.get(key).copied().unwrap_or(0) - count).abs() as f64;
+                assert!(off <= found.maximum_error, "{off} {}", found.maximum_error);
             }
         }
     }

@@ -92,6 +92,11 @@ impl StabilityHistogram {
         self.threshold
     }
 
+    /// The noise on every count.
+    pub fn noise(&self) -> &Noise {
+        &self.noise
+    }
+
     /// The keys that reach the threshold, with their noisy counts. Counts are those of keys that occur (0 or less is skipped).
     ///
     /// # Guarantee

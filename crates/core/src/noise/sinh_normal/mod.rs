@@ -100,21 +100,36 @@ impl SinhNormal {
     /// # Guarantee
     /// As [`SinhNormal::sample`].
     pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
-        let mut words = [0u64; 64];
+        self.draw_for_each(bits, out, |slot, draw| *slot = draw);
+    }
+
+    /// Adds an independent draw to each of `answers`; sums beyond the range of an i64 stay at its end (post-processing).
+    ///
+    /// # Guarantee
+    /// As [`SinhNormal::sample`].
+    pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
+        self.draw_for_each(bits, answers, |answer, draw| *answer = answer.saturating_add(draw));
+    }
+
+    fn draw_for_each<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64], place: impl Fn(&mut i64, i64)) {
+        let mut words = [0u64; 512];
         for chunk in out.chunks_mut(4 * words.len()) {
             let words = &mut words[..chunk.len().div_ceil(4)];
             bits.fill(words);
             for (four, word) in chunk.chunks_mut(4).zip(words) {
-                for (place, slot) in four.iter_mut().enumerate() {
-                    *slot = self.sampler.decide_from((*word >> (16 * place)) as u16, bits);
+                for (index, slot) in four.iter_mut().enumerate() {
+                    place(slot, self.sampler.decide_from((*word >> (16 * index)) as u16, bits));
                 }
             }
         }
     }
 }
 
-/// No draw: |draws| are far below.
-const UNDECIDED: i32 = i32::MIN;
+/// No draw; the one that it could be mistaken for is then looked for in the longer way.
+const UNDECIDED: i16 = i16::MIN;
+
+/// How many ways the sixteen leading bits have.
+const LEADING: usize = 1 << 16;
 
 /// The cumulative table in the order 0, 1, −1, 2, −2, …, −K, upper tail, lower tail, split into first and second words.
 #[derive(Debug)]
@@ -124,10 +139,26 @@ struct Sampler {
     second_words: Vec<u64>,
     /// The first cell that a word with these leading bits can be in.
     guide: Vec<u32>,
-    /// The draw of every word with these leading bits, where it is the same for all of them; otherwise UNDECIDED.
-    direct: Vec<i32>,
+    /// The draw of every word with these sixteen leading bits, where it is the same for all of them; otherwise UNDECIDED.
+    direct: Box<[i16; LEADING]>,
     guide_shift: u32,
     tail_bits: u32,
+}
+
+fn direct(first_words: &[u64]) -> Box<[i16; LEADING]> {
+    let mut draws = Box::new([UNDECIDED; LEADING]);
+    let mut cell = 0;
+    for (leading, draw) in draws.iter_mut().enumerate() {
+        let first_word = (leading as u64) << 48;
+        while cell < first_words.len() && first_words[cell] < first_word {
+            cell += 1;
+        }
+        let is_one_cell = cell + 1 < first_words.len() && first_words[cell] > first_word | (u64::MAX >> 16);
+        if is_one_cell {
+            *draw = i16::try_from(signed(cell)).unwrap_or(UNDECIDED);
+        }
+    }
+    draws
 }
 
 impl Sampler {
@@ -145,13 +176,7 @@ impl Sampler {
             cell as u32
         };
         let guide: Vec<u32> = (0..1u64 << guide_bits).map(start).collect();
-        let decided = |(bucket, cell): (usize, &u32)| {
-            let last_word = ((bucket as u64) << guide_shift) | (u64::MAX >> guide_bits);
-            let cell = *cell as usize;
-            let whole = cell + 1 < first_words.len() && first_words[cell] > last_word;
-            if whole { i32::try_from(signed(cell)).unwrap_or(UNDECIDED) } else { UNDECIDED }
-        };
-        let direct = guide.iter().enumerate().map(decided).collect();
+        let direct = direct(&first_words);
         Self { first_words, second_words, guide, direct, guide_shift, tail_bits: table.tail_bits() }
     }
 
@@ -169,14 +194,14 @@ impl Sampler {
     /// The draw that belongs to 128 random bits, of which the second half is drawn only when the first does not decide.
     #[inline]
     fn decide<S: BitSource + ?Sized>(&self, word: u64, bits: &mut S) -> i64 {
-        let draw = self.direct[(word >> self.guide_shift) as usize];
+        let draw = self.direct[(word >> 48) as usize];
         if draw != UNDECIDED { draw.into() } else { self.search(word, bits) }
     }
 
     /// The draw that belongs to 16 random bits and, only when these do not decide, to 48 more after them (and then 64 more).
     #[inline]
     fn decide_from<S: BitSource + ?Sized>(&self, leading: u16, bits: &mut S) -> i64 {
-        let draw = self.direct[usize::from(leading) >> (self.guide_shift - 48)];
+        let draw = self.direct[usize::from(leading)];
         if draw != UNDECIDED {
             return draw.into();
         }
