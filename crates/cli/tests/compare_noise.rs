@@ -122,5 +122,5 @@ fn the_examples_of_the_page_print_what_it_says() {
         assert_eq!(stdout(&output), printed, "{command}");
         run += 1;
     }
-    assert_eq!(run, 5, "the page has lost its examples");
+    assert_eq!(run, 6, "the page has lost its examples");
 }

@@ -252,11 +252,12 @@ impl Form {
     }
 }
 
-/// The ways in which `event` can be told apart by neighbours in `scope`; none if it cannot.
+/// How `event` can be told apart by neighbours in `scope`; None if it cannot.
 ///
 /// # Guarantee
-/// Whatever neighbours in `scope` do, the event's output pair is dominated by that of one of the components.
-pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
+/// Whatever neighbours in `scope` do, each run's output pair is dominated by that of the component, or of one of its alternatives
+/// ([`Law::AnyOf`]).
+pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     let (member, size) = scope.members();
     let (form, shifts) = match event.sampling {
         None => (Form::Whole, event.moves.shifts(member)),
@@ -268,11 +269,28 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
         form => form,
     };
     let shifts = undominated(shifts);
-    if form == Form::Whole {
-        return shifts.into_iter().map(|shift| component(event, form, shift, u64::from(size))).collect();
+    let Some(cover) = shifts.iter().copied().reduce(covering) else { return Ok(None) };
+    let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
+    let cover = component(event, form, cover, in_law)?;
+    if size > 1 {
+        // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of neighbours,
+        // each of whom the sampled mechanism hides as it hides one owner.
+        return Ok(Some(if form == Form::Whole { cover } else { chained(cover, size) }));
     }
-    // A group on a sample is a chain of neighbours, each of whom the sampled mechanism hides as it hides one owner.
-    shifts.into_iter().map(|shift| Ok(chained(component(event, form, shift, 1)?, size))).collect()
+    if shifts.len() == 1 {
+        return Ok(Some(cover));
+    }
+    let times = event.times.get() as f64;
+    let one_run = |component: Component| Component { times: component.times / times, ..component };
+    let alternatives = shifts.into_iter().map(|shift| component(event, form, shift, 1).map(one_run));
+    let law = Law::AnyOf { alternatives: alternatives.collect::<Result<_>>()?, cover: Box::new(one_run(cover)) };
+    Ok(Some(Component::whole(law, times)))
+}
+
+/// The more cells of two ways to move, each by the larger move.
+fn covering(a: Shift, b: Shift) -> Shift {
+    let by = if a.by.get() >= b.by.get() { a.by } else { b.by };
+    Shift { cells: a.cells.max(b.cells), by }
 }
 
 /// The same for so many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for (ε, δ) by
@@ -306,30 +324,6 @@ fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, V
         _ => own.into_iter().chain(absent).collect(),
     };
     (form, all)
-}
-
-/// One component for all ways in which `event` can be told apart in `scope`; none if it cannot.
-///
-/// # Guarantee
-/// As for [`resolve`], run by run: neighbours may choose another alternative in each run.
-pub(crate) fn component_of(event: &Event, scope: &Scope) -> Result<Option<Component>> {
-    let mut alternatives = resolve(event, scope)?;
-    if alternatives.len() < 2 {
-        return Ok(alternatives.pop());
-    }
-    let times = event.times.get() as f64;
-    let one_run = |component: Component| Component { times: component.times / times, ..component };
-    let alternatives: Vec<Component> = alternatives.into_iter().map(one_run).collect();
-    let cover = alternatives.iter().cloned().reduce(covering);
-    Ok(cover.map(|cover| Component::whole(Law::AnyOf { alternatives, cover: Box::new(cover) }, times)))
-}
-
-/// The more cells of two alternatives of one event, each by the larger move: covers both, and everything between.
-fn covering(a: Component, b: Component) -> Component {
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
-    let times = larger(a.times, b.times);
-    let law = if b.pure() > a.pure() || b.curve().0.cumulant(2.0) > a.curve().0.cumulant(2.0) { b.law } else { a.law };
-    Component { law, times, ..a }
 }
 
 /// Drops every shift that another one covers in cells and in size.

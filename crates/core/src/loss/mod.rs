@@ -133,7 +133,7 @@ impl Loss {
     pub fn of(events: &[Event], scope: &Scope) -> Result<Self> {
         let mut components = Vec::with_capacity(events.len());
         for event in events {
-            components.extend(law::component_of(event, scope)?);
+            components.extend(law::resolve(event, scope)?);
         }
         Ok(Self { components: merged(components), tolerance: TOLERANCE })
     }

@@ -108,6 +108,19 @@ fn a_group_on_a_sample_costs_no_less_than_the_mixture_of_its_sizes() {
     }
 }
 
+/// Two owners may each choose another alternative, so a group takes what covers both.
+#[test]
+fn a_group_with_alternatives_costs_at_least_every_mixture_of_them() {
+    let group = Scope::Presence.group(2.try_into().unwrap());
+    let either = moving(gaussian(), &[(1, 2.0), (4, 1.0)]);
+    // One owner moves one cell by 2, the other four cells by 1, the same one among them: 3, 1, 1, 1.
+    let mixture = [moving(gaussian(), &[(1, 3.0)]), moving(gaussian(), &[(3, 1.0)])];
+    let found = epsilon(std::slice::from_ref(&either), &group, 1e-6);
+    assert!(found.upper >= epsilon(&mixture, &Scope::Presence, 1e-6).upper, "{found:?}");
+    let sampled = either.sampled(poisson(0.2));
+    assert!(epsilon(&[sampled], &group, 1e-6).upper.is_finite());
+}
+
 #[test]
 fn groups_on_samples_are_answered_for_every_notion() {
     let group = Scope::Presence.group(3.try_into().unwrap());
