@@ -261,8 +261,7 @@ fn nothing_is_ever_not_a_number() {
         Kind::Pair { p: vec![1.0, 0.0], q: vec![0.0, 1.0] },
         Kind::Pair { p: vec![0.5, 0.5], q: vec![0.5, 0.5] },
     ];
-    let cases =
-        [(None, Scope::Presence), (Some(0.0), Scope::Person), (Some(0.3), Scope::Presence), (Some(0.3), Scope::Person)];
+    let cases = [(None, Scope::Presence), (Some(0.0), Scope::Person), (Some(0.3), Scope::Presence)];
     for kind in kinds {
         for (rate, scope) in &cases {
             let mut one = event(kind.clone(), 1.0).repeated(3).unwrap();
