@@ -127,7 +127,8 @@ fn groups_on_samples_are_answered_for_every_notion() {
     let one = Moves::everywhere(Shift::one_cell(1.0).unwrap());
     let sampled = |kind: Kind| Event::new(kind, one.clone()).sampled(poisson(0.01)).repeated(100).unwrap();
     let noise = sampled(Kind::Gaussian { sigma: Sigma::new(2.0).unwrap() });
-    let (three, alone) = (epsilon(&[noise.clone()], &group, 1e-6), epsilon(&[noise], &Scope::Presence, 1e-6));
+    let (three, alone) =
+        (epsilon(std::slice::from_ref(&noise), &group, 1e-6), epsilon(&[noise], &Scope::Presence, 1e-6));
     assert!(
         three.upper.is_finite() && three.upper > alone.upper && three.upper < 9.0 * alone.upper,
         "{three:?} {alone:?}"
