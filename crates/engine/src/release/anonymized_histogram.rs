@@ -3,7 +3,7 @@
 //! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
 //! anything else happens, so that what is held and published is O(√rows), however many values there are.
 
-use super::histogram::{quoted, table_and_columns};
+use super::histogram::{COLUMN_FIELDS, Counted, counted, quoted};
 use super::output::{Answers, BandedCurve, Cell, Column, Details};
 use super::sql::BOUNDING_FIELDS;
 use super::{Draw, Expected, Field, Kind, Limit, Plan};
@@ -37,14 +37,10 @@ const CURVE_POINTS: u32 = 300;
 /// The kind `anonymized-histogram`.
 pub(super) struct AnonymizedHistogramKind;
 
-const FIELDS: [Field; 7] = [
+const FIELDS: [Field; 8] = [
     Field { name: "table", form: "text", required: true, about: "the table" },
-    Field {
-        name: "columns",
-        form: "list of texts",
-        required: true,
-        about: "the columns whose combinations of values are counted, and not named",
-    },
+    COLUMN_FIELDS[0],
+    COLUMN_FIELDS[1],
     Field {
         name: "at_most",
         form: "whole number",
@@ -81,7 +77,7 @@ impl Kind for AnonymizedHistogramKind {
 }
 
 fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPlan> {
-    let (table, names) = table_and_columns(request, project)?;
+    let Counted { table, names, place } = counted(request, project)?;
     if table.public {
         let spot = request.fields.need("table")?;
         return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
@@ -89,7 +85,6 @@ fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPl
     // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
     let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
-    let place = request.fields.need("columns")?.place();
     let bounding = bounding(&request.fields)?;
     let cut = analyse(&sql, bounding, project, &Backend::without_data(project)?);
     let cut = cut.map_err(|error| error.or_at(place))?;

@@ -2,20 +2,28 @@
 
 use super::sql::{BOUNDING_FIELDS, SqlPlan};
 use super::{Field, Kind, Plan};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::place::Place;
 use crate::project::{Project, Request, Table, bounding};
 
 /// The kind `histogram`.
 pub(super) struct Histogram;
 
-const FIELDS: [Field; 5] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
+/// One column, or several: exactly one of both.
+pub(super) const COLUMN_FIELDS: [Field; 2] = [
+    Field { name: "column", form: "text", required: false, about: "the column whose values are counted" },
     Field {
         name: "columns",
         form: "list of texts",
-        required: true,
-        about: "the columns whose combinations are counted",
+        required: false,
+        about: "instead of column: the columns whose combinations of values are counted",
     },
+];
+
+const FIELDS: [Field; 6] = [
+    Field { name: "table", form: "text", required: true, about: "the table" },
+    COLUMN_FIELDS[0],
+    COLUMN_FIELDS[1],
     BOUNDING_FIELDS[0],
     BOUNDING_FIELDS[1],
     BOUNDING_FIELDS[2],
@@ -35,22 +43,38 @@ impl Kind for Histogram {
     }
 
     fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let (table, names) = table_and_columns(request, project)?;
-        let list = request.fields.need("columns")?;
+        let Counted { table, names, place } = counted(request, project)?;
         let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
         let plan = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
-        Ok(Box::new(plan.map_err(|error| error.or_at(list.place()))?))
+        Ok(Box::new(plan.map_err(|error| error.or_at(place))?))
     }
 }
 
-/// The fields `table` and `columns`: a table of the project, and at least one of its declared columns.
-pub(super) fn table_and_columns<'a>(request: &'a Request, project: &'a Project) -> Result<(&'a Table, Vec<&'a str>)> {
-    let table_spot = request.fields.need("table")?;
+/// A table of the project, and at least one of its declared columns.
+pub(super) struct Counted<'a> {
+    pub table: &'a Table,
+    pub names: Vec<&'a str>,
+    /// Where the columns are named.
+    pub place: Place,
+}
+
+/// The fields `table` and `column` or `columns`.
+pub(super) fn counted<'a>(request: &'a Request, project: &'a Project) -> Result<Counted<'a>> {
+    let fields = &request.fields;
+    let table_spot = fields.need("table")?;
     let table = project.table(table_spot.text()?).map_err(|error| error.or_at(table_spot.place()))?;
-    let list = request.fields.need("columns")?;
+    let (spots, place) = match (fields.get("column"), fields.get("columns")) {
+        (Some(one), None) => (std::slice::from_ref(one), one.place()),
+        (None, Some(list)) => (list.list()?, list.place()),
+        (Some(_), Some(list)) => return Err(list.error("give column or columns, not both")),
+        (None, None) => return Err(fields.error(format!("release '{}' needs 'column' or 'columns'", request.name))),
+    };
+    if spots.is_empty() {
+        return Err(Error::at(place, "a histogram needs at least one column"));
+    }
     let mut names = Vec::new();
-    for spot in list.list()? {
+    for spot in spots {
         let name = spot.text()?;
         if table.column(name).is_none() {
             let hint = crate::place::suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
@@ -58,10 +82,7 @@ pub(super) fn table_and_columns<'a>(request: &'a Request, project: &'a Project) 
         }
         names.push(name);
     }
-    match names.is_empty() {
-        true => Err(list.error("a histogram needs at least one column")),
-        false => Ok((table, names)),
-    }
+    Ok(Counted { table, names, place })
 }
 
 /// A name as SQL quotes it.

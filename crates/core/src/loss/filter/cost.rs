@@ -28,8 +28,9 @@ pub(super) struct Truncated {
 /// The cost of one event when `members` owners make the given move at once.
 pub(super) fn cost(kind: &Kind, shift: &Shift, members: u32) -> Result<Cost> {
     // k owners can move the same cells k times as far; that is the worst for every kind below.
-    // Where noise is not added to a number, a move stands for that many owners, rounded up (docs/events.md).
-    let one = if kind.is_additive() { shift.by.get() } else { shift.by.get().ceil() };
+    // Where neither noise is added to a number nor a score moves, a move stands for that many owners, rounded up (docs/events.md).
+    let is_linear = kind.is_additive() || matches!(kind, Kind::Exponential { .. });
+    let one = if is_linear { shift.by.get() } else { shift.by.get().ceil() };
     let by = exact(one)? * integer(u64::from(members));
     let cells = integer(shift.cells);
     let all = &cells * &by;

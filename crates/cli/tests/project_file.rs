@@ -1,0 +1,86 @@
+//! docs/project-file.md: its example is planned as it stands, it names every kind and field, and budgets hold in every notion.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn page() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/project-file.md")).unwrap()
+}
+
+fn scumble(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+#[test]
+fn the_page_names_every_kind_and_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let kinds: Value = serde_json::from_slice(&scumble(folder.path(), &["kinds", "--json"]).stdout).unwrap();
+    let page = page();
+    for kind in kinds.as_array().unwrap() {
+        let name = kind["title"].as_str().unwrap();
+        assert!(page.contains(&format!("| `{name}` |")), "the page does not name the kind {name}");
+        for field in kind["properties"].as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{field}`")), "the page does not name the field {field} of {name}");
+        }
+    }
+    assert!(kinds.as_array().unwrap().len() >= 9);
+}
+
+#[test]
+fn the_pages_example_is_planned_as_it_stands() {
+    let blocks: Vec<String> =
+        page().split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect();
+    assert_eq!(blocks.len(), 4);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("scumble.toml"), blocks.join("\n")).unwrap();
+    let output = scumble(folder.path(), &["plan"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("visits by state") && text.contains("urgent visits"), "{text}");
+}
+
+/// A release of rho 0.05 about a person, under a budget: its exit status, and what `ledger show` says is left.
+fn released_under(budget: &str) -> (Option<i32>, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("people.csv"), "sex\nf\nm\nf\n").unwrap();
+    let project = format!(
+        "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nsex = {{ type = \"category\", values = [\"f\", \"m\"] }}\n\
+         [budget]\nperson = {budget}\n[[release]]\nname = \"n\"\nkind = \"histogram\"\ntable = \"people\"\ncolumn = \"sex\"\ncost = {{ rho = 0.05 }}\n"
+    );
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
+    let status = scumble(folder.path(), &["release"]).status.code();
+    let shown = scumble(folder.path(), &["ledger", "show", "--json"]).stdout;
+    (status, serde_json::from_slice(&shown).unwrap_or(Value::Null))
+}
+
+#[test]
+fn budgets_hold_in_every_notion() {
+    let enough = [
+        "{ epsilon = 3, delta = 1e-9 }",
+        "{ rho = 0.05 }",
+        "{ rho = 0.05, omega = 20 }",
+        "{ order = 8, epsilon = 0.4 }",
+    ];
+    for budget in enough {
+        let (status, told) = released_under(budget);
+        assert_eq!(status, Some(0), "{budget}");
+        let left = &told["remaining"]["person"];
+        assert!(left["epsilon"].as_f64().or(left["rho"].as_f64()).unwrap() >= 0.0, "{budget}: {told}");
+    }
+    let too_little = [
+        "{ epsilon = 1, delta = 1e-9 }",
+        "{ rho = 0.0499 }",
+        "{ rho = 0.0499, omega = 20 }",
+        "{ order = 8, epsilon = 0.399 }",
+    ];
+    for budget in too_little {
+        assert_eq!(released_under(budget).0, Some(3), "{budget}");
+    }
+    for wrong in
+        ["{ omega = 20 }", "{ rho = 0.1, omega = 1 }", "{ order = 0.5, epsilon = 1 }", "{ rho = 1, epsilon = 1 }"]
+    {
+        assert_eq!(released_under(wrong).0, Some(2), "{wrong}");
+    }
+}
