@@ -380,8 +380,9 @@ fn law(kind: &Kind, by: f64) -> Result<Law> {
         Kind::RandomizedResponse { epsilon, .. } | Kind::Pure { epsilon } => {
             Law::Approximate { epsilon: owners * epsilon.get(), delta: 0.0 }
         }
+        Kind::Exponential { epsilon } if by == 1.0 => Law::BoundedRange { epsilon: epsilon.get() },
         // The range is linear in how far the score moves; the product is rounded up.
-        Kind::Exponential { epsilon } => Law::BoundedRange { epsilon: by * epsilon.get() * (1.0 + 1e-15) },
+        Kind::Exponential { epsilon } => Law::BoundedRange { epsilon: (by * epsilon.get()).next_up() },
         Kind::Approximate { epsilon, delta } => group_of_approximate(epsilon.get(), delta.get(), owners),
         Kind::Zcdp { rho } => Law::Concentrated { rho: owners * owners * rho.get(), omega: f64::INFINITY },
         Kind::Tcdp { rho, omega } if owners == 1.0 => Law::Concentrated { rho: rho.get(), omega: omega.get() },
