@@ -216,7 +216,7 @@ fn exact(value: f64) -> BigRational {
     BigRational::from_float(value).unwrap_or_else(BigRational::zero)
 }
 
-/// The largest ρ (to four digits) that the ledger's rule converts to at most ε at δ.
+/// The largest ρ (to eleven digits) that the ledger's rule converts to at most ε at δ.
 pub(super) fn largest_rho(epsilon: &Exact, delta: f64) -> Result<Exact> {
     let delta = Exact::from_f64(delta)?;
     let fits = |rho: f64| -> Result<bool> {
@@ -226,7 +226,7 @@ pub(super) fn largest_rho(epsilon: &Exact, delta: f64) -> Result<Exact> {
         Ok(spent.epsilon(&delta).is_some_and(|converted| converted <= *epsilon))
     };
     let (mut low, mut high) = (0.0, epsilon.to_f64());
-    for _ in 0..50 {
+    for _ in 0..40 {
         let middle = (low + high) / 2.0;
         if fits(middle)? { low = middle } else { high = middle }
     }
