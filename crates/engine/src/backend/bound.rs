@@ -8,13 +8,14 @@
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
 //!
-//! The rows of an owner are a chain in one array. A chain is cut down whenever it is twice as long as what can stay (a row that is
-//! among the smallest of all is among the smallest of any part), and once at the end: no sorting of the whole, no allocation per row.
+//! Rows are laid by until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
+//! once (a row that is among the smallest of all is among the smallest of any part): the time goes into the rows themselves, not
+//! into waiting for memory. What is laid by is at most twice what was left by the last cut, so that the cuts cost a constant per row.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
-use super::hash::{Key, SipHasher};
+use super::hash::{Key, Quick, SipHasher};
 use super::intern::{Interner, Name};
 use std::cmp::Ordering;
 
@@ -32,22 +33,86 @@ pub(crate) struct Bounds {
 /// What stands for NULL among the values. No value is it: steps are below 2⁵³.
 pub(crate) const NOTHING: i64 = i64::MIN;
 
-/// The end of a chain.
-const END: u32 = u32::MAX;
+/// Fewer rows than these are not cut down before the end.
+const MANY: usize = 1 << 16;
 
-/// One row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Row<'a> {
-    /// Whose it is.
-    pub owner: Name<'a>,
-    /// The quick hash of the owner.
-    pub owner_hash: u64,
-    /// Its group.
-    pub group: u32,
-    /// The rank of its group ([`group_rank`]).
-    pub rank: u64,
-    /// The values of the measures, [`NOTHING`] for NULL.
-    pub values: &'a [i64],
+/// Rows, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// How many values each brings.
+    width: usize,
+    /// The owners that are numbers.
+    numbers: Vec<i64>,
+    /// Where the owners that are texts end.
+    ends: Vec<usize>,
+    texts: Vec<u8>,
+    groups: Vec<u32>,
+    ranks: Vec<u64>,
+    values: Vec<i64>,
+}
+
+impl Rows {
+    /// None yet; each will bring `width` values.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Takes in a row: whose it is, its group, its group's rank ([`group_rank`]), and its values, [`NOTHING`] for NULL.
+    #[inline]
+    pub fn push(&mut self, owner: Name<'_>, group: u32, rank: u64, values: impl Iterator<Item = i64>) {
+        match owner {
+            Name::Number(number) => self.numbers.push(number),
+            Name::Text(text) => {
+                self.texts.extend_from_slice(text);
+                self.ends.push(self.texts.len());
+            }
+        }
+        self.groups.push(group);
+        self.ranks.push(rank);
+        self.values.extend(values);
+        debug_assert_eq!(self.values.len(), self.len() * self.width);
+    }
+
+    /// Takes in all rows of another list, which is empty then.
+    fn append(&mut self, more: &mut Self) {
+        let shift = self.texts.len();
+        self.numbers.append(&mut more.numbers);
+        self.texts.append(&mut more.texts);
+        self.ends.extend(more.ends.drain(..).map(|end| end + shift));
+        self.groups.append(&mut more.groups);
+        self.ranks.append(&mut more.ranks);
+        self.values.append(&mut more.values);
+    }
+
+    /// Some of the rows.
+    fn only(&self, rows: &[u32]) -> Self {
+        let mut some = Self::new(self.width);
+        for row in rows.iter().map(|row| *row as usize) {
+            some.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
+        }
+        some
+    }
+
+    #[inline]
+    fn owner(&self, row: usize) -> Name<'_> {
+        match self.numbers.get(row) {
+            Some(number) => Name::Number(*number),
+            None => {
+                let start = if row == 0 { 0 } else { self.ends[row - 1] };
+                Name::Text(&self.texts[start..self.ends[row]])
+            }
+        }
+    }
+
+    #[inline]
+    fn values_of(&self, row: usize) -> &[i64] {
+        &self.values[row * self.width..][..self.width]
+    }
 }
 
 /// The keyed hash of an owner and a group's fingerprint.
@@ -81,49 +146,29 @@ pub(crate) fn rise(key: Key, group_rank: u64, n: u64) -> u64 {
 /// Which of two groups comes first where their ranks are equal: by their keys.
 pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
-/// The kept rows of some owners.
+/// The rows of some owners, of which some will stay.
 pub(crate) struct Bounder {
     key: Key,
     bounds: Bounds,
-    width: usize,
-    /// The length at which a chain is cut down.
-    long: u64,
-    owners: Interner,
-    chains: Vec<Chain>,
-    entries: Vec<Entry>,
-    values: Vec<i64>,
-    unused: Vec<u32>,
-    chosen: Chosen,
+    rows: Rows,
+    /// So many rows are cut down.
+    long: usize,
 }
 
-/// The rows of one owner.
-#[derive(Debug, Clone, Copy)]
-struct Chain {
-    head: u32,
-    length: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    rank: u64,
-    group: u32,
-    next: u32,
-}
-
-/// Rows of one owner: those that stay, group after group, then those that do not.
-#[derive(Debug, Default)]
-struct Chosen {
-    rows: Vec<Member>,
-    /// Where the rows of each kept group end.
-    ends: Vec<usize>,
-}
-
-/// One row of a chain, with what decides about it beside it.
-#[derive(Debug, Clone, Copy)]
+/// One row beside what decides about it.
+#[derive(Debug, Clone, Copy, Default)]
 struct Member {
     rank: u64,
     group: u32,
     row: u32,
+}
+
+/// What is decided about the rows of one owner, and room to decide in.
+#[derive(Debug, Default)]
+struct Choice {
+    /// Where the kept rows of each kept group end, from the start of the owner's rows.
+    ends: Vec<usize>,
+    ranked: Vec<(u64, Member)>,
 }
 
 /// More rows than can be numbered.
@@ -131,81 +176,94 @@ struct Member {
 pub(crate) struct TooMany;
 
 impl Bounder {
-    /// Nothing kept yet; each row brings `width` values.
+    /// No rows yet; each will bring `width` values.
     pub fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        let most = bounds.groups.saturating_mul(bounds.rows_per_group);
-        Self {
-            key,
-            bounds,
-            width,
-            long: most.saturating_mul(2).clamp(4, u64::from(END)),
-            owners: Interner::default(),
-            chains: Vec::new(),
-            entries: Vec::new(),
-            values: Vec::new(),
-            unused: Vec::new(),
-            chosen: Chosen::default(),
-        }
+        Self { key, bounds, rows: Rows::new(width), long: MANY }
     }
 
-    /// Takes in a row.
-    #[inline]
-    pub fn add(&mut self, row: &Row<'_>, tie: Tie<'_>) -> Result<(), TooMany> {
-        let (owner, new) = self.owners.intern(row.owner_hash, row.owner);
-        if new {
-            self.chains.push(Chain { head: END, length: 0 });
-        }
-        let owner = owner as usize;
-        let Chain { head, length } = self.chains[owner];
-        let entry = Entry { rank: row.rank, group: row.group, next: head };
-        let place = self.stored(entry, row.values)?;
-        self.chains[owner] = Chain { head: place, length: length + 1 };
-        if u64::from(length + 1) >= self.long {
-            self.cut_down(owner, tie);
+    /// Takes in rows, all of them.
+    pub fn add(&mut self, rows: &mut Rows, tie: Tie<'_>) -> Result<(), TooMany> {
+        self.rows.append(rows);
+        if self.rows.len() >= self.long {
+            u32::try_from(self.rows.len()).map_err(|_| TooMany)?;
+            self.cut_down(tie);
+            self.long = MANY.max(self.rows.len() * 2);
         }
         Ok(())
     }
 
-    fn stored(&mut self, entry: Entry, values: &[i64]) -> Result<u32, TooMany> {
-        debug_assert_eq!(values.len(), self.width);
-        if let Some(place) = self.unused.pop() {
-            let start = place as usize * self.width;
-            self.entries[place as usize] = entry;
-            self.values[start..start + self.width].copy_from_slice(values);
-            return Ok(place);
-        }
-        let place = u32::try_from(self.entries.len()).ok().filter(|place| *place != END).ok_or(TooMany)?;
-        self.entries.push(entry);
-        self.values.extend_from_slice(values);
-        Ok(place)
+    /// Drops what cannot stay.
+    fn cut_down(&mut self, tie: Tie<'_>) {
+        let mut kept = Vec::new();
+        self.choose(tie, |members, ends| {
+            let end = ends.last().copied().unwrap_or(0);
+            kept.extend(members[..end].iter().map(|member| member.row));
+        });
+        self.rows = self.rows.only(&kept);
     }
 
-    /// Drops what cannot stay of an owner.
-    fn cut_down(&mut self, owner: usize, tie: Tie<'_>) {
-        let mut chosen = std::mem::take(&mut self.chosen);
-        self.choose(owner, &mut chosen, tie);
-        let kept = chosen.ends.last().copied().unwrap_or(0);
-        self.unused.extend(chosen.rows[kept..].iter().map(|member| member.row));
-        let mut head = END;
-        for member in &chosen.rows[..kept] {
-            self.entries[member.row as usize].next = head;
-            head = member.row;
-        }
-        self.chains[owner] = Chain { head, length: kept as u32 };
-        self.chosen = chosen;
+    /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group.
+    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) {
+        self.choose(tie, |members, ends| {
+            let kept = ends.last().copied().unwrap_or(0);
+            let counts = self.cuts_rows(kept).then(|| self.counts(members, ends));
+            let mut start = 0;
+            for (index, end) in ends.iter().enumerate() {
+                let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
+                for (place, member) in members[start..start + count].iter().enumerate() {
+                    visit(member.group, place == 0, self.rows.values_of(member.row as usize));
+                }
+                start = *end;
+            }
+        });
     }
 
-    /// The rows of an owner that stay, by the first two rules.
-    fn choose(&self, owner: usize, chosen: &mut Chosen, tie: Tie<'_>) {
-        let Chosen { rows, ends } = chosen;
-        rows.clear();
+    /// Gives `visit` the rows of each owner, those that stay by the first two rules first, group after group, and where each group ends.
+    fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&[Member], &[usize])) {
+        let (mut members, ends) = self.by_owner();
+        let mut choice = Choice::default();
+        let mut start = 0;
+        for end in ends {
+            let owned = &mut members[start..end as usize];
+            self.choose_of_one(owned, &mut choice, tie);
+            visit(owned, &choice.ends);
+            start = end as usize;
+        }
+    }
+
+    /// All rows, sorted to their owners, and where those of each owner end.
+    fn by_owner(&self) -> (Vec<Member>, Vec<u32>) {
+        let quick = Quick::new(self.key);
+        let mut owners = Interner::default();
+        let mut next: Vec<u32> = Vec::new();
+        let number = |row: usize| {
+            let name = self.rows.owner(row);
+            let (owner, new) = owners.intern(name.hash(&quick), name);
+            if new {
+                next.push(0);
+            }
+            next[owner as usize] += 1;
+            owner
+        };
+        let numbers: Vec<u32> = (0..self.rows.len()).map(number).collect();
+        let mut start = 0;
+        for place in &mut next {
+            start += std::mem::replace(place, start);
+        }
+        let mut members = vec![Member::default(); self.rows.len()];
+        for (row, owner) in (0u32..).zip(numbers) {
+            let place = &mut next[owner as usize];
+            let (rank, group) = (self.rows.ranks[row as usize], self.rows.groups[row as usize]);
+            members[*place as usize] = Member { rank, group, row };
+            *place += 1;
+        }
+        (members, next)
+    }
+
+    /// Brings the rows of one owner that stay by the first two rules to the front.
+    fn choose_of_one(&self, rows: &mut [Member], choice: &mut Choice, tie: Tie<'_>) {
+        let Choice { ends, ranked } = choice;
         ends.clear();
-        let mut row = self.chains[owner].head;
-        while row != END {
-            let Entry { rank, group, next } = self.entries[row as usize];
-            rows.push(Member { rank, group, row });
-            row = next;
-        }
         rows.sort_unstable_by_key(|member| member.rank);
         if rows.windows(2).any(|pair| pair[0].rank == pair[1].rank && pair[0].group != pair[1].group) {
             rows.sort_by(|left, right| {
@@ -219,8 +277,8 @@ impl Bounder {
         while start < rows.len() && (ends.len() as u64) < self.bounds.groups {
             let group = rows[start].group;
             let length = rows[start..].iter().take_while(|member| member.group == group).count();
-            if self.width > 0 && length > 1 && (length > limit || third_rule) {
-                self.sort_by_row_rank(&mut rows[start..start + length]);
+            if self.rows.width > 0 && length > 1 && (length > limit || third_rule) {
+                self.sort_by_row_rank(&mut rows[start..start + length], ranked);
             }
             for index in start..start + length.min(limit) {
                 rows.swap(kept, index);
@@ -231,17 +289,12 @@ impl Bounder {
         }
     }
 
-    fn sort_by_row_rank(&self, rows: &mut [Member]) {
-        let rank = |member: &Member| row_rank(self.key, member.rank, self.values_of(member.row));
-        let mut ranked: Vec<(u64, Member)> = rows.iter().map(|member| (rank(member), *member)).collect();
-        ranked.sort_unstable_by(|left, right| {
-            left.0.cmp(&right.0).then_with(|| self.values_of(left.1.row).cmp(self.values_of(right.1.row)))
-        });
-        rows.iter_mut().zip(ranked).for_each(|(member, (_, next))| *member = next);
-    }
-
-    fn values_of(&self, row: u32) -> &[i64] {
-        &self.values[row as usize * self.width..][..self.width]
+    fn sort_by_row_rank(&self, rows: &mut [Member], ranked: &mut Vec<(u64, Member)>) {
+        let values = |member: &Member| self.rows.values_of(member.row as usize);
+        ranked.clear();
+        ranked.extend(rows.iter().map(|member| (row_rank(self.key, member.rank, values(member)), *member)));
+        ranked.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| values(&left.1).cmp(values(&right.1))));
+        rows.iter_mut().zip(ranked).for_each(|(member, (_, next))| *member = *next);
     }
 
     /// Whether the third rule can drop some of so many rows.
@@ -249,30 +302,12 @@ impl Bounder {
         self.bounds.groups.saturating_mul(self.bounds.rows_per_group).min(rows as u64) > self.bounds.rows
     }
 
-    /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group.
-    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) {
-        let mut chosen = Chosen::default();
-        for owner in 0..self.chains.len() {
-            self.choose(owner, &mut chosen, tie);
-            let kept = chosen.ends.last().copied().unwrap_or(0);
-            let counts = self.cuts_rows(kept).then(|| self.counts(&chosen));
-            let mut start = 0;
-            for (index, end) in chosen.ends.iter().enumerate() {
-                let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
-                for (place, member) in chosen.rows[start..start + count].iter().enumerate() {
-                    visit(member.group, place == 0, self.values_of(member.row));
-                }
-                start = *end;
-            }
-        }
-    }
-
     /// How many rows of each group stay by the third rule: the smallest ranks of (group, n-th row).
-    fn counts(&self, chosen: &Chosen) -> Vec<usize> {
-        let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(chosen.rows.len());
+    fn counts(&self, members: &[Member], ends: &[usize]) -> Vec<usize> {
+        let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(members.len());
         let mut start = 0;
-        for (index, end) in chosen.ends.iter().enumerate() {
-            let group_rank = chosen.rows[start].rank;
+        for (index, end) in ends.iter().enumerate() {
+            let group_rank = members[start].rank;
             let mut rank = 0u128;
             for n in 0..end - start {
                 rank += u128::from(rise(self.key, group_rank, n as u64));
@@ -281,10 +316,13 @@ impl Bounder {
             start = *end;
         }
         ranked.sort_unstable();
-        let mut counts = vec![0; chosen.ends.len()];
+        let mut counts = vec![0; ends.len()];
         for (_, index) in ranked.into_iter().take(usize::try_from(self.bounds.rows).unwrap_or(usize::MAX)) {
             counts[index] += 1;
         }
         counts
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,13 @@
 //! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
 //!
 //! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
-//! the hash of its owner, to one of a few [`Bounder`]s; a pocketful at a time, so that the tables of one bounder stay in the
-//! processor's cache. At the end each bounder gives its kept rows to the sums of their groups.
+//! the hash of its owner, to one of a few [`Bounder`]s; a pocketful at a time, so that few places are written to at once. At the end
+//! each bounder gives its kept rows to the sums of their groups.
 
 use super::Cut;
 use super::integers::{Cell, Cells, on_data, typed_key};
 use super::measure::{Measure, What, column};
-use crate::backend::bound::{Bounder, Bounds, NOTHING, Row, TooMany, group_rank};
+use crate::backend::bound::{Bounder, Bounds, NOTHING, Rows, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many bounders there are: 2 to this power.
 const BOUNDERS_LOG2: u32 = 8;
 /// How many rows go to a bounder at a time.
-const POCKETFUL: usize = 1024;
+const POCKETFUL: usize = 128;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -114,28 +114,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Rows on their way to a bounder.
-#[derive(Default)]
-struct Pocket {
-    hashes: Vec<u64>,
-    numbers: Vec<i64>,
-    ends: Vec<usize>,
-    texts: Vec<u8>,
-    groups: Vec<u32>,
-    ranks: Vec<u64>,
-    values: Vec<i64>,
-}
-
 /// The reader of one stream.
 struct Reader {
     shared: Arc<Shared>,
     keys: usize,
-    width: usize,
     /// The groups that this reader has seen, each with its number among all and its fingerprint.
     seen: Interner,
     known: Vec<(u32, u64)>,
     encoded: Vec<u8>,
-    pockets: Vec<Pocket>,
+    /// Rows on their way to each bounder.
+    pockets: Vec<Rows>,
 }
 
 async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outcome<()> {
@@ -148,8 +136,8 @@ async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outc
 impl Reader {
     fn new(shared: Arc<Shared>, keys: usize, width: usize) -> Self {
         let mut pockets = Vec::new();
-        pockets.resize_with(shared.bounders.len(), Pocket::default);
-        Self { shared, keys, width, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
+        pockets.resize_with(shared.bounders.len(), || Rows::new(width));
+        Self { shared, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
@@ -167,21 +155,11 @@ impl Reader {
             }
             let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
             let owner = owners.at(row);
-            let hash = owner.hash(&self.shared.quick);
-            let index = (hash >> (u64::BITS - BOUNDERS_LOG2)) as usize;
+            let index = (owner.hash(&self.shared.quick) >> (u64::BITS - BOUNDERS_LOG2)) as usize;
+            let rank = group_rank(self.shared.key, owner, fingerprint);
             let pocket = &mut self.pockets[index];
-            pocket.hashes.push(hash);
-            match owner {
-                Name::Number(number) => pocket.numbers.push(number),
-                Name::Text(text) => {
-                    pocket.texts.extend_from_slice(text);
-                    pocket.ends.push(pocket.texts.len());
-                }
-            }
-            pocket.groups.push(group);
-            pocket.ranks.push(group_rank(self.shared.key, owner, fingerprint));
-            pocket.values.extend(values.iter().map(|column| column[row]));
-            if pocket.hashes.len() >= POCKETFUL {
+            pocket.push(owner, group, rank, values.iter().map(|column| column[row]));
+            if pocket.len() >= POCKETFUL {
                 self.empty(index)?;
             }
         }
@@ -217,40 +195,11 @@ impl Reader {
 
     /// Gives the rows of a pocket to their bounder.
     fn empty(&mut self, index: usize) -> Outcome<()> {
-        let pocket = &mut self.pockets[index];
         let shared = &self.shared;
         let tie = |left: u32, right: u32| shared.tie(left, right);
-        let mut bounder = locked(&shared.bounders[index]);
-        let mut start = 0;
-        for row in 0..pocket.hashes.len() {
-            let owner = match pocket.numbers.get(row) {
-                Some(number) => Name::Number(*number),
-                None => {
-                    let text = &pocket.texts[start..pocket.ends[row]];
-                    start = pocket.ends[row];
-                    Name::Text(text)
-                }
-            };
-            let values = &pocket.values[row * self.width..][..self.width];
-            let (owner_hash, group, rank) = (pocket.hashes[row], pocket.groups[row], pocket.ranks[row]);
-            bounder
-                .add(&Row { owner, owner_hash, group, rank, values }, &tie)
-                .map_err(|TooMany| DataFusionError::ResourcesExhausted("too many rows".to_string()))?;
-        }
-        pocket.clear();
-        Ok(())
-    }
-}
-
-impl Pocket {
-    fn clear(&mut self) {
-        self.hashes.clear();
-        self.numbers.clear();
-        self.ends.clear();
-        self.texts.clear();
-        self.groups.clear();
-        self.ranks.clear();
-        self.values.clear();
+        locked(&shared.bounders[index])
+            .add(&mut self.pockets[index], &tie)
+            .map_err(|TooMany| DataFusionError::ResourcesExhausted("too many rows".to_string()))
     }
 }
 

@@ -1,0 +1,118 @@
+//! Bounding in parts and in any order against the three rules as they are written down, on all rows at once.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Few ranks, so that groups with equal ones occur; the key of a group is its number.
+const KEY: Key = Key(3, 4);
+
+/// Owner, group and value.
+type Plain = (i64, u32, i64);
+
+fn rank_of(owner: i64, group: u32) -> u64 {
+    group_rank(KEY, Name::Number(owner), u64::from(group)) % 5
+}
+
+/// The kept groups and values of all owners, and the groups of which an owner has one (which of its rows says so is all the same).
+#[derive(Debug, Default, PartialEq)]
+struct Kept {
+    rows: Vec<(u32, i64)>,
+    owners: Vec<u32>,
+}
+
+impl Kept {
+    fn add(&mut self, group: u32, first: bool, value: i64) {
+        self.rows.push((group, value));
+        self.owners.extend(first.then_some(group));
+    }
+
+    fn sorted(mut self) -> Self {
+        self.rows.sort_unstable();
+        self.owners.sort_unstable();
+        self
+    }
+}
+
+fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
+    let mut owners: BTreeMap<i64, BTreeMap<(u64, u32), Vec<(u64, i64)>>> = BTreeMap::new();
+    for (owner, group, value) in rows {
+        let rank = rank_of(*owner, *group);
+        let groups = owners.entry(*owner).or_default();
+        groups.entry((rank, *group)).or_default().push((row_rank(KEY, rank, &[*value]), *value));
+    }
+    let mut kept = Kept::default();
+    for mut groups in owners.into_values() {
+        let mut places = Vec::new();
+        for (index, ((rank, group), members)) in groups.iter_mut().take(bounds.groups as usize).enumerate() {
+            members.sort_unstable();
+            members.truncate(bounds.rows_per_group as usize);
+            let mut sum = 0u128;
+            for (n, (_, value)) in members.iter().enumerate() {
+                sum += u128::from(rise(KEY, *rank, n as u64));
+                places.push(((sum, index), (*group, n == 0, *value)));
+            }
+        }
+        places.sort_unstable();
+        let stay = places.into_iter().take(bounds.rows as usize);
+        stay.for_each(|(_, (group, first, value))| kept.add(group, first, value));
+    }
+    kept.sorted()
+}
+
+/// The same by a [`Bounder`] that is given `pocket` rows at a time and cut down wherever `cuts` says.
+fn by_the_bounder(rows: &[Plain], bounds: Bounds, pocket: usize, cuts: &[bool], text: bool) -> Kept {
+    let tie = |left: u32, right: u32| left.cmp(&right);
+    let mut bounder = Bounder::new(KEY, bounds, 1);
+    for (index, chunk) in rows.chunks(pocket).enumerate() {
+        let mut pocket = Rows::new(1);
+        for (owner, group, value) in chunk {
+            let bytes = owner.to_le_bytes();
+            let name = if text { Name::Text(&bytes[..(1 + owner % 3) as usize]) } else { Name::Number(*owner) };
+            pocket.push(name, *group, rank_of(*owner, *group), std::iter::once(*value));
+        }
+        bounder.add(&mut pocket, &tie).unwrap_or_else(|TooMany| unreachable!("a few rows"));
+        assert_eq!(pocket.len(), 0);
+        if cuts[index % cuts.len()] {
+            bounder.cut_down(&tie);
+        }
+    }
+    let mut kept = Kept::default();
+    bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0]));
+    kept.sorted()
+}
+
+proptest! {
+    #[test]
+    fn parts_and_order_do_not_matter(
+        rows in prop::collection::vec((0i64..6, 0u32..6, 0i64..4), 0..80),
+        (groups, rows_per_group, all) in (1u64..5, 1u64..4, 1u64..9),
+        (pocket, text) in (1usize..9, any::<bool>()),
+        cuts in prop::collection::vec(any::<bool>(), 1..6),
+    ) {
+        let bounds = Bounds { groups, rows_per_group, rows: all };
+        let expected = by_the_rules(&rows, bounds);
+        prop_assert_eq!(&by_the_bounder(&rows, bounds, pocket, &cuts, text), &expected);
+        let backwards: Vec<Plain> = rows.iter().rev().copied().collect();
+        prop_assert_eq!(&by_the_bounder(&backwards, bounds, pocket, &cuts, text), &expected);
+    }
+}
+
+/// Enough rows that the bounder cuts down by itself, several times.
+#[test]
+fn many_rows_are_cut_down_on_the_way() {
+    let rows: Vec<Plain> = (0..3 * MANY as i64).map(|i| (i * i % 1009, (i % 7) as u32, i % 31)).collect();
+    let bounds = Bounds { groups: 3, rows_per_group: 2, rows: 5 };
+    let found = by_the_bounder(&rows, bounds, 1000, &[false], false);
+    assert_eq!(found, by_the_rules(&rows, bounds));
+    let tie = |left: u32, right: u32| left.cmp(&right);
+    let mut bounder = Bounder::new(KEY, bounds, 1);
+    for chunk in rows.chunks(100) {
+        let mut pocket = Rows::new(1);
+        for (owner, group, value) in chunk {
+            pocket.push(Name::Number(*owner), *group, rank_of(*owner, *group), std::iter::once(*value));
+        }
+        bounder.add(&mut pocket, &tie).unwrap_or_else(|TooMany| unreachable!("fewer than 2³²"));
+        assert!(bounder.rows.len() < MANY, "1009 owners keep at most 6 rows each");
+    }
+}
