@@ -69,6 +69,12 @@ impl Grid {
         (value.clamp(self.lower, self.upper) / self.step + 0.5).floor() as i64
     }
 
+    /// The value of so many steps, within the bounds, to twelve digits: 0.3 rather than 0.30000000000000004.
+    pub fn value(&self, steps: i64) -> f64 {
+        let value = steps as f64 * self.step;
+        format!("{value:.11e}").parse().unwrap_or(value).clamp(self.lower, self.upper)
+    }
+
     /// The expression in steps, in SQL that any backend knows; NaN is above all numbers.
     pub fn units_in_sql(&self, expression: Expr, minus: i64, squared: bool) -> Result<Expr> {
         let scaled = clamped_in_sql(expression, Some((self.lower, self.upper)))? / lit(self.step) + lit(0.5);

@@ -212,7 +212,12 @@ impl Plan for AnonymizedHistogramPlan {
             1 => String::new(),
             most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
         };
-        vec![Expected { column: "how_many".into(), standard_error: None, about: format!("{amount}{cost}") }]
+        vec![Expected {
+            column: "how_many".into(),
+            standard_error: None,
+            assumed: None,
+            about: format!("{amount}{cost}"),
+        }]
     }
 
     fn limits(&self) -> Result<Vec<Limit>> {

@@ -223,7 +223,12 @@ impl Plan for HeavyHittersPlan {
             format!("; what {count} or more of a million people share is listed with probability 95%")
         });
         let about = format!("the same for every listed combination{found}");
-        vec![Expected { column: "count".to_string(), standard_error: Some(self.noise().standard_deviation()), about }]
+        vec![Expected {
+            column: "count".to_string(),
+            standard_error: Some(self.noise().standard_deviation()),
+            assumed: None,
+            about,
+        }]
     }
 
     fn tables(&self) -> Vec<String> {

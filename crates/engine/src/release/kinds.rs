@@ -1,6 +1,6 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
-use super::{Kind, anonymized_histogram, exact_count, heavy_hitters, histogram, marginals, ordered, sql};
+use super::{Kind, anonymized_histogram, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles, sql};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ pub static KINDS: &[&dyn Kind] = &[
     &sql::Sql,
     &histogram::Histogram,
     &anonymized_histogram::AnonymizedHistogramKind,
-    &ordered::CdfKind,
-    &ordered::QuantilesKind,
+    &cdf::CdfKind,
+    &quantiles::Quantiles,
     &marginals::MarginalsKind,
     &marginals::SyntheticKind,
     &heavy_hitters::HeavyHittersKind,

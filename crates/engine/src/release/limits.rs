@@ -86,7 +86,9 @@ impl Privacy {
         match self {
             Self::Pure { epsilon, delta } if delta.get() == 0.0 => format!("epsilon {:.4}", epsilon.get()),
             Self::Pure { epsilon, delta } => {
-                format!("epsilon {:.4}, delta {:e}, whole numbers", epsilon.get(), delta.get())
+                // Rounded up in the last place of an f64, which nobody wants to read.
+                let shown: f64 = format!("{:.6e}", delta.get()).parse().unwrap_or(delta.get());
+                format!("epsilon {:.4}, delta {shown:e}, whole numbers", epsilon.get())
             }
             Self::Concentrated(rho) => format!("rho {:.6}", rho.get()),
         }

@@ -6,6 +6,7 @@
 
 mod allowance;
 mod anonymized_histogram;
+mod cdf;
 mod exact_count;
 mod heavy_hitters;
 mod histogram;
@@ -13,9 +14,9 @@ pub mod kinds;
 mod limits;
 mod marginals;
 pub mod noise;
-mod ordered;
 mod output;
 mod parquet;
+mod quantiles;
 mod records;
 mod run;
 mod sql;
@@ -32,7 +33,7 @@ use crate::ledger::Receipt;
 use crate::project::{Project, Request};
 use scumble::event::Event;
 use scumble::noise::BitSource;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One field of a release in the project file.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +100,42 @@ pub struct Expected {
     pub column: String,
     /// The standard error of each cell; none where it depends on the data.
     pub standard_error: Option<f64>,
+    /// Where it depends on the data: what it is if a cell is as assumed.
+    pub assumed: Option<Assumed>,
     /// What it is made of, in words.
     pub about: String,
+}
+
+/// The standard error of a cell about which something is assumed, from public knowledge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assumed {
+    /// How many rows it has.
+    pub rows: u64,
+    /// The standard error if the values lie evenly between their bounds.
+    pub standard_error: f64,
+    /// The smallest that was found for values that lie otherwise (all at one bound, in the middle, half at each bound).
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+impl Assumed {
+    fn words(&self) -> String {
+        let Self { rows, least, most, .. } = self;
+        format!(
+            "for a cell of {rows} rows with values spread evenly over their bounds ({least:.4} to {most:.4} otherwise); expected_rows says another number"
+        )
+    }
+}
+
+impl Expected {
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let assumed = self.assumed.as_ref().map(|assumed| {
+            json!({
+                "rows": assumed.rows, "standard_error": assumed.standard_error, "least": assumed.least, "most": assumed.most,
+            })
+        });
+        json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about })
+    }
 }

@@ -162,8 +162,7 @@ impl Ranked {
 
     /// The value of a key, within the bounds.
     pub fn value(&self, key: u128) -> f64 {
-        let steps = quantile::value(key, self.grid.steps(self.grid.lower));
-        (steps as f64 * self.grid.step).clamp(self.grid.lower, self.grid.upper)
+        self.grid.value(quantile::value(key, self.grid.steps(self.grid.lower)))
     }
 
     /// The values in steps, as a column of whole numbers.

@@ -8,7 +8,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute, rounded_up};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Limit, Planned};
+use scumble_engine::release::{Expected, Limit, Planned};
 use serde_json::{Map, Value, json};
 
 /// What `plan` takes.
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 pub struct Arguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is told, instead of the budget's smallest
+    /// The delta at which epsilon is told, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
     /// Print JSON
@@ -30,10 +30,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runner = runner(&project, arguments.project.ledger.as_ref());
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     let fits = runner.admit(&planned);
-    let delta = match arguments.delta {
-        Some(delta) => Exact::from_f64(delta.get())?,
-        None => project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?,
-    };
+    let asked = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
+    let usual = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
     let mut scopes = vec![Scope::Presence, Scope::Person];
     for name in project.attributes() {
         scopes.push(one_attribute(&name)?);
@@ -44,19 +42,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Err(error) => return Err(error.clone().into()),
     };
     if arguments.json {
-        let releases = planned
-            .iter()
-            .map(|planned| release_json(planned, &project, &scopes, &delta))
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let told = json!({ "delta": delta.to_f64(), "releases": releases, "fits": fits.is_ok(), "budget": budget });
+        let mut releases = Vec::new();
+        for planned in &planned {
+            let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
+            releases.push(release_json(planned, &project, &scopes, &delta)?);
+        }
+        let delta = asked.unwrap_or(usual).to_f64();
+        let told = json!({ "delta": delta, "releases": releases, "fits": fits.is_ok(), "budget": budget });
         return print(&format!("{told:#}\n"));
     }
     let mut text = String::new();
     for planned in &planned {
+        let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
         text.push_str(&release_text(planned, &project, &scopes, &delta)?);
     }
     text.push_str(&format!("{budget}\n"));
     print(&text)
+}
+
+/// The δ at which a release is told where nobody asked for one: the usual one, or that of its cost, below
+/// which there may be no ε.
+fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact, Failure> {
+    let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
+    for scope in scopes {
+        let own = Spent::of(planned.plan.events(), scope)?.delta().clone();
+        delta = delta.max(own);
+    }
+    Ok(delta)
 }
 
 fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>, Failure> {
@@ -81,12 +93,7 @@ fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         };
     }
     whole.insert("attributes".into(), Value::Object(attributes));
-    let errors: Vec<Value> = planned
-        .plan
-        .expected()
-        .into_iter()
-        .map(|expected| json!({ "column": expected.column, "standard_error": expected.standard_error, "about": expected.about }))
-        .collect();
+    let errors: Vec<Value> = planned.plan.expected().iter().map(Expected::json).collect();
     let limits: Vec<Value> = planned.plan.limits()?.iter().map(Limit::json).collect();
     let attacker = answer(project, &planned.plan.counted()?)?.map(|answer| answer.json());
     Ok(json!({
@@ -104,7 +111,9 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
     let errors = planned.plan.expected().into_iter().map(|expected| {
-        let error = expected.standard_error.map_or("?".to_string(), |error| format!("{error:.4}"));
+        let assumed = expected.assumed.map(|assumed| format!("about {:.4}", assumed.standard_error));
+        let known = expected.standard_error.map(|error| format!("{error:.4}"));
+        let error = known.or(assumed).unwrap_or_else(|| "?".to_string());
         vec![expected.column, error, expected.about]
     });
     text.push_str(&table(&["column", "standard error", ""], errors.collect()));

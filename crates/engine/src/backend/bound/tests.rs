@@ -34,8 +34,11 @@ impl Kept {
     }
 }
 
+/// The rows of one owner by their groups (rank and key), each with its rank.
+type Groups = BTreeMap<(u64, u32), Vec<(u64, i64)>>;
+
 fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
-    let mut owners: BTreeMap<i64, BTreeMap<(u64, u32), Vec<(u64, i64)>>> = BTreeMap::new();
+    let mut owners: BTreeMap<i64, Groups> = BTreeMap::new();
     for (owner, group, value) in rows {
         let rank = rank_of(*owner, *group);
         let groups = owners.entry(*owner).or_default();

@@ -170,7 +170,7 @@ pub(super) fn expected(
                 String::new()
             };
             let about = format!("tables of {size}: {what}{why}");
-            Expected { column: column.to_string(), standard_error: error, about }
+            Expected { column: column.to_string(), standard_error: error, assumed: None, about }
         })
         .collect()
 }

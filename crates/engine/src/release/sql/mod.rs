@@ -1,5 +1,7 @@
 //! Kind `sql`: one query, its aggregates noised.
 
+mod expected;
+
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::{Draw, Expected, Field, Kind, Limit, Plan, limits};
@@ -51,13 +53,14 @@ pub(super) const BOUNDING_FIELDS: [Field; 3] = [
     },
 ];
 
-const FIELDS: [Field; 4] = [
+const FIELDS: [Field; 5] = [
     Field {
         name: "sql",
         form: "text",
         required: true,
         about: "the query: one aggregate level over the project's tables",
     },
+    expected::FIELD,
     BOUNDING_FIELDS[0],
     BOUNDING_FIELDS[1],
     BOUNDING_FIELDS[2],
@@ -162,7 +165,7 @@ impl SqlPlan {
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
             threshold: least,
         };
-        let expected = expected(&cut, &private, &backend)?;
+        let expected = expected::expected(&cut, &private, expected::rows(request)?, &backend)?;
         let statements = window::statements(&cut, project).ok();
         Ok(Self { sql: sql.to_string(), bounding, cut, calibrated, private, events, expected, statements })
     }
@@ -374,7 +377,7 @@ fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
 }
 
 /// The end of the name of a column that says how many ranks a quantile may be off.
-const RANK_ERROR: &str = "_rank_error";
+pub(super) const RANK_ERROR: &str = "_rank_error";
 
 /// An output column; behind one that depends on quantiles, what is known about its error.
 fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Vec<Column>> {
@@ -524,44 +527,6 @@ fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
         }
         Computation::Quantile(quantile) => numbers.quantiles[*quantile],
     }
-}
-
-/// The standard error of each output column, where it is the same for every answer: it is computed at two made-up points.
-fn expected(cut: &Cut, private: &Private, backend: &Backend) -> Result<Vec<Expected>> {
-    let key: Vec<ScalarValue> = cut
-        .query
-        .keys
-        .iter()
-        .map(|key| match key.domain.as_ref().and_then(|domain| domain.first()) {
-            Some(value) => Ok(value.clone()),
-            None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),
-        })
-        .collect::<Result<_>>()?;
-    let point = |number: i128| NoisyCell {
-        sums: vec![number; private.noises.len()],
-        quantiles: vec![0.0; private.quantiles.len()],
-    };
-    let points = Noisy { keys: vec![key.clone(), key], cells: vec![point(1_000_003), point(7_919_000)] };
-    let released = released(cut, &points, private)?;
-    let errors = above::column_errors(&cut.plan, &cut.aggregate, &released, backend)?;
-    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
-    let mut all = Vec::new();
-    for (output, errors) in outputs.into_iter().zip(errors) {
-        let Some(errors) = errors else { continue };
-        let same = (errors[0] - errors[1]).abs() <= 1e-9 * errors[0].abs();
-        let standard_error = same.then_some(errors[0]);
-        let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
-        let about = match (direct, standard_error) {
-            (Some(Computation::Quantile(quantile)), _) => {
-                let ranks = rank_error(&private.quantiles[*quantile])?;
-                format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
-            }
-            (_, Some(_)) => "the same for every cell, whatever the data".to_string(),
-            (_, None) => "depends on the released numbers; stands beside each of them".to_string(),
-        };
-        all.push(Expected { column: output.name, standard_error, about });
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -593,6 +593,57 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
 }
 
 #[test]
+fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
+    // 2,000 people in each of 3 cells, their incomes spread evenly over the bounds. 20,000 runs of 3 cells are n = 60,000 draws of
+    // each column: 2% are 5.6 standard errors of the spread even if all of it were Laplace noise of one measure (√(5/4n)), and
+    // the seed is fixed.
+    let folder = tempfile::tempdir().unwrap();
+    let project = project_in(folder.path());
+    let rows = 2000u32;
+    let person = |sex: &str, index: u32| {
+        format!("{sex}{index},{sex},40,{},none,x", 1000.0 * f64::from(index) / f64::from(rows - 1))
+    };
+    let people: Vec<String> =
+        ["f", "m", "x"].iter().flat_map(|sex| (0..rows).map(move |index| person(sex, index))).collect();
+    let header = "person_id,sex,age,income,disease,state";
+    std::fs::write(folder.path().join("people.csv"), format!("{header}\n{}\n", people.join("\n"))).unwrap();
+    let sql = "SELECT sex, AVG(income) AS a, VAR(income) AS v, STDDEV(income) AS d, SUM(income) / COUNT(*) AS q FROM people GROUP BY sex";
+    for cost in ["epsilon=2", "rho=0.5"] {
+        let request = Request::of_query("test", sql, cost).unwrap();
+        let plan = SqlPlan::new(sql, Bounding::default(), &request, &project).unwrap();
+        let backend = Backend::with_data(&project, &plan.tables()).unwrap();
+        let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
+        let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
+        let assumed = expected::expected(&cut, &plan.private, u64::from(rows), &backend).unwrap();
+        let mut bits = InsecureSeededSource::new(13);
+        let (runs, columns) = (20_000, assumed.len());
+        let numbers = |sums: &[i128]| {
+            let cell = Numbers { sums: sums.iter().map(|sum| *sum as f64).collect(), quantiles: vec![] };
+            let of = |aggregate: &Computation| value(aggregate, &cell);
+            let all: Vec<f64> = cut.query.aggregates.iter().map(of).collect();
+            [all[0], all[1], all[2], all[3] / all[4]]
+        };
+        assert_eq!((columns, cut.query.aggregates.len()), (4, 5));
+        let mut squares = [0.0f64; 4];
+        for _ in 0..runs {
+            let noisy = noised(&cut, exact.clone(), &plan.private, &mut Drawn(&mut bits));
+            for (cell, truth) in noisy.cells.iter().zip(&exact.cells) {
+                let off = numbers(&cell.sums).into_iter().zip(numbers(&truth.sums));
+                squares.iter_mut().zip(off).for_each(|(square, (found, truth))| *square += (found - truth).powi(2));
+            }
+        }
+        for (square, expected) in squares.iter().zip(&assumed) {
+            let found = (square / f64::from(runs) / 3.0).sqrt();
+            assert_eq!(expected.standard_error, None, "{}", expected.column);
+            let assumed = expected.assumed.as_ref().unwrap();
+            let ratio = found / assumed.standard_error;
+            assert!((ratio - 1.0).abs() < 0.02, "{cost}, {}: {found} and {assumed:?}", expected.column);
+            assert!(assumed.least <= assumed.standard_error && assumed.standard_error <= assumed.most);
+        }
+    }
+}
+
+#[test]
 fn a_key_of_one_owner_with_many_rows_is_not_selected() {
     // A peer's threshold counted rows: one person's thousand visits made a secret clinic public.
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Both kinds: without noise against plain counts, and every neighbour of tiny tables against the claim.
+//! Without noise against plain counts, and every neighbour of tiny tables against the claim; `quantiles` with the same tables.
 
 use super::*;
 use crate::budget::Spent;
@@ -8,7 +8,7 @@ use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use std::path::Path;
 
-fn project(folder: &Path, columns: &str, owner: &str, rows: &str, release: &str) -> Project {
+pub(in crate::release) fn project(folder: &Path, columns: &str, owner: &str, rows: &str, release: &str) -> Project {
     std::fs::write(folder.join("t.csv"), rows).unwrap();
     let text = format!(
         "[dataset.t]\nsource = \"t.csv\"\n{owner}\n[dataset.t.columns]\n{columns}\n[[release]]\nname = \"r\"\ntable = \"t\"\n{release}\n"
@@ -17,7 +17,7 @@ fn project(folder: &Path, columns: &str, owner: &str, rows: &str, release: &str)
 }
 
 /// The published file. At ε = 10⁵ no noise is ever drawn.
-fn published(columns: &str, owner: &str, rows: &str, release: &str) -> String {
+pub(in crate::release) fn published(columns: &str, owner: &str, rows: &str, release: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path(), columns, owner, rows, release);
     let runner = Runner::new(&project);
@@ -28,7 +28,7 @@ fn published(columns: &str, owner: &str, rows: &str, release: &str) -> String {
 }
 
 /// Some columns of a CSV text.
-fn only(csv: &str, kept: &[usize]) -> Vec<String> {
+pub(in crate::release) fn only(csv: &str, kept: &[usize]) -> Vec<String> {
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         kept.iter().map(|index| cells[*index]).collect::<Vec<_>>().join(",")
@@ -36,9 +36,8 @@ fn only(csv: &str, kept: &[usize]) -> Vec<String> {
     csv.lines().map(line).collect()
 }
 
-const AGE: &str = "x = { type = \"int\", lower = 1, upper = 5 }";
-const INCOME: &str = "x = { type = \"float\", lower = 0, upper = 1000 }";
-const CERTAIN: &str = "cost = { epsilon = 100000 }";
+pub(in crate::release) const AGE: &str = "x = { type = \"int\", lower = 1, upper = 5 }";
+pub(in crate::release) const CERTAIN: &str = "cost = { epsilon = 100000 }";
 
 #[test]
 fn a_cdf_without_noise_counts_rows_up_to_each_value() {
@@ -66,16 +65,11 @@ fn the_rows_of_one_owner_are_bounded() {
 }
 
 #[test]
-fn quantiles_without_noise_are_those_of_the_column() {
-    let rows = "x\n2\n3\n3\n4\n4\n\n";
-    let release = format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [0, 0.5, 1]\n{CERTAIN}");
-    let csv = published(AGE, "", rows, &release);
-    assert_eq!(only(&csv, &[0, 1]), ["quantile,value", "0,2", "0.5,3", "1,4"]);
-    // A float column is cut into a thousand steps, and a step is published as its upper end.
-    let rows = "x\n2.5\n300\n300.25\n950\n7000\n";
-    let csv = published(INCOME, "", rows, &release);
-    // Steps of one were once taken for whole numbers, and a value of 300.25 was published as 300.
-    assert_eq!(only(&csv, &[0, 1]), ["quantile,value", "0,3", "0.5,301", "1,1000"]);
+fn a_declared_grid_is_the_steps_and_holds_its_own_values() {
+    let column = "x = { type = \"float\", lower = 0.1, upper = 0.5, granularity = 0.1 }";
+    let csv =
+        published(column, "", "x\n0.3\n0.3\n0.14\n7\nNaN\n", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"));
+    assert_eq!(only(&csv, &[0, 1]), ["x,count", "0.1,1", "0.2,1", "0.3,3", "0.4,3", "0.5,4"]);
 }
 
 #[test]
@@ -91,26 +85,30 @@ fn wrong_requests_get_a_sentence() {
     check("x = { type = \"int\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check("x = { type = \"category\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check(AGE, &format!("kind = \"cdf\"\ncolumn = \"y\"\n{CERTAIN}"), "has no declared column 'y'");
-    let quantiles = |list: &str| format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = {list}\n{CERTAIN}");
-    check(AGE, &quantiles("[]"), "give at least one quantile");
-    check(AGE, &quantiles("[1.5]"), "1.5");
-    let accuracy = "kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [0.5]\ncost = { accuracy = { within = 3, confidence = 0.9 } }";
-    check(AGE, accuracy, "accuracy can be asked of COUNT and SUM; for quantiles give epsilon or rho");
 }
 
-const TINY: &str = "x = { type = \"int\", lower = 0, upper = 3 }\ny = { type = \"int\", lower = 0, upper = 1 }";
+pub(in crate::release) const TINY: &str =
+    "x = { type = \"int\", lower = 0, upper = 3 }\ny = { type = \"int\", lower = 0, upper = 1 }";
 
 /// All tables of up to two rows of others and the rows of one owner, their counts per step, and the largest loss of each scope.
-struct Enumerated {
+pub(in crate::release) struct Enumerated {
     claim: [f64; 4],
     worst: [f64; 4],
 }
 
-/// Compares the pure losses (by `loss` of the counts of two tables) with the claims for presence, person, x and y.
-fn enumerated(owner: &str, header: &str, release: &str, loss: &dyn Fn(&[i64], &[i64]) -> f64) -> Enumerated {
+/// The exact counts of a table's values.
+pub(in crate::release) type Counts<'a> = &'a dyn Fn(&Project, &Backend) -> Vec<i64>;
+
+/// Compares the pure losses (by `loss` of the `counts` of two tables) with the claims for presence, person, x and y.
+pub(in crate::release) fn enumerated(
+    owner: &str,
+    header: &str,
+    release: &str,
+    exact: Counts<'_>,
+    loss: &dyn Fn(&[i64], &[i64]) -> f64,
+) -> Enumerated {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
-    let steps = Steps::new(&project.releases[0], &project).unwrap();
     let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
     let claim = |scope: Scope| Spent::of(plan.events(), &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let of = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
@@ -118,7 +116,7 @@ fn enumerated(owner: &str, header: &str, release: &str, loss: &dyn Fn(&[i64], &[
         let text = format!("{header}\n{}\n", rows.join("\n"));
         std::fs::write(folder.path().join("t.csv"), text).unwrap();
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
-        steps.counts(&project, &backend).unwrap()
+        exact(&project, &backend)
     };
     let with_owner = !owner.is_empty();
     let named = |name: u32, x: &str| if with_owner { format!("{name},{x},1") } else { format!("{x},1") };
@@ -150,7 +148,7 @@ fn enumerated(owner: &str, header: &str, release: &str, loss: &dyn Fn(&[i64], &[
 }
 
 impl Enumerated {
-    fn check(&self, slack: f64) {
+    pub(in crate::release) fn check(&self, slack: f64) {
         for (scope, (worst, claim)) in ["presence", "person", "x", "y"].iter().zip(self.worst.iter().zip(self.claim)) {
             assert!(*worst <= claim * (1.0 + 1e-12), "{scope}: a pair loses {worst}, the claim is {claim}");
             assert!(*worst >= claim * slack, "{scope}: the claim {claim} is loose, the worst pair loses {worst}");
@@ -159,7 +157,7 @@ impl Enumerated {
     }
 }
 
-const OWNED: &str = "owner = \"o\"\nmax_rows_per_owner = 2";
+pub(in crate::release) const OWNED: &str = "owner = \"o\"\nmax_rows_per_owner = 2";
 
 #[test]
 fn every_neighbour_of_a_cdf_is_within_its_claim() {
@@ -168,7 +166,9 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
         let release = "kind = \"cdf\"\ncolumn = \"x\"\ncost = { epsilon = 1 }";
         let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
         let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-        let EventKind::DiscreteLaplace { scale } = plan.events()[0].kind else { panic!("pure noise was asked for") };
+        let scumble::event::Kind::DiscreteLaplace { scale } = plan.events()[0].kind else {
+            panic!("pure noise was asked for")
+        };
         // Four points: leaves and root, or two halves in between.
         let levels = plan.rule()["levels"].as_u64().unwrap();
         let widths: Vec<usize> = if levels == 1 { vec![1, 4] } else { vec![1, 2, 4] };
@@ -181,29 +181,9 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
             };
             widths.iter().map(moved).sum::<i64>() as f64 / scale.get()
         };
-        enumerated(owner, header, release, &loss).check(0.6);
-    }
-}
-
-#[test]
-fn every_neighbour_of_quantiles_is_within_their_claim() {
-    for (owner, header) in [("", "x,y"), (OWNED, "o,x,y")] {
-        for fraction in [0.0, 0.5, 0.25] {
-            let folder = tempfile::tempdir().unwrap();
-            let release =
-                format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [{fraction}]\ncost = {{ epsilon = 1 }}");
-            let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", &release);
-            let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-            let EventKind::Exponential { epsilon } = plan.events()[0].kind else { panic!("not exponential") };
-            let law = |counts: &[i64]| {
-                let keyed = (0u128..).zip(counts).map(|(key, count)| (key, *count as u64)).collect();
-                let rank = Rank::of(Probability::new(fraction).unwrap());
-                crate::release::sql::quantile_law(rank, 3, epsilon.get(), &keyed)
-            };
-            let loss = |left: &[i64], right: &[i64]| {
-                law(left).iter().zip(law(right)).map(|(p, q)| (p / q).ln()).fold(0.0, f64::max)
-            };
-            enumerated(owner, header, &release, &loss).check(0.1);
-        }
+        let exact = |project: &Project, backend: &Backend| {
+            Steps::new(&project.releases[0], project).unwrap().counts(project, backend).unwrap()
+        };
+        enumerated(owner, header, release, &exact, &loss).check(0.6);
     }
 }

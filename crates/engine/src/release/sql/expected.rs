@@ -1,0 +1,125 @@
+//! The errors to expect of a query's columns, before any data is read.
+//!
+//! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and what is linear
+//! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients …) it depends on how many rows a cell has and how
+//! their values lie: it is told for the number of rows that the release expects, values spread evenly over their bounds, and beside
+//! it the smallest and the largest for values that lie in other ways.
+
+use super::{Noisy, NoisyCell, Private, rank_error, released};
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::project::{Request, Spot};
+use crate::release::{Assumed, Expected, Field};
+use crate::sql::measure::{Computation, Measure, What};
+use crate::sql::{Cut, above};
+use datafusion::common::ScalarValue;
+
+/// How many rows a cell is thought to have where the release does not say.
+const USUAL_ROWS: u64 = 1000;
+
+/// The field that says it.
+pub(super) const FIELD: Field = Field {
+    name: "expected_rows",
+    form: "whole number",
+    required: false,
+    about: "about how many rows a cell has, from public knowledge: only the errors that plan predicts depend on it (1000)",
+};
+
+/// What the request says.
+pub(super) fn rows(request: &Request) -> Result<u64> {
+    Ok(request.fields.get(FIELD.name).map(Spot::at_least_one).transpose()?.unwrap_or(USUAL_ROWS))
+}
+
+/// How the values of a made-up cell lie between their bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lie {
+    Evenly,
+    AllLow,
+    AllHigh,
+    InTheMiddle,
+    HalfAtEachEnd,
+}
+
+const LIES: [Lie; 5] = [Lie::Evenly, Lie::AllLow, Lie::AllHigh, Lie::InTheMiddle, Lie::HalfAtEachEnd];
+
+impl Lie {
+    /// The mean and the mean square of values from `low` to `high`.
+    fn moments(self, low: f64, high: f64) -> (f64, f64) {
+        let middle = (low + high) / 2.0;
+        match self {
+            Self::Evenly => (middle, (low * low + low * high + high * high) / 3.0),
+            Self::AllLow => (low, low * low),
+            Self::AllHigh => (high, high * high),
+            Self::InTheMiddle => (middle, middle * middle),
+            Self::HalfAtEachEnd => (middle, (low * low + high * high) / 2.0),
+        }
+    }
+
+    /// A measure of a cell of so many rows, each of another owner and none without a value.
+    fn measure(self, measure: &Measure, rows: u64) -> i128 {
+        let mean = match measure.what {
+            What::Owners | What::Rows | What::Present | What::Different => 1.0,
+            What::Steps { grid, centre } => {
+                self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).0
+            }
+            What::Squares { grid, centre } => {
+                self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).1
+            }
+        };
+        (mean * rows as f64).round() as i128
+    }
+
+    fn moments_of(self, low: i64, high: i64) -> (f64, f64) {
+        self.moments(low as f64, high as f64)
+    }
+}
+
+/// The error to expect of each output column.
+pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
+    let key = made_up_key(cut)?;
+    let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
+    // Far from each other and from zero: what has the same error at both has it everywhere.
+    let mut cells: Vec<NoisyCell> =
+        [1_000_003, 7_919_000].into_iter().map(|number| cell(vec![number; private.noises.len()])).collect();
+    let lying = |lie: &Lie| cell(cut.query.measures.iter().map(|measure| lie.measure(measure, rows)).collect());
+    cells.extend(LIES.iter().map(lying));
+    let points = Noisy { keys: vec![key; cells.len()], cells };
+    let released = released(cut, &points, private)?;
+    let errors = above::column_errors(&cut.plan, &cut.aggregate, &released, backend)?;
+    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+    let mut all = Vec::new();
+    for (output, errors) in outputs.into_iter().zip(errors) {
+        let Some(errors) = errors else { continue };
+        let (same, lying) = errors.split_at(errors.len() - LIES.len());
+        let standard_error =
+            Some(same[0]).filter(|first| same.iter().all(|error| (error - first).abs() <= 1e-9 * first));
+        let assumed = if standard_error.is_none() { assumed(rows, lying) } else { None };
+        let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
+        let about = match (direct, standard_error, &assumed) {
+            (Some(Computation::Quantile(quantile)), _, _) => {
+                let ranks = rank_error(&private.quantiles[*quantile])?;
+                format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
+            }
+            (_, Some(_), _) => "the same for every cell, whatever the data".to_string(),
+            (_, None, Some(assumed)) => assumed.words(),
+            (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
+        };
+        all.push(Expected { column: output.name, standard_error, assumed, about });
+    }
+    Ok(all)
+}
+
+fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
+    let least = lying.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = lying.iter().copied().fold(0.0, f64::max);
+    lying.iter().all(|error| error.is_finite()).then_some(Assumed { rows, standard_error: lying[0], least, most })
+}
+
+/// Some key of the query's types.
+fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
+    let value = |key: &crate::sql::measure::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first()) {
+        Some(value) => Ok(value.clone()),
+        None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),
+    };
+    cut.query.keys.iter().map(value).collect()
+}
