@@ -1,7 +1,7 @@
 //! What is above the aggregate: arithmetic, HAVING, ORDER BY and LIMIT on released numbers. Post-processing, which costs nothing.
 //!
 //! The plan above is run by DataFusion as it is, on a table of released numbers in the aggregate's place. Error bars go the same way:
-//! each released number is moved up and down by its standard error, and what that does to an output column adds up in squares.
+//! each released number is moved up and down by its standard error, and what that does to an output column adds up ([`Spread`]).
 
 use super::Source;
 use crate::backend::Backend;
@@ -51,16 +51,41 @@ fn no_aggregate(source: &Source<'_>) -> Error {
 pub(crate) struct Released {
     /// The columns, in the aggregate's order and types.
     pub columns: Vec<ArrayRef>,
-    /// For each independent noise: the columns as they would be one standard error up and down.
-    pub moved: Vec<(Vec<ArrayRef>, Vec<ArrayRef>)>,
+    /// What each independent noise does.
+    pub moved: Vec<Moved>,
+}
+
+/// The columns as they would be with one of the noises one standard deviation up and down.
+pub(crate) struct Moved {
+    pub up: Vec<ArrayRef>,
+    pub down: Vec<ArrayRef>,
+    /// The excess kurtosis of that noise.
+    pub kurtosis: f64,
+}
+
+/// How far a released number may be off.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spread {
+    pub standard_error: f64,
+    /// The excess kurtosis: of a sum of independent noises, their fourth cumulants over the squared variance.
+    pub kurtosis: f64,
+}
+
+impl Spread {
+    /// The half width of a 95% interval, by the expansion of a quantile in cumulants (Cornish and Fisher 1938): for one Laplace noise
+    /// 2.17 standard errors, which cover 95.3%, where the 1.96 of a normal law cover 93.7%.
+    pub fn half_width(&self) -> f64 {
+        const NORMAL: f64 = 1.959_963_984_540_054;
+        self.standard_error * (NORMAL + (NORMAL.powi(3) - 3.0 * NORMAL) * self.kurtosis / 24.0)
+    }
 }
 
 /// The query's answer.
 pub(crate) struct Answer {
     /// The rows.
     pub batch: RecordBatch,
-    /// For each output column that depends on noise and is a number: the standard errors of its rows.
-    pub errors: Vec<Option<Vec<f64>>>,
+    /// For each output column that depends on noise and is a number: how far its rows may be off.
+    pub errors: Vec<Option<Vec<Spread>>>,
     /// Where each output column comes from.
     pub outputs: Vec<Output>,
     /// For each output row, the released row that it comes from.
@@ -99,49 +124,69 @@ pub(crate) fn run(plan: &LogicalPlan, aggregate: &Aggregate, released: &Released
     Ok(Answer { errors: errors.collect(), batch, outputs: outputs(plan, aggregate)?, rows })
 }
 
-/// For each output column that is a number and depends on noise, the standard error in each released row (before HAVING, ORDER BY and
-/// LIMIT): the square root of the sum of the squares of what each noise does to it.
+/// For each output column that is a number and depends on noise, the spread in each released row (before HAVING, ORDER BY and LIMIT):
+/// what each noise does to it adds up in squares, and in fourth powers for the kurtosis.
 pub(crate) fn column_errors(
     plan: &LogicalPlan,
     aggregate: &Aggregate,
     released: &Released,
     backend: &Backend,
-) -> Result<Vec<Option<Vec<f64>>>> {
+) -> Result<Vec<Option<Vec<Spread>>>> {
     let outputs = expressions(plan, aggregate)?;
     let keys = aggregate.group_expr.len();
     let rows = released.columns.first().map_or(0, |column| column.len());
-    let mut squares: Vec<Option<Vec<f64>>> = plan
+    let mut sums: Vec<Option<Vec<Cumulants>>> = plan
         .schema()
         .fields()
         .iter()
         .zip(&outputs)
         .map(|(field, expression)| {
             let noisy = mentioned(expression, aggregate).iter().any(|column| *column >= keys);
-            (noisy && field.data_type().is_numeric()).then(|| vec![0.0; rows])
+            (noisy && field.data_type().is_numeric()).then(|| vec![Cumulants::default(); rows])
         })
         .collect();
     // All moved tables below one another: planning and running once is most of the time for few rows.
     let moved = stacked(&released.moved)?;
     if let Some(moved) = moved.filter(|_| rows > 0) {
         let answers = evaluated(&outputs, aggregate, &moved, backend)?;
-        for (index, square) in squares.iter_mut().enumerate() {
-            let Some(square) = square else { continue };
+        for (index, sum) in sums.iter_mut().enumerate() {
+            let Some(sum) = sum else { continue };
             let numbers = numbers(answers.column(index))?;
-            for pair in numbers.chunks_exact(2 * rows) {
+            for (pair, noise) in numbers.chunks_exact(2 * rows).zip(&released.moved) {
                 let (up, down) = pair.split_at(rows);
-                for (total, (up, down)) in square.iter_mut().zip(up.iter().zip(down)) {
-                    *total += ((up - down) / 2.0).powi(2);
+                for (total, (up, down)) in sum.iter_mut().zip(up.iter().zip(down)) {
+                    total.add((up - down) / 2.0, noise.kurtosis);
                 }
             }
         }
     }
-    let root = |squares: Vec<f64>| squares.into_iter().map(f64::sqrt).collect();
-    Ok(squares.into_iter().map(|squares| squares.map(root)).collect())
+    let spreads = |sums: Vec<Cumulants>| sums.into_iter().map(Cumulants::spread).collect();
+    Ok(sums.into_iter().map(|sums| sums.map(spreads)).collect())
+}
+
+/// The second and the fourth cumulant of a sum of independent noises.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cumulants {
+    second: f64,
+    fourth: f64,
+}
+
+impl Cumulants {
+    fn add(&mut self, deviation: f64, kurtosis: f64) {
+        let square = deviation * deviation;
+        self.second += square;
+        self.fourth += kurtosis * square * square;
+    }
+
+    fn spread(self) -> Spread {
+        let kurtosis = if self.second > 0.0 { self.fourth / (self.second * self.second) } else { 0.0 };
+        Spread { standard_error: self.second.sqrt(), kurtosis }
+    }
 }
 
 /// The columns of all tables, one table below the other.
-fn stacked(moved: &[(Vec<ArrayRef>, Vec<ArrayRef>)]) -> Result<Option<Vec<ArrayRef>>> {
-    let tables: Vec<&Vec<ArrayRef>> = moved.iter().flat_map(|(up, down)| [up, down]).collect();
+fn stacked(moved: &[Moved]) -> Result<Option<Vec<ArrayRef>>> {
+    let tables: Vec<&Vec<ArrayRef>> = moved.iter().flat_map(|moved| [&moved.up, &moved.down]).collect();
     let Some(first) = tables.first() else { return Ok(None) };
     let column = |index: usize| {
         let parts: Vec<&dyn Array> = tables.iter().map(|table| table[index].as_ref()).collect();

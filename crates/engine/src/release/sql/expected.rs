@@ -90,6 +90,7 @@ pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backen
     let mut all = Vec::new();
     for (output, errors) in outputs.into_iter().zip(errors) {
         let Some(errors) = errors else { continue };
+        let errors: Vec<f64> = errors.into_iter().map(|spread| spread.standard_error).collect();
         let (same, lying) = errors.split_at(errors.len() - LIES.len());
         let standard_error =
             Some(same[0]).filter(|first| same.iter().all(|error| (error - first).abs() <= 1e-9 * first));

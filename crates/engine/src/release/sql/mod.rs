@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request, bounding};
-use crate::sql::above::{self, Answer, Released};
+use crate::sql::above::{self, Answer, Moved, Released, Spread};
 use crate::sql::integers::{Integers, integers};
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, analyse, sensitivity, window};
@@ -24,9 +24,6 @@ use scumble::quantity::{Beta, Delta, Epsilon};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The normal quantile of 97.5%.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// The kind `sql`.
 pub(super) struct Sql;
@@ -420,10 +417,10 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
         _ => None,
     };
     let uncertainty = answer.errors[index].as_ref().map(|errors| {
-        let interval = |(error, cell): (&f64, &Cell)| {
-            let half = exact_width.unwrap_or(NORMAL_95 * error);
+        let interval = |(spread, cell): (&Spread, &Cell)| {
+            let half = exact_width.unwrap_or_else(|| spread.half_width());
             let middle = cell.number().unwrap_or(f64::NAN);
-            Uncertainty { standard_error: *error, low: middle - half, high: middle + half }
+            Uncertainty { standard_error: spread.standard_error, low: middle - half, high: middle + half }
         };
         errors.iter().zip(&cells).map(interval).collect()
     });
@@ -489,13 +486,19 @@ fn released(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Released> {
     let mut moved = Vec::new();
     for (index, noise) in private.noises.iter().enumerate() {
         let by = noise.standard_deviation();
-        moved.push((changed(&|cell| cell.sums[index] += by), changed(&|cell| cell.sums[index] -= by)));
+        let (up, down) = (changed(&|cell| cell.sums[index] += by), changed(&|cell| cell.sums[index] -= by));
+        moved.push(Moved { up, down, kurtosis: kurtosis(noise) });
     }
     for index in 0..private.quantiles.len() {
         let unknown = changed(&|cell| cell.quantiles[index] = f64::NAN);
-        moved.push((unknown.clone(), unknown));
+        moved.push(Moved { up: unknown.clone(), down: unknown, kurtosis: 0.0 });
     }
     Ok(Released { columns, moved })
+}
+
+/// The excess kurtosis of a noise; of discrete Laplace noise it is 3 + 1/σ², and nobody draws an interval where σ is far below 1.
+fn kurtosis(noise: &Noise) -> f64 {
+    if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 }
 }
 
 fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
