@@ -178,7 +178,8 @@ fn wrong_input_gets_a_sentence_and_leaves_nothing_behind() {
     );
     check(&project("= { epsilon = 0.25 }", "= { epsilon = 0.25 "), release, "this is not TOML");
     check(&data(b"age,sex,income,disease\n30,f,ten,none\n"), release, "does not have its declared type");
-    check(&data(b"age,sex,income,disease\n30,f,\xff\xfe,none\n"), release, "");
+    let not_text = "release 'by sex' reads people.csv: the data is not UTF-8 text; convert the file first";
+    check(&data(b"age,sex,income,disease\n30,f,\xff\xfe,none\n"), release, not_text);
     check(
         &data(b"age,sex,income,disease\n10000000000000000000,f,1,none\n"),
         release,
@@ -186,6 +187,9 @@ fn wrong_input_gets_a_sentence_and_leaves_nothing_behind() {
     );
     check(&data(b""), release, "is empty");
     check(&nothing, &["query", "SELECT COUNT(*) FROM secrets", "--cost", "epsilon=0.1"], "there is no table 'secrets'");
+    // A position in a query that stands in no file is one in the query.
+    let incom = ["query", "SELECT SUM(incom) FROM people", "--cost", "epsilon=0.1"];
+    check(&nothing, &incom, "scumble: query:1:12: there is no declared column 'incom' (did you mean 'income'?)");
     check(&nothing, &["query", "SELECT COUNT(*) FROM people", "--cost", "epsilon=x"], "must be like epsilon=0.5");
     check(&nothing, &["query", "SELECT COUNT(*) FROM people", "--cost", "epsilon=0"], "can publish nothing");
     check(&nothing, &["release", "--only", "by sx"], "did you mean 'by sex'?");
@@ -277,10 +281,10 @@ fn init_kinds_and_demo_run() {
 #[test]
 fn killed_releases_leave_no_output_without_a_charge() {
     let folder = folder();
-    let text = PROJECT
-        .replace("person = { epsilon = 1.0 }", "person = { epsilon = 2.0 }")
-        .replace("\"*\" = { epsilon = 0.75 }", "\"*\" = { epsilon = 2.0 }");
-    fs::write(folder.path().join("scumble.toml"), text).unwrap();
+    let project = PROJECT
+        .replace("person = { epsilon = 1.0 }", "person = { epsilon = 12.0 }")
+        .replace("\"*\" = { epsilon = 0.75 }", "\"*\" = { epsilon = 12.0 }");
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
     // A cheap generator is enough to choose moments.
     let mut state = 88_172_645_463_325_252u64;
     let mut random = move |below: u64| {
@@ -289,8 +293,8 @@ fn killed_releases_leave_no_output_without_a_charge() {
         state ^= state << 17;
         state % below
     };
-    let kills = std::env::var("SCUMBLE_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24);
-    for round in 0..kills / 2 {
+    // 200 kills, two releases at a time; about 80 releases fit the budget.
+    for round in 0..100 {
         let children: Vec<_> = (0..2)
             .map(|child| {
                 let name = format!("r{round}-{child}");
@@ -312,13 +316,13 @@ fn killed_releases_leave_no_output_without_a_charge() {
             })
             .collect();
         for mut child in children {
-            std::thread::sleep(Duration::from_millis(random(600)));
+            std::thread::sleep(Duration::from_millis(random(500)));
             let _ = child.kill();
             let _ = child.wait();
         }
     }
     let told = ledger(folder.path());
-    assert!(epsilon(&told["person"]) <= 2.0, "{told}");
+    assert!(epsilon(&told["person"]) <= 12.0, "{told}");
     let releases = told["releases"].as_array().unwrap();
     let charged: Vec<&str> = releases.iter().map(|release| release["release"].as_str().unwrap()).collect();
     for file in fs::read_dir(folder.path().join("out")).into_iter().flatten().flatten() {
@@ -327,10 +331,12 @@ fn killed_releases_leave_no_output_without_a_charge() {
             assert!(charged.contains(&stem), "{stem} has no charge");
         }
     }
-    let finished = releases.iter().filter(|release| release["state"] == "committed");
-    for release in finished {
+    let state = |state: &'static str| releases.iter().filter(move |release| release["state"] == state);
+    // A test that never kills between the charge and the answer, or never lets one through, shows nothing.
+    assert!(state("committed").count() > 3, "{told}");
+    for release in state("committed") {
         assert!(folder.path().join(format!("out/{}.csv", release["release"].as_str().unwrap())).exists());
     }
     let verified = scumble(folder.path(), &["ledger", "verify"]);
-    assert!(releases.is_empty() || verified.status.success());
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
 }

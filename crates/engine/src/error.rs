@@ -46,6 +46,16 @@ impl Error {
         }
     }
 
+    /// The same, saying what was being done, if it is wrong input without a place.
+    pub fn or_while(self, doing: &str) -> Self {
+        match self {
+            Self::Input { place: None, sentence } => {
+                Self::Input { place: None, sentence: format!("{doing}: {sentence}") }
+            }
+            other => other,
+        }
+    }
+
     /// The same without its place, for texts that nobody has in front of them.
     pub fn without_place(self) -> Self {
         match self {

@@ -354,6 +354,9 @@ fn accuracy(section: &Section) -> Result<Target> {
     }
 }
 
+/// What the text of a request is called that does not stand in a file: nobody wants to know a position in it.
+pub(crate) const COMMAND_LINE: &str = "the command line";
+
 impl Request {
     /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
     pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
@@ -368,7 +371,7 @@ impl Request {
         }
         let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
         let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
-        request(&parse("the command line", &text)?).map_err(Error::without_place)
+        request(&parse(COMMAND_LINE, &text)?).map_err(Error::without_place)
     }
 }
 

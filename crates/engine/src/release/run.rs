@@ -150,7 +150,8 @@ impl<'a> Runner<'a> {
         let mut draws: Vec<Draw> = Vec::new();
         for planned in releases {
             tell(&format!("computing '{}'", planned.request.name));
-            draws.push(planned.plan.compute(self.project, &backend)?);
+            let draw = planned.plan.compute(self.project, &backend);
+            draws.push(draw.map_err(|error| error.or_while(&self.reading(planned)))?);
         }
         fs::create_dir_all(out)
             .map_err(|error| Error::machine(format!("the folder {} cannot be made ({error})", out.display())))?;
@@ -162,6 +163,14 @@ impl<'a> Runner<'a> {
         }
         let head = ledger.verify()?;
         Ok((outcomes, head))
+    }
+
+    /// What is read for a release, in words.
+    fn reading(&self, planned: &Planned) -> String {
+        let tables = planned.plan.tables();
+        let sources = tables.iter().filter_map(|name| self.project.tables.get(name));
+        let sources: Vec<String> = sources.map(|table| table.source.display().to_string()).collect();
+        format!("release '{}' reads {}", planned.request.name, sources.join(", "))
     }
 
     fn publish(

@@ -9,7 +9,7 @@ use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
-use crate::project::{Bounding, Project, Request, bounding};
+use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
 use crate::sql::above::{self, Answer, Moved, Released, Spread};
 use crate::sql::integers::{Integers, integers};
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
@@ -87,6 +87,7 @@ impl Kind for Sql {
 /// A position in a query is told together with the query's position in the file.
 fn within_file(error: Error, outer: crate::Place) -> Error {
     match error {
+        error if outer.text == COMMAND_LINE => error,
         Error::Input { place: Some(inner), sentence } if inner.text == "query" => {
             Error::at(outer, format!("{sentence} (line {}, column {} of the query)", inner.line, inner.column))
         }
