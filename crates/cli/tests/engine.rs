@@ -80,6 +80,23 @@ fn a_release_writes_its_outputs_and_its_charge() {
 }
 
 #[test]
+fn the_ledger_answers_for_groups() {
+    let folder = folder();
+    assert!(scumble(folder.path(), &["release", "--quiet"]).status.success());
+    let output = scumble(folder.path(), &["ledger", "show", "--group", "3", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let groups = &told["groups"];
+    assert_eq!(groups["size"], 3);
+    for scope in ["presence", "person"] {
+        assert!((epsilon(&groups[scope]) - 3.0 * epsilon(&told[scope])).abs() < 1e-12, "{told}");
+    }
+    assert!((epsilon(&groups["attributes"]["sex"]) - 3.0 * epsilon(&told["attributes"]["sex"])).abs() < 1e-12);
+    assert_eq!(epsilon(&groups["attributes"]["disease"]), 0.0);
+    assert!(text(&scumble(folder.path(), &["ledger", "show", "--group", "3"]).stdout).contains("groups of 3"));
+    assert_eq!(scumble(folder.path(), &["ledger", "show", "--group", "0"]).status.code(), Some(2));
+}
+
+#[test]
 fn quantiles_in_a_query_have_a_rank_error() {
     let folder = folder();
     let sql = "SELECT sex, MEDIAN(age) AS m, MAX(income) AS top, COUNT(*) AS n FROM people GROUP BY sex";

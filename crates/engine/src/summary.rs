@@ -7,6 +7,7 @@ use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 /// The δ at which ε is told where neither a budget nor the caller names one.
 const USUAL_DELTA: &str = "0.000000001";
@@ -24,9 +25,11 @@ pub struct Question<'a> {
     pub delta: Option<Exact>,
     /// More attribute sets to answer for.
     pub sets: &'a [AttributeSet],
+    /// Also answer for groups of so many owners.
+    pub group: Option<NonZeroU32>,
 }
 
-/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`.
+/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`, and `groups` if they are asked for.
 pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
     let scopes = scopes(charges, question)?;
     let mut whole = Map::new();
@@ -34,10 +37,7 @@ pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
     let mut remaining = Map::new();
     let mut remaining_attributes = Map::new();
     for (scope, limit) in &scopes {
-        let spent = charges.iter().try_fold(Spent::nothing(), |mut spent, charge| {
-            spent.add_all(&charge.events, scope)?;
-            Ok::<_, crate::Error>(spent)
-        })?;
+        let spent = spent(charges, scope)?;
         let told = cost(&spent, limit.as_ref(), question);
         let left = limit.as_ref().map(|limit| left(&spent, limit));
         match scope {
@@ -58,7 +58,37 @@ pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
     whole.insert("releases".into(), Value::Array(releases));
     whole.insert("remaining".into(), Value::Object(remaining));
     whole.insert("rule".into(), json!(RULE));
+    if let Some(size) = question.group {
+        whole.insert("groups".into(), groups(charges, &scopes, size, question)?);
+    }
     Ok(Value::Object(whole))
+}
+
+fn spent(charges: &[Charge], scope: &Scope) -> Result<Spent> {
+    let mut spent = Spent::nothing();
+    charges.iter().try_for_each(|charge| spent.add_all(&charge.events, scope))?;
+    Ok(spent)
+}
+
+/// What was spent about `size` owners at once, in each scope.
+fn groups(
+    charges: &[Charge],
+    scopes: &[(Scope, Option<Limit>)],
+    size: NonZeroU32,
+    question: &Question<'_>,
+) -> Result<Value> {
+    let mut told = json!({ "size": size });
+    let mut attributes = Map::new();
+    for (scope, limit) in scopes {
+        let spent = spent(charges, &scope.clone().group(size))?;
+        let cost = cost(&spent, limit.as_ref(), question);
+        match scope {
+            Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
+            scope => told[scope.to_string()] = cost,
+        }
+    }
+    told["attributes"] = Value::Object(attributes);
+    Ok(told)
 }
 
 /// Presence, person, each attribute and each set asked for, with its limit if there is one.

@@ -85,7 +85,7 @@ impl Report<'_> {
         attributes: &'b std::collections::BTreeSet<String>,
         sets: &'b [AttributeSet],
     ) -> Question<'b> {
-        Question { budget: &self.project.budget, attributes, delta: None, sets }
+        Question { budget: &self.project.budget, attributes, delta: None, sets, group: None }
     }
 
     /// The δ at which a scope is told.

@@ -10,6 +10,7 @@ use scumble_engine::ledger::Ledger;
 use scumble_engine::project::Project;
 use scumble_engine::summary::{Question, summary};
 use serde_json::Value;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// What `ledger` takes.
@@ -44,6 +45,9 @@ struct ShowArguments {
     /// Also tell about these attributes together (a,b; may be given several times)
     #[arg(long, value_name = "NAMES")]
     attributes: Vec<String>,
+    /// Also tell about groups of so many owners at once
+    #[arg(long, value_name = "OWNERS")]
+    group: Option<NonZeroU32>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,6 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             project: ProjectArguments { file: PathBuf::from("scumble.toml"), ledger: None },
             delta: None,
             attributes: Vec::new(),
+            group: None,
             json: arguments.json,
         }),
         Some(Action::Show(arguments)) => show(arguments),
@@ -117,7 +122,7 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         sets.push(set);
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
-    let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets };
+    let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets, group: arguments.group };
     let told = summary(&charges, &question)?;
     if arguments.json {
         return print(&format!("{told:#}\n"));
@@ -141,6 +146,15 @@ fn text(told: &Value) -> String {
         row(name, cost, &told["remaining"]["attributes"][name]);
     }
     let mut text = table(&["scope", "epsilon", "delta", "left"], rows);
+    if let Some(groups) = told.get("groups") {
+        let whole = ["presence", "person"].map(|scope| (scope.to_string(), groups[scope].clone()));
+        let of_attributes = groups["attributes"].as_object().cloned().unwrap_or_default();
+        let rows = whole
+            .into_iter()
+            .chain(of_attributes)
+            .map(|(name, cost)| vec![name, number(&cost["epsilon"]), number(&cost["delta"])]);
+        text.push_str(&table(&[&format!("groups of {}", groups["size"]), "epsilon", "delta"], rows.collect()));
+    }
     let releases = told["releases"].as_array().cloned().unwrap_or_default();
     let rows = releases.iter().map(|release| {
         let word = |field: &str| release[field].as_str().unwrap_or_default().to_string();
