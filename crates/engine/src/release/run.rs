@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::budget::rounded_down;
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, Ledger, Proposal};
-use crate::project::{Cost, Project, Request, Target};
+use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
 use scumble::event::Event;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
@@ -65,7 +65,11 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let plan = kinds::find(&request.kind)?.plan(request, self.project)?;
+        let plan = kinds::find(&request.kind)?.plan(request, self.project).map_err(|error| {
+            let place = request.fields.place();
+            // Where no field is to blame, the release is.
+            if place.text == COMMAND_LINE { error } else { error.or_at(place) }
+        })?;
         Ok(Planned { request: request.clone(), plan })
     }
 
