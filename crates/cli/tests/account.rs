@@ -1,20 +1,9 @@
 //! `scumble account` and `scumble calibrate`, as a user runs them.
 
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use support::scumble_on as scumble;
 
-fn scumble(arguments: &[&str], document: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
+mod support;
 
 fn answered(command: &str, document: &Value) -> Value {
     let output = scumble(&[command, "--json", "-"], &document.to_string());

@@ -4,15 +4,14 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+mod support;
+
 fn scumble(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
-    command.arg("anonymized-histogram").args(arguments).output().expect("scumble runs")
+    support::scumble(&[&["anonymized-histogram"], arguments].concat())
 }
 
 fn stdout(arguments: &[&str]) -> String {
-    let output = scumble(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    support::printed(scumble(arguments))
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -27,11 +26,7 @@ fn file(name: &str, contents: &str) -> PathBuf {
 }
 
 fn check_refused(arguments: &[&str], part: &str) {
-    let output = scumble(arguments);
-    let sentence = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {sentence}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    assert!(sentence.contains(part) && sentence.lines().count() == 1, "{arguments:?}: {sentence}");
+    support::refused(&scumble(arguments), 2, part);
 }
 
 #[test]

@@ -1,22 +1,13 @@
 //! `scumble attacker`, as a user runs it.
 
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+
+mod support;
 
 /// Runs the command with this document on standard input.
 fn scumble(arguments: &[&str], document: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
-        .arg("attacker")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("scumble runs");
-    // A refusal may come before all of the input is read.
-    let _ = child.stdin.take().expect("a pipe").write_all(document.as_bytes());
-    child.wait_with_output().expect("scumble ends")
+    support::scumble_on(&[&["attacker"], arguments].concat(), document)
 }
 
 fn verdict(document: &Value) -> Value {

@@ -2,8 +2,10 @@
 
 use std::process::{Command, Output};
 
+mod support;
+
 fn scumble(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scumble")).arg("compare-noise").args(arguments).output().unwrap()
+    support::scumble(&[&["compare-noise"], arguments].concat())
 }
 
 fn stdout(output: &Output) -> String {
@@ -77,7 +79,7 @@ fn of_a_hundred_releases_sinh_normal_has_the_least_maximum_and_meets_the_target(
     let question = serde_json::json!({ "events": [event], "epsilon": 1.0 });
     let file = std::env::temp_dir().join(format!("scumble-compare-{}.json", std::process::id()));
     std::fs::write(&file, question.to_string()).unwrap();
-    let account = Command::new(env!("CARGO_BIN_EXE_scumble")).args(["account", "--json"]).arg(&file).output().unwrap();
+    let account = support::scumble(&["account", "--json", file.to_str().unwrap()]);
     std::fs::remove_file(&file).unwrap();
     let answer: serde_json::Value = serde_json::from_str(&stdout(&account)).unwrap();
     assert!(answer["delta"].as_f64().unwrap() <= 1e-6, "{answer}");

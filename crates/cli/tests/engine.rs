@@ -3,8 +3,11 @@
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use support::scumble_in as scumble;
+
+mod support;
 
 const PROJECT: &str = r#"
 [dataset.people]
@@ -32,10 +35,6 @@ fn folder() -> tempfile::TempDir {
     fs::write(folder.path().join("people.csv"), format!("age,sex,income,disease\n{}\n", rows.join("\n"))).unwrap();
     fs::write(folder.path().join("scumble.toml"), PROJECT).unwrap();
     folder
-}
-
-fn scumble(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -4,7 +4,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use support::scumble_in as scumble;
+
+mod support;
 
 const PEOPLE: usize = 6000;
 
@@ -52,10 +54,6 @@ fn folder(releases: &str) -> tempfile::TempDir {
 
 fn release(name: &str, kind: &str, cost: &str, more: &str) -> String {
     format!("[[release]]\nname = \"{name}\"\nkind = \"{kind}\"\ntable = \"people\"\ncost = {{ {cost} }}\n{more}")
-}
-
-fn scumble(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -4,27 +4,22 @@ use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
+mod support;
+
 fn scumble(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scumble")).arg("noise").args(arguments).output().expect("scumble runs")
+    support::scumble(&[&["noise"], arguments].concat())
 }
 
 fn stdout(arguments: &[&str]) -> String {
-    let output = scumble(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    support::printed(scumble(arguments))
 }
 
 fn integers(arguments: &[&str]) -> Vec<i128> {
     stdout(arguments).lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// One sentence on stderr that names `part`, exit status 2, nothing on stdout.
 fn check_refused(arguments: &[&str], part: &str) {
-    let output = scumble(arguments);
-    let sentence = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {sentence}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    assert!(sentence.contains(part) && sentence.lines().count() == 1, "{arguments:?}: {sentence}");
+    support::refused(&scumble(arguments), 2, part);
 }
 
 #[test]

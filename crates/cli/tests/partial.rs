@@ -1,19 +1,12 @@
 //! Per-attribute privacy, as a user asks for it on the command line.
 
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+
+mod support;
 
 fn scumble(arguments: &[&str], document: &Value) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    support::scumble_on(arguments, &document.to_string())
 }
 
 fn answered(command: &str, document: &Value) -> Value {

@@ -2,15 +2,12 @@
 
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use support::scumble_in as scumble;
+
+mod support;
 
 fn page() -> String {
     fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/project-file.md")).unwrap()
-}
-
-fn scumble(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
 }
 
 #[test]

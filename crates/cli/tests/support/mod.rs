@@ -1,11 +1,52 @@
-//! A folder with a project in it, and the program run there.
+//! The program as a user runs it: anywhere, in a folder with a project in it, or with a document on its standard input.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+
+/// Runs the program.
+pub fn scumble(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).output().unwrap()
+}
+
+/// Runs the program in a folder.
+pub fn scumble_in(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Runs the program with this document on standard input.
+pub fn scumble_on(arguments: &[&str], document: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A refusal may come before all of the input is read.
+    let _ = child.stdin.take().unwrap().write_all(document.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// What a run that must have succeeded printed.
+pub fn printed(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A run that must have been refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
+pub fn refused(output: &Output, status: i32, words: &str) -> String {
+    let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(status), "{sentence}");
+    assert!(output.stdout.is_empty(), "{sentence}");
+    assert!(sentence.contains(words), "said: {sentence}\n not: {words}");
+    assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
+    sentence
+}
 
 /// A temporary folder.
 pub struct Folder(tempfile::TempDir);
@@ -35,14 +76,12 @@ impl Folder {
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments).current_dir(self.path()).output().unwrap()
+        scumble_in(self.path(), arguments)
     }
 
     /// What a run that must succeed prints.
     pub fn stdout(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        printed(self.run(arguments))
     }
 
     pub fn json(&self, arguments: &[&str]) -> Value {
@@ -55,13 +94,7 @@ impl Folder {
 
     /// A run that must be refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
     pub fn refused(&self, arguments: &[&str], status: i32, words: &str) -> String {
-        let output = self.run(arguments);
-        let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {sentence}");
-        assert!(output.stdout.is_empty(), "{arguments:?}");
-        assert!(sentence.contains(words), "{arguments:?}\n said: {sentence}\n not:  {words}");
-        assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
-        sentence
+        refused(&self.run(arguments), status, words)
     }
 }
 
