@@ -417,11 +417,18 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
         Some(Computation::Sum { steps, step }) => Some(private.noises[*steps].quantile(0.05) * step),
         _ => None,
     };
+    // What is publicly impossible is in no interval.
+    let (least, most) = match direct {
+        Some(Computation::Mean { grid, .. }) => (grid.lower, grid.upper),
+        Some(Computation::Spread { .. }) => (0.0, f64::INFINITY),
+        _ => (f64::NEG_INFINITY, f64::INFINITY),
+    };
     let uncertainty = answer.errors[index].as_ref().map(|errors| {
         let interval = |(spread, cell): (&Spread, &Cell)| {
             let half = exact_width.unwrap_or_else(|| spread.half_width());
             let middle = cell.number().unwrap_or(f64::NAN);
-            Uncertainty { standard_error: spread.standard_error, low: middle - half, high: middle + half }
+            let (low, high) = ((middle - half).max(least), (middle + half).min(most));
+            Uncertainty { standard_error: spread.standard_error, low, high }
         };
         errors.iter().zip(&cells).map(interval).collect()
     });
