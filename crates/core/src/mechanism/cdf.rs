@@ -198,10 +198,39 @@ impl Cdf {
         }
     }
 
-    /// The standard error of the number below one threshold, without post-processing.
-    pub fn standard_error(&self) -> f64 {
-        let nodes = (f64::from(self.levels) * (self.branching - 1) as f64 / 2.0).max(1.0);
-        self.noise.standard_deviation() * nodes.sqrt()
+    /// The standard error of how many are at most `key` in [`Cdf::release`]: exactly that of least squares. Monotonicity comes after
+    /// it and can only bring the whole function closer to the truth, in the sum of squares.
+    ///
+    /// In a consistent tree a child is an equal share of its parent plus d_i = z_i − mean of its siblings' z, where z, of variance
+    /// α_h·σ², is what a node of height h is after the pass upwards (α_1 = 1, 1/α_h = 1 + 1/(b·α_{h−1})); the d_i are uncorrelated
+    /// with the parent. So the part of a prefix inside a node is f times the node, f the fraction of its keys, plus what is
+    /// uncorrelated with it: from k whole children and a fraction g of the next, α_{h−1}·(k + g² − (k + g)²/b), and so on below.
+    ///
+    /// ```
+    /// use scumble::mechanism::additive::Noise;
+    /// use scumble::mechanism::cdf::Cdf;
+    /// use scumble::quantity::Sigma;
+    /// let cdf = Cdf::with_branching(2, 2, Noise::gaussian(Sigma::new(30.0)?))?;
+    /// // A root and two leaves: 2/3 of the variance for a leaf as for the whole.
+    /// assert!((cdf.standard_error_at(0) - 30.0 * (2.0f64 / 3.0).sqrt()).abs() < 1e-3);
+    /// assert!((cdf.standard_error_at(1) - 30.0 * (2.0f64 / 3.0).sqrt()).abs() < 1e-3);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn standard_error_at(&self, key: u64) -> f64 {
+        let b = self.branching as f64;
+        let mut end = u128::from(key.min(self.domain - 1)) + 1;
+        // From the leaves upwards: α of this height, the fraction of the node in which the prefix ends, and the variance beside it.
+        let (mut alpha, mut fraction, mut beside) = (1.0, 1.0, 0.0);
+        for _ in 0..self.levels {
+            // The last child that the prefix touches, and how many whole ones come before it.
+            let (parent, whole) = ((end - 1) / u128::from(self.branching), (end - 1) % u128::from(self.branching));
+            let covered = whole as f64 + fraction;
+            beside += alpha * (whole as f64 + fraction * fraction - covered * covered / b);
+            fraction = covered / b;
+            alpha = 1.0 / (1.0 + 1.0 / (b * alpha));
+            end = parent + 1;
+        }
+        self.noise.standard_deviation() * (alpha * fraction * fraction + beside).sqrt()
     }
 }
 

@@ -215,6 +215,7 @@ impl Plan for AnonymizedHistogramPlan {
         vec![Expected {
             column: "how_many".into(),
             standard_error: None,
+            cells: Vec::new(),
             assumed: None,
             about: format!("{amount}{cost}"),
         }]

@@ -180,6 +180,11 @@ impl Steps {
         self.cut.values.len() as u64
     }
 
+    /// The standard error of each count.
+    fn standard_errors(&self, cdf: &Cdf) -> Vec<f64> {
+        (0..self.count()).map(|step| cdf.standard_error_at(step)).collect()
+    }
+
     fn attributes(&self) -> Result<AttributeSet> {
         Ok(AttributeSet::new([self.column.clone()])?)
     }
@@ -243,13 +248,13 @@ impl Plan for CdfPlan {
     }
 
     fn expected(&self) -> Vec<Expected> {
-        let about = "at most this: the tree's consistency only helps".to_string();
-        vec![Expected {
-            column: "count".to_string(),
-            standard_error: Some(self.cdf.standard_error()),
-            assumed: None,
-            about,
-        }]
+        let cells = self.steps.standard_errors(&self.cdf);
+        let largest = cells.iter().copied().fold(0.0, f64::max);
+        let first = cells.first().copied().unwrap_or(0.0);
+        let about = format!(
+            "of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps"
+        );
+        vec![Expected { column: "count".to_string(), standard_error: Some(largest), cells, assumed: None, about }]
     }
 
     fn tables(&self) -> Vec<String> {
@@ -259,10 +264,10 @@ impl Plan for CdfPlan {
     fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
         let counts = self.steps.counts(project, backend)?;
         let (cdf, column, values) = (self.cdf.clone(), self.steps.column.clone(), self.steps.cut.values.clone());
+        let errors = self.steps.standard_errors(&self.cdf);
         Ok(Box::new(move |_receipt, bits| {
             let below = cdf.release(&counts, bits)?;
-            let error = cdf.standard_error();
-            let uncertainty = below.iter().map(|count| Uncertainty {
+            let uncertainty = below.iter().zip(errors).map(|(count, error)| Uncertainty {
                 standard_error: error,
                 low: count - 1.96 * error,
                 high: count + 1.96 * error,

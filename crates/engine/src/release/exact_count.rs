@@ -134,7 +134,13 @@ impl Plan for ExactCountPlan {
 
     fn expected(&self) -> Vec<Expected> {
         let about = "exact, without noise: not differentially private".to_string();
-        vec![Expected { column: "count".to_string(), standard_error: Some(0.0), assumed: None, about }]
+        vec![Expected {
+            column: "count".to_string(),
+            standard_error: Some(0.0),
+            cells: Vec::new(),
+            assumed: None,
+            about,
+        }]
     }
 
     fn counted(&self) -> Result<Counted> {

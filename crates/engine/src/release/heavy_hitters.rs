@@ -226,6 +226,7 @@ impl Plan for HeavyHittersPlan {
         vec![Expected {
             column: "count".to_string(),
             standard_error: Some(self.noise().standard_deviation()),
+            cells: Vec::new(),
             assumed: None,
             about,
         }]

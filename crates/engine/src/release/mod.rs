@@ -98,8 +98,10 @@ pub type Draw = Box<dyn FnOnce(&Receipt, &mut dyn BitSource) -> Result<Answers>>
 pub struct Expected {
     /// The column.
     pub column: String,
-    /// The standard error of each cell; none where it depends on the data.
+    /// The standard error of each cell, or of the worst one where they differ; none where it depends on the data.
     pub standard_error: Option<f64>,
+    /// The standard errors of all cells, where they differ.
+    pub cells: Vec<f64>,
     /// Where it depends on the data: what it is if a cell is as assumed.
     pub assumed: Option<Assumed>,
     /// What it is made of, in words.
@@ -136,6 +138,10 @@ impl Expected {
                 "rows": assumed.rows, "standard_error": assumed.standard_error, "least": assumed.least, "most": assumed.most,
             })
         });
-        json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about })
+        let mut told = json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about });
+        if !self.cells.is_empty() {
+            told["cells"] = json!(self.cells);
+        }
+        told
     }
 }

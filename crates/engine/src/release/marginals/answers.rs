@@ -170,7 +170,7 @@ pub(super) fn expected(
                 String::new()
             };
             let about = format!("tables of {size}: {what}{why}");
-            Expected { column: column.to_string(), standard_error: error, assumed: None, about }
+            Expected { column: column.to_string(), standard_error: error, cells: Vec::new(), assumed: None, about }
         })
         .collect()
 }

@@ -105,7 +105,7 @@ pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backen
             (_, None, Some(assumed)) => assumed.words(),
             (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
         };
-        all.push(Expected { column: output.name, standard_error, assumed, about });
+        all.push(Expected { column: output.name, standard_error, cells: Vec::new(), assumed, about });
     }
     Ok(all)
 }
