@@ -8,6 +8,8 @@ use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use std::path::Path;
 
+mod unknown_keys;
+
 const PEOPLE: &str = "age,sex,state,income,disease\n\
     30,f,north,100.5,none\n40,m,north,200,flu\n50,f,south,300,none\n150,x,south,999999,hiv\n\
     ,f,north,,none\n20,q,south,NaN,flu\n-5,m,east,-7,none\n";
