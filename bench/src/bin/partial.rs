@@ -1,7 +1,7 @@
 //! Per-attribute privacy: marginals of the example table, and heavy hitters of a million people; CPU seconds of this thread.
 //!
-//! `partial marginals [RELEASES]`, `partial heavy-hitters [PEOPLE] [ATTRIBUTES]`, `partial large [ATTRIBUTES]`, `partial table`: one JSON object
-//! per line.
+//! `partial marginals [RELEASES]`, `partial heavy-hitters [PEOPLE] [ATTRIBUTES]`, `partial large [UNIVERSE] [ORDER] [PEOPLE] [ROUNDS]`,
+//! `partial table`: one JSON object per line.
 
 use scumble::harness::example_table;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
@@ -16,7 +16,10 @@ fn main() -> scumble::Result<()> {
     let number = |place: usize, default: u64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
         Some("table") => table(),
-        Some("large") => large(number(1, 20) as usize),
+        Some("large") => {
+            let universe = arguments.get(1).map_or("2x20", String::as_str);
+            large(universe, number(2, 2) as usize, number(3, 100_000), number(4, 10) as u32)
+        }
         Some("heavy-hitters") => heavy_hitters(number(1, 1_000_000), number(2, 64)),
         _ => marginals(number(1, 5)),
     }
@@ -58,16 +61,29 @@ fn marginals(releases: u64) -> scumble::Result<()> {
     Ok(())
 }
 
-/// All pairs of so many binary attributes (2^ATTRIBUTES cells) of 100,000 people, at ρ = 0.05 for a person, by projection and by ten rounds of
-/// MWEM: CPU seconds, and the root mean squared error of a count beside the noise.
-fn large(attributes: usize) -> scumble::Result<()> {
-    let domain = Domain::new(vec![2; attributes])?;
+/// The attributes of a large universe, as `2x20` (twenty of two values), or `10x4,3`.
+fn sizes(text: &str) -> Vec<u32> {
+    let some = |part: &str| {
+        let mut numbers = part.split('x').map(|number| number.parse().unwrap_or(2));
+        let size = numbers.next().unwrap_or(2);
+        vec![size; numbers.next().unwrap_or(1) as usize]
+    };
+    text.split(',').flat_map(some).collect()
+}
+
+/// A large universe: marginals of `order` attributes of so many people at ρ = 0.05 for a person, by projection and by rounds of MWEM (one
+/// query each, and as many disjoint ones as there are): CPU seconds, and the root mean squared error of a count beside what was promised.
+fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Result<()> {
+    let domain = Domain::new(sizes(universe))?;
     let mut bits = SecureSource::new()?;
     let mut counts = vec![0u64; domain.cells()];
-    // Half of the people have their bits by chance, the others repeat one bit: strong correlations.
-    for i in 0..100_000u64 {
-        let word = bits.next_u64() as usize % domain.cells();
-        let cell = if i % 2 == 0 { word } else { (word & 1) * (domain.cells() - 1) ^ (word & (domain.cells() - 1) & 0b1011) };
+    // Half of the people have their values by chance, the others repeat one value in three of four attributes: strong correlations.
+    for i in 0..people {
+        let (first, second) = (bits.next_u64(), bits.next_u64());
+        let cell = domain.sizes().iter().enumerate().fold(0, |cell, (attribute, &size)| {
+            let word = if i % 2 == 0 || attribute % 4 == 3 { second.rotate_left(attribute as u32 * 7) >> 24 } else { first >> 24 };
+            cell * size as usize + (word % u64::from(size)) as usize
+        });
         counts[cell] += 1;
     }
     let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
@@ -77,27 +93,37 @@ fn large(attributes: usize) -> scumble::Result<()> {
         (squares / exact.len() as f64).sqrt()
     };
     let before = cpu_seconds();
-    let (projection, people) = planner::projection(&domain, 2, &limits)?;
-    let noisy = people.release(100_000, &mut bits);
-    let projected = projection.release(&counts, noisy, &mut bits)?;
+    // A change of a person's values leaves the number of people as it is.
+    let (projection, _) = planner::projection(&domain, order, &limits)?;
+    let projected = projection.release(&counts, people, &mut bits)?;
     let seconds = cpu_seconds() - before;
     let line = json!({
-        "method": "projection", "cells": domain.cells(), "queries": projection.queries().len(), "seconds": seconds,
-        "noise": projection.sigma().get(), "error": error(projection.queries(), &projected.cells), "gap": projected.gap,
+        "universe": universe, "method": "projection", "order": order, "cells": domain.cells(), "queries": projection.queries().len(),
+        "people": people, "seconds": seconds, "noise": projection.sigma().get(), "error": error(projection.queries(), &projected.cells),
+        "promised": projection.expected_error(people), "gap": projected.gap, "peak_megabytes": peak_megabytes(),
     });
     println!("{line}");
-    let before = cpu_seconds();
-    let (mwem, people) = planner::mwem(&domain, 2, 10, 1, &limits)?;
-    let noisy = people.release(100_000, &mut bits);
-    let cells = mwem.release(&counts, noisy, &mut bits)?;
-    let seconds = cpu_seconds() - before;
-    let uniform = vec![100_000.0 / domain.cells() as f64; domain.cells()];
-    let line = json!({
-        "method": "mwem", "cells": domain.cells(), "rounds": 10, "seconds": seconds, "error": error(mwem.queries(), &cells),
-        "error_of_no_data": error(mwem.queries(), &uniform),
-    });
-    println!("{line}");
+    for disjoint in [1, domain.attributes() / order] {
+        let before = cpu_seconds();
+        let (mwem, _) = planner::mwem(&domain, order, rounds, disjoint, &limits)?;
+        let cells = mwem.release(&counts, people, &mut bits)?;
+        let seconds = cpu_seconds() - before;
+        let uniform = vec![people as f64 / domain.cells() as f64; domain.cells()];
+        let line = json!({
+            "universe": universe, "method": "mwem", "order": order, "cells": domain.cells(), "queries": mwem.queries().len(), "people": people,
+            "rounds": rounds, "queries_per_round": disjoint, "seconds": seconds, "error": error(mwem.queries(), &cells),
+            "error_of_no_data": error(mwem.queries(), &uniform), "peak_megabytes": peak_megabytes(),
+        });
+        println!("{line}");
+    }
     Ok(())
+}
+
+/// The most memory that this process has had, in megabytes.
+fn peak_megabytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
 fn table() -> scumble::Result<()> {

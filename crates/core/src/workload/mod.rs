@@ -21,6 +21,7 @@
 
 mod domain;
 mod fit;
+mod nested;
 mod people;
 mod query;
 mod rows;

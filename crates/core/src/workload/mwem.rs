@@ -9,7 +9,7 @@
 //!
 //! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.
 
-use super::domain::{Domain, Subset};
+use super::domain::Subset;
 use super::query::Queries;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
@@ -22,6 +22,8 @@ use num_traits::{One, Zero};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+
+mod fit;
 
 /// How the queries of a round are picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +47,10 @@ pub struct Mwem {
 }
 
 const MOST_JOINT_ATTRIBUTES: usize = 20;
-/// How often all measurements so far are used again after each round: free, and the model gains.
-const PASSES: usize = 4;
+/// Measurements are used at most so often in each round.
+const MOST_PASSES: usize = 4;
+/// If all updates together would visit more cells than this, measurements are used less often, though at least once in each round.
+const MOST_VISITS: u64 = 10_000_000_000;
 
 impl Mwem {
     /// `rounds` rounds of `disjoint` queries at a total cost of `rho` for a change of one attribute, half for picking, half for
@@ -171,7 +175,7 @@ impl Mwem {
         let exact: Vec<u64> = self.queries.answers(counts);
         let noise = DiscreteGaussian::new(self.sigma);
         let mut model = vec![1.0 / domain.cells() as f64; domain.cells()];
-        let mut measured: Vec<Vec<(usize, f64)>> = Vec::new();
+        let mut measured: Vec<fit::Round> = Vec::new();
         for _ in 0..self.rounds {
             let scores = self.scores(&exact, &model, people);
             let family = self.pick(&scores, bits)?;
@@ -179,12 +183,21 @@ impl Mwem {
                 let noisy = noise.add_to(i64::try_from(exact[query]).unwrap_or(i64::MAX), bits);
                 (query, noisy.clamp(0, people as i64) as f64 / people as f64)
             };
-            measured.push(family.into_iter().map(|query| measure(query, bits)).collect());
-            for _ in 0..PASSES {
-                measured.iter().for_each(|round| self.update(&mut model, round));
-            }
+            let round: Vec<(usize, f64)> = family.into_iter().map(|query| measure(query, bits)).collect();
+            measured.push(fit::Round::new(&self.queries, &round));
+            // With this step the potential falls for every model (Hoeffding).
+            fit::refit(&mut model, &measured, self.passes(), 4.0 / self.disjoint as f64);
         }
-        Ok(model.into_iter().map(|share| share * people as f64).collect())
+        model.iter_mut().for_each(|share| *share *= people as f64);
+        Ok(model)
+    }
+
+    /// How often all measurements so far are used again after each round: that is free, and the model gains; but in a large domain it takes
+    /// long.
+    fn passes(&self) -> usize {
+        let rounds = u64::from(self.rounds);
+        let visits_of_one_pass = self.queries.domain().cells() as u64 * rounds * (rounds + 1) / 2;
+        ((MOST_VISITS / visits_of_one_pass) as usize).clamp(1, MOST_PASSES)
     }
 
     /// |count − n·q(model)|, the model's answer rounded to a whole number: integers that one person moves by at most 1.
@@ -214,25 +227,6 @@ impl Mwem {
             }
         }
         Ok(family)
-    }
-
-    /// A(u) ← A(u)·exp((4/ℓ)·Σ q_i(u)(a_i − q_i(A))), normalised. With this step the potential falls for every A (Hoeffding).
-    fn update(&self, model: &mut [f64], round: &[(usize, f64)]) {
-        let mut exponents = vec![0.0; model.len()];
-        for &(query, answer) in round {
-            let (table, members) = self.queries.members(query);
-            let domain: &Domain = self.queries.domain();
-            let mut is_member = vec![false; domain.table_cells(table)];
-            members.iter().for_each(|&cell| is_member[cell as usize] = true);
-            let mut places = domain.places(table);
-            let held: Vec<bool> = model.iter().map(|_| is_member[places.next_place()]).collect();
-            let expected: f64 = model.iter().zip(&held).filter(|(_, held)| **held).map(|(share, _)| share).sum();
-            let step = 4.0 / self.disjoint as f64 * (answer - expected);
-            exponents.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(exponent, _)| *exponent += step);
-        }
-        model.iter_mut().zip(&exponents).for_each(|(share, exponent)| *share *= exponent.exp());
-        let sum: f64 = model.iter().sum();
-        model.iter_mut().for_each(|share| *share /= sum);
     }
 }
 

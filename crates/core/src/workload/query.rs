@@ -2,7 +2,7 @@
 
 use super::domain::{Domain, Subset};
 use crate::error::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A question about some attributes of a person that is answered by 0 or 1; asked of a table, how many people say 1.
 ///
@@ -85,6 +85,8 @@ struct Group {
 const SEARCHED: usize = 16;
 /// Tables up to this many cells have their moves enumerated; for larger ones all answers of the table count as moved.
 const ENUMERATED: usize = 512;
+/// Up to so many subsets of tables are looked at to count dimensions.
+const MOST_COUNTED: u64 = 1_000_000;
 
 impl Queries {
     /// The workload of these queries. Answers come in the order of the queries' attribute sets, and within a set as given.
@@ -158,9 +160,9 @@ impl Queries {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn answers<N: Copy + Default + std::ops::AddAssign>(&self, cells: &[N]) -> Vec<N> {
+        let tables = self.domain.marginals(cells, &self.tables());
         let mut answers = Vec::with_capacity(self.len());
-        for group in &self.groups {
-            let table = self.domain.marginal(cells, group.table);
+        for (group, table) in self.groups.iter().zip(&tables) {
             for query in &group.queries {
                 let mut sum = N::default();
                 query.iter().for_each(|&cell| sum += table[cell as usize]);
@@ -168,6 +170,11 @@ impl Queries {
             }
         }
         answers
+    }
+
+    /// The tables that queries are about, in the order of the answers.
+    pub(super) fn tables(&self) -> Vec<Subset> {
+        self.groups.iter().map(|group| group.table).collect()
     }
 
     /// The table of a query, and the cells of it where the answer is 1.
@@ -181,19 +188,39 @@ impl Queries {
         (Subset::EMPTY, &[])
     }
 
-    /// For each cell the sum of the weights of the queries that are 1 there.
-    pub(super) fn weighted(&self, weights: &[f64]) -> Vec<f64> {
-        let mut cells = vec![0.0; self.domain.cells()];
+    /// For each cell of each table the sum of the weights of its queries that are 1 there: added up over the tables, this is what a cell of
+    /// the domain weighs.
+    pub(super) fn weights_of_tables(&self, weights: &[f64]) -> Vec<Vec<f64>> {
         let mut weights = weights.iter();
-        for group in &self.groups {
+        let table = |group: &Group| {
             let mut table = vec![0.0; self.domain.table_cells(group.table)];
             for (query, weight) in group.queries.iter().zip(&mut weights) {
                 query.iter().for_each(|&cell| table[cell as usize] += weight);
             }
-            let mut places = self.domain.places(group.table);
-            cells.iter_mut().for_each(|cell| *cell += table[places.next_place()]);
-        }
-        cells
+            table
+        };
+        self.groups.iter().map(table).collect()
+    }
+
+    /// The answers for one person of whom nothing is known: each query's share of its table.
+    pub(super) fn even_answers(&self) -> Vec<f64> {
+        let shares = |group: &'_ Group| {
+            let cells = self.domain.table_cells(group.table) as f64;
+            group.queries.iter().map(move |query| query.len() as f64 / cells).collect::<Vec<f64>>()
+        };
+        self.groups.iter().flat_map(shares).collect()
+    }
+
+    /// Which answers are 1 at each cell of each table.
+    pub(super) fn held(&self) -> Held<'_> {
+        let mut first = 0;
+        let of_group = |group: &Group| {
+            let mut true_at = group.true_at(&self.domain);
+            true_at.iter_mut().flatten().for_each(|query| *query += first);
+            first += group.queries.len() as u32;
+            (group.table, true_at)
+        };
+        Held { domain: &self.domain, tables: self.groups.iter().map(of_group).collect() }
     }
 
     /// Whether every query is a cell of a marginal table, and each such table is there whole: in order, once.
@@ -205,31 +232,17 @@ impl Queries {
         self.groups.iter().all(is_whole)
     }
 
-    /// The eigenvalues of QᵀQ, one per coefficient of the orthonormal basis of [`super::transform`], if the queries are marginals: a table
-    /// sees the coefficients of its subsets, each as often as it has cells of the domain in one of its own.
-    pub(super) fn spectrum(&self) -> Option<Vec<f64>> {
-        if !self.is_marginals() {
-            return None;
+    /// At most how many dimensions the answers of tables of equally many people have. Exact for marginals, whose tables are functions of
+    /// the contrasts of their subsets ([`super::transform`]).
+    pub(super) fn dimension(&self) -> usize {
+        let most = self.len().min(self.domain.cells() - 1).max(1);
+        let subsets: u64 = self.groups.iter().map(|group| 1 << group.table.len()).sum();
+        if subsets > MOST_COUNTED || !self.is_marginals() {
+            return most;
         }
-        let mut seen: BTreeMap<Subset, f64> = BTreeMap::new();
-        for group in &self.groups {
-            let weight = self.domain.cells() as f64 / self.domain.table_cells(group.table) as f64;
-            group.table.subsets().for_each(|subset| *seen.entry(subset).or_insert(0.0) += weight);
-        }
-        // The subset of each coefficient, built from the left: an attribute's first value adds nothing, the others add it.
-        let mut subsets = vec![Subset::EMPTY];
-        let mut values = vec![seen.get(&Subset::EMPTY).copied().unwrap_or(0.0)];
-        for (attribute, &size) in self.domain.sizes().iter().enumerate() {
-            let of = |subset: &Subset, digit: u32| if digit == 0 { *subset } else { subset.with(attribute) };
-            let last = attribute + 1 == self.domain.attributes();
-            let grown = subsets.iter().flat_map(|subset| (0..size).map(move |digit| of(subset, digit)));
-            if last {
-                values = grown.map(|subset| seen.get(&subset).copied().unwrap_or(0.0)).collect();
-            } else {
-                subsets = grown.collect();
-            }
-        }
-        Some(values)
+        let seen: BTreeSet<Subset> = self.groups.iter().flat_map(|group| group.table.subsets()).collect();
+        let contrasts = |subset: &Subset| subset.iter().map(|a| self.domain.sizes()[a] as usize - 1).product::<usize>();
+        seen.iter().filter(|subset| !subset.is_empty()).map(contrasts).sum::<usize>().clamp(1, most)
     }
 
     /// Δ²: how many answers can change at most when one person's values of these attributes change. Answers are 0 or 1 per person, so
@@ -267,11 +280,9 @@ impl Queries {
 
 impl Group {
     fn new(domain: &Domain, table: Subset, queries: Vec<Vec<u32>>) -> Self {
+        let mut group = Self { table, queries, changes: BTreeMap::new(), together: 0 };
         let cells = domain.table_cells(table);
-        let mut true_at: Vec<Vec<u32>> = vec![Vec::new(); cells];
-        for (query, members) in (0u32..).zip(&queries) {
-            members.iter().for_each(|&cell| true_at[cell as usize].push(query));
-        }
+        let true_at = group.true_at(domain);
         let together = true_at.iter().map(|queries| queries.len() as u32).max().unwrap_or(0);
         let mut changes = BTreeMap::new();
         if cells <= ENUMERATED {
@@ -283,14 +294,39 @@ impl Group {
                 }
             }
         } else {
-            let all = (2 * together).min(queries.len() as u32);
+            let all = (2 * together).min(group.queries.len() as u32);
             changes.extend(table.subsets().filter(|set| !set.is_empty()).map(|set| (set, all)));
         }
-        Self { table, queries, changes, together }
+        (group.changes, group.together) = (changes, together);
+        group
+    }
+
+    /// For each cell of the table the queries that are 1 there.
+    fn true_at(&self, domain: &Domain) -> Vec<Vec<u32>> {
+        let mut true_at: Vec<Vec<u32>> = vec![Vec::new(); domain.table_cells(self.table)];
+        for (query, members) in (0u32..).zip(&self.queries) {
+            members.iter().for_each(|&cell| true_at[cell as usize].push(query));
+        }
+        true_at
     }
 
     fn moved(&self, really: Subset) -> u64 {
         self.changes.get(&self.table.common(really)).copied().map_or(0, u64::from)
+    }
+}
+
+/// Which answers are 1 at each cell of each table.
+pub(super) struct Held<'a> {
+    domain: &'a Domain,
+    tables: Vec<(Subset, Vec<Vec<u32>>)>,
+}
+
+impl Held<'_> {
+    /// The answers that are 1 for a person in a cell, ascending.
+    pub(super) fn at(&self, cell: usize) -> Vec<u32> {
+        let (values, sizes) = (self.domain.values(cell), self.domain.sizes());
+        let place = |table: Subset| table.iter().fold(0, |place, a| place * sizes[a] as usize + values[a] as usize);
+        self.tables.iter().flat_map(|(table, true_at)| &true_at[place(*table)]).copied().collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The account, the exact draw of families, and what the rounds achieve.
 
+use super::super::Domain;
 use super::*;
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::noise::InsecureSeededSource;

@@ -1,0 +1,168 @@
+//! The projection mechanism: noisy answers to a workload, projected onto the answers that some table can give.
+//!
+//! Theorem 11 of \[GKMS\]. All privacy is in the noise, so the cost is Δ²/(2σ²) with Δ computed for the workload and the scope at hand.
+//! The projection is a least-squares problem over tables of so many people, solved until a duality gap over the whole universe proves that
+//! nothing worth mentioning is left to gain.
+//!
+//! What the gap ξ costs: with K the answers of tables of n people, y = Q(x) + w the noisy ones and ŷ ∈ K of gap ξ,
+//! ‖ŷ − Q(x)‖² ≤ ⟨ŷ − Q(x), w⟩ + ξ. Both ŷ and Q(x) lie in K, so that only the part of w along K's D dimensions counts:
+//! * ⟨a, w⟩ ≤ ½‖a‖² + ½‖w‖² gives ‖ŷ − Q(x)‖² ≤ ‖w‖² + 2ξ, on average at most σ²D + 2ξ;
+//! * the maximum over K's corners gives σΔn√(2 ln|X|) + ξ on average.
+//!
+//! Here ξ is at most σ²D/100, so that the first bound grows by at most 2 %. (Theorem 11 of \[GKMS\] has ξ = 0, and the number of answers m in
+//! place of D ≤ m.)
+
+use super::domain::Subset;
+use super::query::Queries;
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::noise::{BitSource, DiscreteGaussian};
+use crate::quantity::Sigma;
+
+mod corral;
+mod nearest;
+mod steps;
+
+/// Noisy answers to a workload, made consistent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    queries: Queries,
+    sigma: Sigma,
+}
+
+/// Answers that a table of non-negative counts gives, with that table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projected {
+    /// The answers, in the order of the workload.
+    pub answers: Vec<f64>,
+    /// A table that gives them.
+    pub cells: Vec<f64>,
+    /// ξ, the duality gap over the whole universe: half the squared distance from the noisy answers is at most this much above the least
+    /// possible one, and the squared distance from the nearest answers themselves is at most this (up to f64 rounding).
+    pub gap: f64,
+}
+
+/// The share of the noise's squared length that the gap may have.
+const SHARE_OF_NOISE: f64 = 0.01;
+
+impl Projection {
+    /// Noise of this σ on every answer.
+    pub fn new(queries: Queries, sigma: Sigma) -> Self {
+        Self { queries, sigma }
+    }
+
+    /// ρ when one person's values of these attributes change.
+    ///
+    /// # Guarantee
+    /// The release is ρ-zCDP for datasets of the same size that differ in these attributes of one person.
+    pub fn rho(&self, attributes: Subset) -> f64 {
+        self.queries.squared_sensitivity(attributes) as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
+    }
+
+    /// ρ when one person is replaced by another.
+    ///
+    /// # Guarantee
+    /// As [`Projection::rho`] with all attributes.
+    pub fn rho_person(&self) -> f64 {
+        self.rho(self.queries.domain().all())
+    }
+
+    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is told is itself private.
+    ///
+    /// # Guarantee
+    /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
+    /// ([`super::People`]).
+    pub fn rho_presence(&self) -> f64 {
+        self.queries.squared_sensitivity_presence() as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
+    }
+
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// # Guarantee
+    /// In every scope the events cost at least what [`Projection::rho_presence`], [`Projection::rho_person`] and [`Projection::rho`] state:
+    /// exactly that for presence and person, and for every set of attributes of a workload of marginals.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        let kind = Kind::DiscreteGaussian { sigma: self.sigma };
+        let moved = |answers: u64| Ok::<Vec<Shift>, Error>(vec![Shift::new(answers, 1.0)?]);
+        let presence = moved(self.queries.squared_sensitivity_presence())?;
+        let person = moved(self.queries.squared_sensitivity(self.queries.domain().all()))?;
+        let mut events = vec![
+            Event::new(kind.clone(), Moves::by_scope(presence, Vec::new(), Vec::new())),
+            Event::new(kind.clone(), Moves::by_scope(Vec::new(), person, Vec::new())),
+        ];
+        for (table, answers) in self.queries.moved_by_table() {
+            let touch = Touch { attributes: table.named(names)?, shifts: moved(answers)? };
+            events.push(Event::new(kind.clone(), Moves::by_scope(Vec::new(), Vec::new(), vec![touch])));
+        }
+        Ok(events)
+    }
+
+    /// The σ of the noise on each answer.
+    pub fn sigma(&self) -> Sigma {
+        self.sigma
+    }
+
+    /// The workload.
+    pub fn queries(&self) -> &Queries {
+        &self.queries
+    }
+
+    /// The root of the mean squared error to expect for a table of `people` people (equation (2) of \[GKMS\]) with m queries: √(σ² + 2ξ/m), or
+    /// √((σΔ·people·√(2 ln|X|) + ξ)/m), which is better for few people; ξ is the gap at which the projection ends.
+    ///
+    /// # Guarantee
+    /// An upper bound if the release is told the true number of people and ends with a [`Projected::gap`] of at most ξ = σ²D/100.
+    pub fn expected_error(&self, people: u64) -> f64 {
+        let (sigma, gap, queries) = (self.sigma.get(), self.enough(), self.queries.len() as f64);
+        let diameter = (self.queries.squared_sensitivity(self.queries.domain().all()) as f64).sqrt() * people as f64;
+        let cells = self.queries.domain().cells() as f64;
+        let projected = sigma * diameter * (2.0 * cells.ln()).sqrt();
+        (sigma * sigma + 2.0 * gap / queries).min((projected + gap) / queries).sqrt()
+    }
+
+    /// Answers the workload on a table of counts of `people` people: their number is public among attributes and persons; where presence is
+    /// to be protected as well, tell it as [`super::People`] releases it.
+    ///
+    /// # Guarantee
+    /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of people.
+    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], people: u64, bits: &mut S) -> Result<Projected> {
+        if counts.len() != self.queries.domain().cells() {
+            return Err(Error::refused(format!(
+                "the table has {} counts, but the domain has {} cells",
+                counts.len(),
+                self.queries.domain().cells()
+            )));
+        }
+        let noise = DiscreteGaussian::new(self.sigma);
+        let exact = self.queries.answers(counts);
+        let noisy: Vec<f64> =
+            exact.iter().map(|&answer| noise.add_to(i64::try_from(answer).unwrap_or(i64::MAX), bits) as f64).collect();
+        Ok(projected(&self.queries, &noisy, people as f64, self.enough()))
+    }
+
+    /// ξ: the gap at which the projection is near enough, a hundredth of what the noise has of squared length in the answers' dimensions.
+    fn enough(&self) -> f64 {
+        SHARE_OF_NOISE * self.sigma.get().powi(2) * self.queries.dimension() as f64
+    }
+}
+
+/// The point of {answers of tables of `people` people} nearest to `target`, up to a duality gap of `enough`.
+fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Projected {
+    let cells = queries.domain().cells();
+    if people <= 0.0 {
+        // Nobody: there is one table only.
+        return Projected { answers: vec![0.0; target.len()], cells: vec![0.0; cells], gap: 0.0 };
+    }
+    let shares: Vec<f64> = target.iter().map(|answer| answer / people).collect();
+    let nearest = nearest::nearest(queries, &shares, enough / (people * people));
+    let even: f64 = nearest.weights.iter().filter(|(cell, _)| cell.is_none()).map(|(_, weight)| weight).sum();
+    let mut table = vec![even * people / cells as f64; cells];
+    for (cell, weight) in nearest.weights {
+        cell.into_iter().for_each(|cell| table[cell] += weight * people);
+    }
+    let answers = nearest.answers.iter().map(|answer| answer * people).collect();
+    Projected { answers, cells: table, gap: nearest.gap * people * people }
+}
+
+#[cfg(test)]
+mod tests;
