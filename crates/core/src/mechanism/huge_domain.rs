@@ -84,7 +84,7 @@ impl HugeDomainHistogram {
             }
         }
         let tail = Geometric::new(self.scale);
-        for key in surviving_absent(self.last, &present, &self.tail()?, bits) {
+        for key in surviving_absent(&UpTo(self.last), &present, &self.tail()?, bits) {
             published.insert(key, tail.add_to(self.threshold, bits));
         }
         Ok(published.into_iter().collect())
@@ -111,23 +111,53 @@ impl HugeDomainHistogram {
     }
 }
 
-/// The absent keys of 0, …, last of which each survives with probability `survives`: their number is binomial, their set uniform
-/// (by rejection of those that are present or taken).
-pub(super) fn surviving_absent<S: BitSource + ?Sized>(
-    last: u128,
-    present: &BTreeMap<u128, i64>,
+/// A finite set of keys that need not be walked.
+pub(super) trait Keys {
+    /// One of them.
+    type Key: Ord + Copy;
+    /// How many there are.
+    fn count(&self) -> BigUint;
+    /// A uniformly random one.
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Self::Key;
+    /// All of them: asked for only where most are present in the data.
+    fn list(&self) -> Vec<Self::Key>;
+}
+
+/// The keys 0, …, last.
+struct UpTo(u128);
+
+impl Keys for UpTo {
+    type Key = u128;
+
+    fn count(&self) -> BigUint {
+        BigUint::from(self.0) + 1u32
+    }
+
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> u128 {
+        uniform::below(bits, &self.count()).to_u128().unwrap_or(0)
+    }
+
+    fn list(&self) -> Vec<u128> {
+        (0..=self.0).collect()
+    }
+}
+
+/// The absent keys of which each survives with probability `survives`: their number is binomial, their set uniform (by rejection
+/// of those that are present or taken).
+pub(super) fn surviving_absent<K: Keys, S: BitSource + ?Sized>(
+    keys: &K,
+    present: &BTreeMap<K::Key, i64>,
     survives: &impl Fn(Precision) -> Enclosure,
     bits: &mut S,
-) -> Vec<u128> {
-    let domain = BigUint::from(last) + 1u32;
-    let absent = &domain - BigUint::from(present.len());
+) -> Vec<K::Key> {
+    let absent = keys.count() - BigUint::from(present.len());
     let survivors = binomial(&absent, survives, bits);
     if absent < BigUint::from(2 * present.len() + 4 * survivors) {
-        return few_absent(last, present, survivors, bits);
+        return few_absent(keys.list(), present, survivors, bits);
     }
     let mut taken = BTreeSet::new();
     while taken.len() < survivors {
-        let key = uniform::below(bits, &domain).to_u128().unwrap_or(0);
+        let key = keys.draw(bits);
         if !present.contains_key(&key) {
             taken.insert(key);
         }
@@ -136,13 +166,13 @@ pub(super) fn surviving_absent<S: BitSource + ?Sized>(
 }
 
 /// Where most of the domain is present, the absent keys are few enough to be listed.
-fn few_absent<S: BitSource + ?Sized>(
-    last: u128,
-    present: &BTreeMap<u128, i64>,
+fn few_absent<Key: Ord + Copy, S: BitSource + ?Sized>(
+    mut absent: Vec<Key>,
+    present: &BTreeMap<Key, i64>,
     survivors: usize,
     bits: &mut S,
-) -> Vec<u128> {
-    let mut absent: Vec<u128> = (0..=last).filter(|key| !present.contains_key(key)).collect();
+) -> Vec<Key> {
+    absent.retain(|key| !present.contains_key(key));
     let mut taken = Vec::with_capacity(survivors);
     for _ in 0..survivors.min(absent.len()) {
         let index = uniform::below(bits, absent.len() as u64) as usize;

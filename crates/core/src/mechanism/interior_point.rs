@@ -15,14 +15,16 @@ use super::additive::Noise;
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
-use crate::noise::sinh_normal::{Calibrated, least_maximum_error};
 use crate::noise::{BitSource, SinhNormal};
-use crate::quantity::{Beta, Epsilon, Exact, Omega, Probability, Rho, Scale, Sigma};
-use num_rational::BigRational;
-use num_traits::One;
+use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho};
 
 mod fullest;
-use fullest::fullest_node;
+#[cfg(test)]
+pub(super) mod law;
+mod places;
+mod recursion;
+pub(super) use places::{Place, Places};
+pub(super) use recursion::{Recursion, Thresholds, table};
 
 /// Finds a key between the least and the largest of the data.
 ///
@@ -47,46 +49,12 @@ pub struct InteriorPoint {
 enum Method {
     /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when replaced.
     Exponential(Epsilon),
-    Recursive(Box<Recursive>),
-}
-
-/// One level of the recursion.
-#[derive(Debug, Clone)]
-struct Recursive {
-    /// The exponential mechanism over levels: weight e^{ε₀·q/2}.
-    epsilon: Epsilon,
-    /// Noise on the counts of all nodes of the level.
-    nodes: SinhNormal,
-    /// Noise on the number of keys before the node.
-    before: SinhNormal,
-    thresholds: Thresholds,
-}
-
-/// τ₁, τ₂ and w.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Thresholds {
-    occupied: i64,
-    too_full: i64,
-    margin: i64,
-}
-
-impl Thresholds {
-    /// τ₁ = ⌈q_N + q_1⌉ + 1, τ₂ = τ₁ + ⌈(4/ε₀)·ln(4K̂/β)⌉ + 1, w = ⌈2q_e⌉ + 1, with quantiles at β/4 each.
-    fn new(levels: f64, epsilon: f64, beta: f64, all_nodes: f64, one_node: f64, before: f64) -> Self {
-        let occupied = (all_nodes + one_node).ceil() as i64 + 1;
-        let too_full = occupied + (4.0 / epsilon * (4.0 * levels / beta).ln()).ceil() as i64 + 1;
-        Self { occupied, too_full, margin: (2.0 * before).ceil() as i64 + 1 }
-    }
-
-    fn owners(self) -> i64 {
-        2 * self.too_full + self.margin
-    }
+    /// F(j) = #{x ≤ j}: a node's value is how many keys it holds.
+    Recursive(Box<Recursion>),
 }
 
 /// How a budget is split between the level, the nodes and the end: near the best for the sizes that occur.
 const SHARES: [f64; 3] = [0.45, 0.43, 0.12];
-/// What stands for "no truncation" in a table that is nearly Gaussian.
-const NEARLY_GAUSSIAN: f64 = 1e4;
 
 impl InteriorPoint {
     /// By the exponential mechanism, over keys of `bits` bits (1 to 128).
@@ -106,18 +74,15 @@ impl InteriorPoint {
         let quarter = beta.get() / 4.0;
         let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
         let all = (quarter.ln() - ln_nodes).exp();
-        let nodes = table(Rho::new(nodes / 2.0)?, omega, all)?;
-        let before = table(Rho::new(end)?, omega, quarter)?;
+        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega.get()));
+        let nodes = table((Rho::new(nodes / 2.0)?, omega), (1, 1.0), all, cost)?;
+        let before = table((Rho::new(end)?, omega), (1, 1.0), quarter, cost)?;
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
-        let thresholds = Thresholds::new(
-            f64::from(bits) + 1.0,
-            epsilon.get(),
-            beta.get(),
-            quantile(&nodes, all),
-            quantile(&nodes, quarter),
-            quantile(&before, quarter),
-        );
-        Ok(Self { bits, method: Method::Recursive(Box::new(Recursive { epsilon, nodes, before, thresholds })) })
+        let quantiles = [quantile(&nodes, all), quantile(&nodes, quarter), quantile(&before, quarter)];
+        let levels = f64::from(bits) + 1.0;
+        let thresholds = Thresholds::new(levels, (epsilon.get(), 1), beta.get(), quantiles);
+        let recursion = Recursion { places: Places::new(bits, 0), epsilon, sensitivity: 1, nodes, before, thresholds };
+        Ok(Self { bits, method: Method::Recursive(Box::new(recursion)) })
     }
 
     /// The way that needs fewer owners, both (ρ, ω)-tCDP when an owner is replaced.
@@ -154,7 +119,7 @@ impl InteriorPoint {
                 let ln_keys = f64::from(self.bits) * std::f64::consts::LN_2;
                 Ok(2.0 / epsilon.get() * (ln_keys - beta.get().ln()))
             }
-            Method::Recursive(recursive) => Ok(recursive.thresholds.owners() as f64),
+            Method::Recursive(recursive) => Ok(recursive.thresholds.height() as f64),
         }
     }
 
@@ -174,7 +139,12 @@ impl InteriorPoint {
                 let rate = Exact::from_f64(epsilon.get())?.rational().clone();
                 Ok(sample(&score_segments(&sorted, last), &rate, 1, bits).unwrap_or(0))
             }
-            Method::Recursive(recursive) => recursive.release(&sorted, self.bits, bits),
+            Method::Recursive(recursive) => {
+                let runs = sorted.chunk_by(|a, b| a == b);
+                let jumps: Vec<(Place, i64)> =
+                    runs.map(|run| (Place { key: run[0], tie: 0 }, run.len() as i64)).collect();
+                Ok(recursive.release(&jumps, bits)?.key)
+            }
         }
     }
 
@@ -207,24 +177,6 @@ fn last_key(bits: u32) -> u128 {
     u128::MAX >> (128 - bits)
 }
 
-/// A table with the least error; where a Gaussian would be chosen, a nearly Gaussian one (its tails must be rational).
-fn table(rho: Rho, omega: Omega, exceeded: f64) -> Result<SinhNormal> {
-    match least_maximum_error(rho, omega, 1, Probability::new(exceeded)?)? {
-        Calibrated::SinhNormal(noise) => Ok(noise),
-        Calibrated::DiscreteGaussian(sigma) => {
-            let mut sigma = sigma.get();
-            for _ in 0..40 {
-                let noise = SinhNormal::new(Sigma::new(sigma)?, Scale::new(NEARLY_GAUSSIAN * sigma)?)?;
-                if noise.certificate(1)?.slope_upper(omega.get()) <= rho.get() {
-                    return Ok(noise);
-                }
-                sigma *= 1.002;
-            }
-            Err(Error::refused("no table certifies this rho and omega: lower omega"))
-        }
-    }
-}
-
 /// Segments by how far below the best score they are.
 fn score_segments(sorted: &[u128], last: u128) -> Vec<Segment> {
     let count = sorted.len();
@@ -247,51 +199,6 @@ fn score_segments(sorted: &[u128], last: u128) -> Vec<Segment> {
     let best = scored.iter().map(|(_, _, score)| *score).max().unwrap_or(0);
     let segment = |(first, last, score)| Segment { first, last, distance: (best - score) as u128 };
     scored.into_iter().map(segment).collect()
-}
-
-impl Recursive {
-    fn release<S: BitSource + ?Sized>(&self, sorted: &[u128], key_bits: u32, bits: &mut S) -> Result<u128> {
-        let level = self.level(sorted, key_bits, bits)?;
-        let node = fullest_node(sorted, level, key_bits, &self.nodes, bits)?;
-        let first = if level == 128 { 0 } else { node << level };
-        if level == 0 {
-            return Ok(first);
-        }
-        let end = first + last_key(level);
-        let before = sorted.partition_point(|value| *value < first) as i64;
-        let noisy = before.saturating_add(self.before.sample(bits));
-        Ok(if 2 * noisy.clamp(-1 << 60, 1 << 60) >= self.thresholds.margin { first } else { end })
-    }
-
-    /// q(l) = min(g(l), H′ − g(l−1)) with g(l) = clamp(f̂(l) − τ₁, 0, H′), H′ = τ₂ − τ₁, and g = H′ at the root by fiat.
-    fn level<S: BitSource + ?Sized>(&self, sorted: &[u128], key_bits: u32, bits: &mut S) -> Result<u32> {
-        let height = self.thresholds.too_full - self.thresholds.occupied;
-        let gain = |level: u32| match level {
-            level if level == key_bits => height,
-            level => (largest_count(sorted, level) - self.thresholds.occupied).clamp(0, height),
-        };
-        let mut below = 0;
-        let mut scores = Vec::with_capacity(key_bits as usize + 1);
-        for level in 0..=key_bits {
-            let here = gain(level);
-            scores.push(here.min(height - below));
-            below = here;
-        }
-        let best = scores.iter().copied().max().unwrap_or(0);
-        let segment = |(level, score): (usize, &i64)| {
-            let distance = (best - score).unsigned_abs().into();
-            Segment { first: level as u128, last: level as u128, distance }
-        };
-        let segments: Vec<Segment> = scores.iter().enumerate().map(segment).collect();
-        let rate = Exact::from_f64(self.epsilon.get())?.rational().clone() / (BigRational::one() + BigRational::one());
-        Ok(sample(&segments, &rate, 1, bits).unwrap_or(0) as u32)
-    }
-}
-
-/// f̂(l): how many keys the fullest node of a level holds.
-fn largest_count(sorted: &[u128], level: u32) -> i64 {
-    let same_node = |a: &u128, b: &u128| level == 128 || a >> level == b >> level;
-    sorted.chunk_by(same_node).map(|run| run.len() as i64).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! P\[y\] ∝ e^{−rate·distance(y)}, where the distance is constant on each of a list of segments. A segment is chosen with
 //! probability ∝ length·e^{−rate·distance}, exactly ([`crate::noise`]: enclosures that are refined until they decide), then a
-//! uniform point of it. Domains up to 2^128 points.
+//! uniform point of it. Domains up to 2^160 points.
 
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, uniform};
@@ -13,20 +13,17 @@ use std::collections::HashMap;
 
 /// Points of the domain that are equally far from what is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
+pub struct Segment<Point = u128> {
     /// The first point.
-    pub first: u128,
+    pub first: Point,
     /// The last point; not below the first.
-    pub last: u128,
+    pub last: Point,
     /// How far, in a unit that the caller knows.
     pub distance: u128,
 }
 
-impl Segment {
-    fn length(&self) -> BigUint {
-        BigUint::from(self.last - self.first) + 1u32
-    }
-}
+/// Log₂ of the largest domain: keys of 128 bits, and 32 more.
+const LARGEST_DOMAIN_BITS: u64 = 160;
 
 /// A point y with P\[y\] ∝ e^{−rate·distance(y)}, exactly. `unit` is a common step of the distances (any value above 0 is
 /// right; where distances have few remainders by it, the choice is fast). None if there is no segment.
@@ -39,45 +36,59 @@ pub(crate) fn sample<S: BitSource + ?Sized>(
     unit: u128,
     bits: &mut S,
 ) -> Option<u128> {
-    let least = segments.iter().map(|segment| segment.distance).min()?;
-    let mut near: Vec<&Segment> = Vec::new();
-    let chosen = choose(bits, |precision| {
-        let reach = reach(precision, rate);
-        near = segments.iter().filter(|segment| segment.distance - least <= reach).collect();
-        near.sort_by_key(|segment| (segment.distance, segment.first));
-        weights(&near, near.len() == segments.len(), least, rate, unit, precision)
-    });
-    let segment = near[chosen];
-    let offset = uniform::below(bits, &segment.length());
+    let length = |segment: &Segment| BigUint::from(segment.last - segment.first) + 1u32;
+    let segment = choose_segment(segments, length, rate, unit, bits)?;
+    let offset = uniform::below(bits, &length(&segment));
     Some(segment.first + offset.to_u128().unwrap_or(0))
 }
 
-/// Beyond this distance 2^128 points together weigh less than 2^{−precision−60}.
+/// A segment with probability ∝ length·e^{−rate·distance}, exactly, for points of any kind that `length` can count.
+pub(crate) fn choose_segment<Point: Copy, S: BitSource + ?Sized>(
+    segments: &[Segment<Point>],
+    length: impl Fn(&Segment<Point>) -> BigUint,
+    rate: &BigRational,
+    unit: u128,
+    bits: &mut S,
+) -> Option<Segment<Point>> {
+    let least = segments.iter().map(|segment| segment.distance).min()?;
+    let mut near: Vec<&Segment<Point>> = Vec::new();
+    let chosen = choose(bits, |precision| {
+        let reach = reach(precision, rate);
+        near = segments.iter().filter(|segment| segment.distance - least <= reach).collect();
+        // A stable sort: with more precision the same segments in the same order, then others.
+        near.sort_by_key(|segment| segment.distance);
+        let measured: Vec<(u128, BigUint)> =
+            near.iter().map(|segment| (segment.distance - least, length(segment))).collect();
+        weights(&measured, near.len() == segments.len(), rate, unit, precision)
+    });
+    Some(*near[chosen])
+}
+
+/// Beyond this distance 2^160 points together weigh less than 2^{−precision−60}.
 fn reach(precision: Precision, rate: &BigRational) -> u128 {
-    let nats = BigRational::from_integer(BigInt::from((precision.bits + 190) * 7 / 10 + 1));
+    let halvings = precision.bits + LARGEST_DOMAIN_BITS + 62;
+    let nats = BigRational::from_integer(BigInt::from(halvings * 7 / 10 + 1));
     (nats / rate).to_integer().to_u128().unwrap_or(u128::MAX)
 }
 
-/// length·e^{−rate·(distance − least)} for each segment, with 2^{−precision} as the unit of the total weight.
+/// length·e^{−rate·distance} for each of (distance, length), with 2^{−precision} as the unit of the total weight.
 fn weights(
-    near: &[&Segment],
+    measured: &[(u128, BigUint)],
     complete: bool,
-    least: u128,
     rate: &BigRational,
     unit: u128,
     precision: Precision,
 ) -> Weights {
-    // A product of up to 2^20 factors loses about 20 bits, the lengths 128 more.
-    let inner = Precision { bits: precision.bits + 192 };
+    // A product of up to 2^20 factors loses about 20 bits, the lengths up to 160 more.
+    let inner = Precision { bits: precision.bits + LARGEST_DOMAIN_BITS + 64 };
     let mut powers = Powers::new(inner, rate, unit);
-    let cell = |segment: &&Segment| {
-        let decay = powers.at(segment.distance - least);
-        let length = segment.length();
-        Enclosure { low: decay.low * &length, high: decay.high * length }
+    let cell = |(distance, length): &(u128, BigUint)| {
+        let decay = powers.at(*distance);
+        Enclosure { low: decay.low * length, high: decay.high * length }
     };
-    let cells = near.iter().map(cell).collect();
-    // 2^128 points at e^{−reach·rate} ≤ 2^{−precision−190}, in units of 2^{−precision−192}: at most 2^131.
-    let beyond = if complete { BigUint::from(0u32) } else { BigUint::one() << 131u32 };
+    let cells = measured.iter().map(cell).collect();
+    // 2^160 points at e^{−reach·rate} ≤ 2^{−precision−222}, in units of 2^{−precision−224}: at most 2^163.
+    let beyond = if complete { BigUint::from(0u32) } else { BigUint::one() << (LARGEST_DOMAIN_BITS + 3) };
     Weights { cells, beyond }
 }
 

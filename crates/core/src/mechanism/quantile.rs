@@ -11,7 +11,9 @@
 //! the price is an answer that is up to 2k ranks inside.
 //!
 //! Use [`Quantile`] for one quantile and [`QuantileTree`] for many at once: it splits at the median, then each half at its
-//! own, so that a value is looked at once per level and the levels, not the quantiles, share the budget.
+//! own, so that a value is looked at once per level and the levels, not the quantiles, share the budget. Over wide keys (about 96 bits
+//! and more) a tree finds its medians by the recursion of [`super::interior_point`] instead, which needs fewer values;
+//! [`QuantileTree::for_budget`] chooses. [`ThresholdCounts`] reads off a tree how many values are at most any key.
 
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
@@ -21,6 +23,15 @@ use crate::quantity::{Beta, Epsilon, Exact, Probability};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 use std::collections::BTreeMap;
+
+#[cfg(test)]
+mod laws;
+mod median;
+mod thresholds;
+mod tree;
+
+pub use thresholds::{Counts, ThresholdCounts, fraction_at_most};
+pub use tree::QuantileTree;
 
 /// One quantile, or one end, of keys in 0, …, last.
 ///
@@ -176,7 +187,7 @@ impl Quantile {
     }
 
     fn release_runs<S: BitSource + ?Sized>(&self, runs: &[(u128, u128)], range: (u128, u128), bits: &mut S) -> u128 {
-        let segments = segments(runs, range, self.target);
+        let segments = segments(runs, range, |point| point - 1, |point| point.checked_add(1), self.target);
         let rate = rate(self.epsilon, self.target.sensitivity());
         // There is always a segment: the range is not empty.
         sample(&segments, &rate, self.target.whole(), bits).unwrap_or(range.0)
@@ -227,112 +238,31 @@ fn rate(epsilon: Epsilon, sensitivity: u128) -> BigRational {
 }
 
 /// The points of the range by their distance: each value (with how often it occurs), and each gap between values.
-fn segments(runs: &[(u128, u128)], range: (u128, u128), target: Target) -> Vec<Segment> {
+fn segments<Point: Copy + Ord>(
+    runs: &[(Point, u128)],
+    range: (Point, Point),
+    before: impl Fn(Point) -> Point,
+    after: impl Fn(Point) -> Option<Point>,
+    target: Target,
+) -> Vec<Segment<Point>> {
     let count: u128 = runs.iter().map(|(_, times)| times).sum();
     let mut segments = Vec::with_capacity(2 * runs.len() + 1);
     let mut next_point = Some(range.0);
     let mut below = 0;
     for (value, times) in runs.iter().copied() {
         if let Some(first) = next_point.filter(|first| *first < value) {
-            segments.push(Segment { first, last: value - 1, distance: target.distance(below, count - below, count) });
+            let distance = target.distance(below, count - below, count);
+            segments.push(Segment { first, last: before(value), distance });
         }
-        let after = below + times;
-        segments.push(Segment { first: value, last: value, distance: target.distance(below, count - after, count) });
-        next_point = value.checked_add(1);
-        below = after;
+        let up_to = below + times;
+        segments.push(Segment { first: value, last: value, distance: target.distance(below, count - up_to, count) });
+        next_point = after(value);
+        below = up_to;
     }
     if let Some(first) = next_point.filter(|first| *first <= range.1) {
         segments.push(Segment { first, last: range.1, distance: target.distance(count, 0, count) });
     }
     segments
-}
-
-/// 2^levels − 1 equally spaced quantiles at once.
-///
-/// ```
-/// use scumble::mechanism::quantile::QuantileTree;
-/// use scumble::noise::InsecureSeededSource;
-/// use scumble::quantity::Epsilon;
-/// let quartiles = QuantileTree::new(1_000_000, 2, Epsilon::new(1.0)?)?;
-/// let values: Vec<u128> = (0..4000).map(|i| i * 100).collect();
-/// let found = quartiles.release(&values, &mut InsecureSeededSource::new(1));
-/// assert_eq!(found.len(), 3);
-/// assert!(found.is_sorted());
-/// # Ok::<(), scumble::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct QuantileTree {
-    median: Quantile,
-    levels: u32,
-}
-
-impl QuantileTree {
-    /// 2^levels − 1 quantiles, each level with a privacy loss of range `epsilon_per_level` for presence.
-    pub fn new(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
-        if levels == 0 || levels > 20 {
-            return Err(Error::refused(format!("a tree of quantiles has 1 to 20 levels, not {levels}")));
-        }
-        Ok(Self { median: Quantile::new(last, Probability::new(0.5)?, epsilon_per_level)?, levels })
-    }
-
-    /// The quantiles i/2^levels for i = 1, …, 2^levels − 1, in increasing order.
-    ///
-    /// # Guarantee
-    /// As accounting says of [`QuantileTree::event`]: splits are at released points, so that a value is in one part per level.
-    pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Vec<u128> {
-        let last = self.median.last;
-        let mut sorted: Vec<u128> = values.iter().map(|value| *value.min(&last)).collect();
-        sorted.sort_unstable();
-        let mut found = Vec::with_capacity((1 << self.levels) - 1);
-        self.split(&sorted, (0, last), self.levels, bits, &mut found);
-        found
-    }
-
-    /// Values up to the released point go left, those above go right.
-    fn split<S: BitSource + ?Sized>(
-        &self,
-        sorted: &[u128],
-        range: (u128, u128),
-        levels: u32,
-        bits: &mut S,
-        found: &mut Vec<u128>,
-    ) {
-        if levels == 0 {
-            return;
-        }
-        let point = self.median.release_sorted(sorted, range, bits);
-        let (left, right) = sorted.split_at(sorted.partition_point(|value| *value <= point));
-        self.split(left, (range.0, point), levels - 1, bits, found);
-        found.push(point);
-        // A part without points repeats the last one: a level is run on every part, whatever the data.
-        let right_range = (point.saturating_add(1).min(range.1), range.1);
-        self.split(right, right_range, levels - 1, bits, found);
-    }
-
-    /// One exponential mechanism per level; replacing a value changes two parts, or one part twice.
-    pub fn event(&self) -> Result<Event> {
-        let event = Event::new(Kind::Exponential { epsilon: self.median.epsilon }, self.median.moves(2.0)?);
-        event.repeated(self.levels.into())
-    }
-
-    /// By how many ranks any of the quantiles is off at most, but for probability β: both ends of a part are off by what was off
-    /// above it, and a level adds its own error.
-    pub fn error(&self, beta: Beta) -> Result<f64> {
-        let runs = f64::from((1u32 << self.levels) - 1);
-        let one = self.median.error(Beta::new(beta.get() / runs)?);
-        Ok(f64::from(self.levels) * (one + 1.0))
-    }
-}
-
-/// Which fraction of the values is at most `key`, read off the points that [`QuantileTree::release`] gave (post-processing):
-/// off by at most 1/(points + 1) and the tree's error over n.
-///
-/// ```
-/// use scumble::mechanism::quantile::fraction_at_most;
-/// assert_eq!(fraction_at_most(&[10, 20, 30], 20), 0.5);
-/// ```
-pub fn fraction_at_most(points: &[u128], key: u128) -> f64 {
-    points.partition_point(|point| *point <= key) as f64 / (points.len() + 1) as f64
 }
 
 /// A signed value as a key of a domain that starts at `lower`; below it counts as `lower`.

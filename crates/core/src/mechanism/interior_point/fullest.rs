@@ -1,58 +1,65 @@
 //! The node with the largest noisy count among up to 2^128, of which only the occupied ones are touched.
 
+use super::places::{Place, Places};
 use crate::error::{Error, Result};
-use crate::mechanism::huge_domain::surviving_absent;
+use crate::mechanism::huge_domain::{Keys, surviving_absent};
 use crate::noise::refine::Precision;
 use crate::noise::{BitSource, SinhNormal, uniform};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
-use num_traits::{One, ToPrimitive};
+use num_traits::One;
 use std::collections::BTreeMap;
 
-/// The node (a key without its `level` lowest bits) with the largest noisy count; a uniformly random one if no noisy count
-/// exceeds a public bar.
+/// The node of a level with the largest noisy value, where `jumps` say how much is held at which places (in order, no place twice);
+/// a uniformly random one if no noisy value exceeds a public bar.
 ///
 /// # Guarantee
-/// Exactly a function of independent noise on the counts of all nodes of the level. The bar is such that at most about two
+/// Exactly a function of independent noise on the values of all nodes of the level. The bar is such that at most about two
 /// empty nodes are expected above it: their number is drawn exactly, their places uniformly, their noise from the tail.
 pub(super) fn fullest_node<S: BitSource + ?Sized>(
-    sorted: &[u128],
+    jumps: &[(Place, i64)],
     level: u32,
-    key_bits: u32,
+    places: Places,
     noise: &SinhNormal,
     bits: &mut S,
-) -> Result<u128> {
-    if level == key_bits {
-        return Ok(0);
+) -> Result<Place> {
+    let nodes = places.nodes(level);
+    if nodes.bits() == 0 {
+        return Ok(nodes.first());
     }
-    let last_node = u128::MAX >> (128 - (key_bits - level));
-    let mut present: BTreeMap<u128, i64> = BTreeMap::new();
-    for run in sorted.chunk_by(|a, b| a >> level == b >> level) {
-        present.insert(run[0] >> level, run.len() as i64);
-    }
-    let bar = Bar::new(noise, last_node)?;
-    let mut best: Option<(i64, u128)> = None;
-    let mut offer = |noisy: i64, node: u128| {
+    let present: BTreeMap<Place, i64> = node_values(jumps, level, places).collect();
+    let bar = Bar::new(noise, nodes)?;
+    let mut best: Option<(i64, Place)> = None;
+    let mut offer = |noisy: i64, node: Place| {
         // The lowest of equals: any rule that does not look at the data.
         if noisy > bar.height && best.is_none_or(|(most, place)| noisy > most || (noisy == most && node < place)) {
             best = Some((noisy, node));
         }
     };
-    for (node, count) in &present {
-        offer(count.saturating_add(noise.sample(bits)), *node);
+    for (node, value) in &present {
+        offer(value.saturating_add(noise.sample(bits)), *node);
     }
     let survives = |precision: Precision| precision.ratio(&bar.exceeds);
-    for node in surviving_absent(last_node, &present, &survives, bits) {
+    for node in surviving_absent(&nodes, &present, &survives, bits) {
         offer(bar.draw_above(noise, bits), node);
     }
-    let anywhere = |bits: &mut S| uniform::below(bits, &(BigUint::from(last_node) + 1u32)).to_u128().unwrap_or(0);
-    Ok(best.map_or_else(|| anywhere(bits), |(_, node)| node))
+    Ok(best.map_or_else(|| nodes.draw(bits), |(_, node)| node))
+}
+
+/// The nodes of a level that hold something, in order, with how much.
+pub(super) fn node_values(
+    jumps: &[(Place, i64)],
+    level: u32,
+    places: Places,
+) -> impl Iterator<Item = (Place, i64)> + '_ {
+    let runs = jumps.chunk_by(move |a, b| places.node(a.0, level) == places.node(b.0, level));
+    runs.map(move |run| (places.node(run[0].0, level), run.iter().map(|(_, jump)| jump).sum()))
 }
 
 /// The bar for this many nodes: for tests of the whole recursion.
 #[cfg(test)]
-pub(super) fn bar_height(noise: &SinhNormal, last_node: u128) -> i64 {
-    Bar::new(noise, last_node).expect("a small level has a bar").height
+pub(super) fn bar_height(noise: &SinhNormal, nodes: Places) -> i64 {
+    Bar::new(noise, nodes).expect("a small level has a bar").height
 }
 
 /// A height that noise exceeds with a known rational probability.
@@ -63,35 +70,34 @@ struct Bar {
 
 impl Bar {
     /// The least height above which at most two of the nodes are expected.
-    fn new(noise: &SinhNormal, last_node: u128) -> Result<Self> {
+    fn new(noise: &SinhNormal, nodes: Places) -> Result<Self> {
         let table = noise.table();
-        let whole = BigInt::one() << 128u32;
-        let nodes: BigInt = BigInt::from(last_node) + BigInt::one();
-        let few = |exceeds: &BigRational| {
-            exceeds * BigRational::from_integer(nodes.clone()) <= BigRational::from_integer(2.into())
-        };
+        let nodes = nodes.count();
+        // above/2^scale·nodes ≤ 2
+        let few = |above: &BigUint, scale: u32| above * &nodes <= BigUint::one() << (scale + 1);
+        let ratio = |above: BigUint, scale: u32| BigRational::new(above.into(), BigInt::one() << scale);
         let mut above = table.tail_weight();
         let mut height = table.last_index();
-        if few(&BigRational::new(above.into(), whole.clone())) {
+        if few(&above.into(), 128) {
             // Down, while the expectation stays small.
             while height > 0 {
                 let next = above + table.weights()[height];
-                if !few(&BigRational::new(next.into(), whole.clone())) {
+                if !few(&next.into(), 128) {
                     break;
                 }
                 above = next;
                 height -= 1;
             }
-            return Ok(Self { height: height as i64, exceeds: BigRational::new(above.into(), whole) });
+            return Ok(Self { height: height as i64, exceeds: ratio(above.into(), 128) });
         }
         // Up into the geometric tail.
-        let step = BigInt::one() << table.tail_bits();
-        let keep = BigRational::new(&step - BigInt::one(), step);
-        let mut exceeds = BigRational::new(above.into(), whole);
+        let (mut above, mut scale) = (BigUint::from(above), 128);
+        let keep = (BigUint::one() << table.tail_bits()) - 1u32;
         for beyond in 1..20_000i64 {
-            exceeds *= &keep;
-            if few(&exceeds) {
-                return Ok(Self { height: height as i64 + beyond, exceeds });
+            above *= &keep;
+            scale += table.tail_bits();
+            if few(&above, scale) {
+                return Ok(Self { height: height as i64 + beyond, exceeds: ratio(above, scale) });
             }
         }
         Err(Error::refused("the domain is too large for the tails of this table: use the exponential mechanism"))
@@ -129,6 +135,7 @@ mod tests {
     use super::*;
     use crate::noise::InsecureSeededSource;
     use crate::quantity::{Scale, Sigma};
+    use num_traits::ToPrimitive;
 
     fn noise() -> SinhNormal {
         SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap()
@@ -138,13 +145,14 @@ mod tests {
     fn sparse_and_dense_argmax_have_the_same_distribution() {
         // 8 nodes, one with 3 keys. Dense: noise on all nodes, the same rule. χ² of two samples over 8 nodes, 2·10^4 draws each.
         let noise = noise();
-        let sorted = [5u128, 5, 5];
-        let bar = Bar::new(&noise, 7).unwrap();
+        let jumps = [(Place { key: 5, tie: 0 }, 3)];
+        let places = Places::new(3, 0);
+        let bar = Bar::new(&noise, places).unwrap();
         let draws = 20_000;
         let (mut sparse, mut dense) = ([0f64; 8], [0f64; 8]);
         let mut bits = InsecureSeededSource::new(31);
         for _ in 0..draws {
-            sparse[fullest_node(&sorted, 0, 3, &noise, &mut bits).unwrap() as usize] += 1.0;
+            sparse[fullest_node(&jumps, 0, places, &noise, &mut bits).unwrap().key as usize] += 1.0;
             let counts = [0, 0, 0, 0, 0, 3, 0, 0];
             let noisy: Vec<i64> = counts.iter().map(|count| count + noise.sample(&mut bits)).collect();
             let most = *noisy.iter().max().unwrap();
@@ -167,8 +175,8 @@ mod tests {
         let noise = noise();
         let table = noise.table();
         let whole = BigInt::one() << 128u32;
-        for last_node in [1u128, 3, 7, 63] {
-            let bar = Bar::new(&noise, last_node).unwrap();
+        for key_bits in [1, 2, 3, 6] {
+            let bar = Bar::new(&noise, Places::new(key_bits, 0)).unwrap();
             let height = usize::try_from(bar.height).unwrap();
             assert!(height < table.last_index(), "a small level's bar lies within the table");
             let listed: BigInt = table.weights()[height + 1..].iter().map(|weight| BigInt::from(*weight)).sum();
@@ -181,9 +189,9 @@ mod tests {
     #[test]
     fn the_bar_leaves_at_most_two_and_its_probability_is_that_of_the_table() {
         let noise = noise();
-        for last_node in [1u128, 7, 1 << 40, u128::MAX] {
-            let bar = Bar::new(&noise, last_node).unwrap();
-            let expected = bar.exceeds.to_f64().unwrap() * (last_node as f64 + 1.0);
+        for (key_bits, tie_bits) in [(1, 0), (3, 0), (40, 0), (128, 0), (128, 24)] {
+            let bar = Bar::new(&noise, Places::new(key_bits, tie_bits)).unwrap();
+            let expected = bar.exceeds.to_f64().unwrap() * 2f64.powi((key_bits + tie_bits) as i32);
             assert!(expected <= 2.0);
             let direct: f64 = (bar.height + 1..bar.height + 400).map(|k| noise.table().probability(k)).sum();
             assert!((bar.exceeds.to_f64().unwrap() / direct - 1.0).abs() < 1e-9);

@@ -2,6 +2,7 @@ use super::*;
 use crate::harness::statistics::assert_agree;
 use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
+use crate::quantity::{Scale, Sigma};
 use crate::scope::Scope;
 
 fn beta(value: f64) -> Beta {
@@ -11,9 +12,9 @@ fn beta(value: f64) -> Beta {
 #[test]
 fn the_plan_is_the_golden_one() {
     // vector interior_plan: 60 bits, β = 0.05, ε₀ = 1, q_N = 18.2, q_1 = q_e = 4.5
-    let thresholds = Thresholds::new(61.0, 1.0, 0.05, 18.2, 4.5, 4.5);
+    let thresholds = Thresholds::new(61.0, (1.0, 1), 0.05, [18.2, 4.5, 4.5]);
     assert_eq!(thresholds, Thresholds { occupied: 24, too_full: 59, margin: 10 });
-    assert_eq!(thresholds.owners(), 128);
+    assert_eq!(thresholds.height(), 128);
 }
 
 #[test]
@@ -48,20 +49,19 @@ fn the_exponential_way_costs_what_its_event_says() {
     }
 }
 
+fn jumps(values: &[u128]) -> Vec<(Place, i64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.chunk_by(|a, b| a == b).map(|run| (Place { key: run[0], tie: 0 }, run.len() as i64)).collect()
+}
+
 #[test]
 fn the_score_of_a_level_moves_by_at_most_one() {
     // The event of the level claims sensitivity 1 for q in both scopes: enumerate.
-    let thresholds = Thresholds { occupied: 1, too_full: 3, margin: 1 };
-    let scores = |values: &[u128]| -> Vec<i64> {
-        let height = 2;
-        let gain = |level: u32| {
-            if level == 3 { height } else { (largest_count(values, level) - thresholds.occupied).clamp(0, height) }
-        };
-        (0..=3u32).map(|level| gain(level).min(height - if level == 0 { 0 } else { gain(level - 1) })).collect()
-    };
+    let recursion = Recursion { places: Places::new(3, 0), ..tiny_recursion().1 };
     let universe: Vec<u128> = (0..8).collect();
     for (left, right) in neighbours::presence(&universe, 4).into_iter().chain(neighbours::person(&universe, 3)) {
-        for (a, b) in scores(&left).iter().zip(scores(&right)) {
+        for (a, b) in recursion.scores(&jumps(&left)).into_iter().zip(recursion.scores(&jumps(&right))) {
             assert!((a - b).abs() <= 1, "{left:?} {right:?}");
         }
     }
@@ -118,10 +118,12 @@ fn the_choice_follows_the_domain_and_bad_input_is_refused() {
 }
 
 /// The recursion with thresholds so low that four keys and four owners reach all of its branches.
-fn tiny_recursion() -> (InteriorPoint, Recursive) {
+fn tiny_recursion() -> (InteriorPoint, Recursion) {
     let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
-    let recursive = Recursive {
+    let recursive = Recursion {
+        places: Places::new(2, 0),
         epsilon: Epsilon::new(1.5).unwrap(),
+        sensitivity: 1,
         nodes: noise.clone(),
         before: noise,
         thresholds: Thresholds { occupied: 1, too_full: 3, margin: 2 },
@@ -129,60 +131,10 @@ fn tiny_recursion() -> (InteriorPoint, Recursive) {
     (InteriorPoint { bits: 2, method: Method::Recursive(Box::new(recursive.clone())) }, recursive)
 }
 
-/// Noise beyond this has less mass than f64 can see beside 1.
-const FARTHEST: i64 = 60;
-
-/// P[noise ≤ k].
-fn at_most(noise: &SinhNormal, k: i64) -> f64 {
-    (-FARTHEST..=k).map(|value| noise.table().probability(value)).sum()
-}
-
-/// The law of the node with the largest noisy count, lowest first among equals; uniform if none is above the bar.
-fn node_law(noise: &SinhNormal, counts: &[i64], bar: i64) -> Vec<f64> {
-    let nobody: f64 = counts.iter().map(|count| at_most(noise, bar - count)).product();
-    let wins = |node: usize| -> f64 {
-        let at = |value: i64| {
-            let others = counts.iter().enumerate().filter(|(other, _)| *other != node);
-            let below = others.map(|(other, count)| at_most(noise, value - count - i64::from(other < node)));
-            noise.table().probability(value - counts[node]) * below.product::<f64>()
-        };
-        (bar + 1..=FARTHEST).map(at).sum::<f64>() + nobody / counts.len() as f64
-    };
-    (0..counts.len()).map(wins).collect()
-}
-
-/// The output law of the whole recursion over two-bit keys, from its definition.
-fn recursion_law(recursive: &Recursive, values: &[u128]) -> Distribution<u128> {
-    let Thresholds { occupied, too_full, margin } = recursive.thresholds;
-    let height = too_full - occupied;
-    let count = |level: u32, node: u128| values.iter().filter(|value| **value >> level == node).count() as i64;
-    let fullest = |level: u32| (0..4u128 >> level).map(|node| count(level, node)).max().unwrap();
-    let gain = |level: u32| if level == 2 { height } else { (fullest(level) - occupied).clamp(0, height) };
-    let score = |level: u32| gain(level).min(height - if level == 0 { 0 } else { gain(level - 1) });
-    let weight = |level: u32| (recursive.epsilon.get() / 2.0 * score(level) as f64).exp();
-    let total: f64 = (0..=2).map(weight).sum();
-    let mut outcomes: Vec<(u128, harness::Probability)> = Vec::new();
-    for level in 0..=2u32 {
-        let nodes = 4u128 >> level;
-        let counts: Vec<i64> = (0..nodes).map(|node| count(level, node)).collect();
-        let law = if level == 2 {
-            vec![1.0]
-        } else {
-            node_law(&recursive.nodes, &counts, fullest::bar_height(&recursive.nodes, nodes - 1))
-        };
-        for (node, chance) in law.into_iter().enumerate() {
-            let first = (node as u128) << level;
-            let before = values.iter().filter(|value| **value < first).count() as i64;
-            // 2·(before + Z) ≥ w gives the first key of the node, else its last.
-            let least = (margin - 2 * before + 1).div_euclid(2);
-            let is_first = if level == 0 { 1.0 } else { 1.0 - at_most(&recursive.before, least - 1) };
-            let chance = chance * weight(level) / total;
-            let last = first + (1 << level) - 1;
-            outcomes.push((first, harness::Probability::near(chance * is_first, 1e-12)));
-            outcomes.push((last, harness::Probability::near(chance * (1.0 - is_first), 1e-12)));
-        }
-    }
-    Distribution::new(outcomes, 0.0)
+/// The output law of the whole recursion over two-bit keys: F(j) = #{x ≤ j}.
+fn recursion_law(recursive: &Recursion, values: &[u128]) -> Distribution<u128> {
+    let law = law::recursion_law(recursive, |j| values.iter().filter(|value| (**value as i64) <= j).count() as i64);
+    Distribution::new((0u128..).zip(law.into_iter().map(|chance| harness::Probability::near(chance, 1e-12))), 0.0)
 }
 
 #[test]

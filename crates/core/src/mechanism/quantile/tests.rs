@@ -137,7 +137,7 @@ fn segments_cover_the_domain_once_and_have_the_right_distances() {
     let fraction = Fraction::near(Probability::new(0.25).unwrap());
     let values = [0, 0, 3, 7, 7, 9];
     let runs = [(0, 2), (3, 1), (7, 2), (9, 1)];
-    let segments = segments(&runs, (0, 9), Target::Fraction(fraction));
+    let segments = segments(&runs, (0, 9), |y| y - 1, |y: u128| y.checked_add(1), Target::Fraction(fraction));
     for y in 0u128..=9 {
         let holding: Vec<_> = segments.iter().filter(|s| (s.first..=s.last).contains(&y)).collect();
         assert_eq!(holding.len(), 1);
@@ -161,59 +161,5 @@ fn the_whole_of_two_to_the_128_works() {
     }
     let nothing = median.release(&[], &mut bits);
     assert!(nothing > 0, "no data: a uniform key, so 0 has probability 2^-128");
-}
-
-/// The exact distribution of a tree's points, by the definition of each level.
-fn tree(values: &[u128], range: (u128, u128), levels: u32, epsilon: f64) -> Vec<(Vec<u128>, f64)> {
-    if levels == 0 {
-        return vec![(Vec::new(), 1.0)];
-    }
-    let n = values.len() as f64;
-    let weight = |y: u128| {
-        let below = values.iter().filter(|value| **value < y).count() as f64;
-        let above = values.iter().filter(|value| **value > y).count() as f64;
-        (-epsilon * (2.0 * below - n).max(2.0 * above - n).max(0.0) / 2.0).exp()
-    };
-    let total: f64 = (range.0..=range.1).map(weight).sum();
-    let mut all = Vec::new();
-    for point in range.0..=range.1 {
-        let (left, right): (Vec<u128>, Vec<u128>) = values.iter().partition(|value| **value <= point);
-        let right_range = ((point + 1).min(range.1), range.1);
-        for (before, p) in tree(&left, (range.0, point), levels - 1, epsilon) {
-            for (after, q) in tree(&right, right_range, levels - 1, epsilon) {
-                let points = [before.clone(), vec![point], after].concat();
-                all.push((points, weight(point) / total * p * q));
-            }
-        }
-    }
-    all
-}
-
-#[test]
-fn a_tree_costs_what_its_event_says() {
-    let run = |values: &Vec<u128>| {
-        let outcomes = tree(values, (0, 3), 2, 0.6);
-        Distribution::new(outcomes.into_iter().map(|(points, p)| (points, harness::Probability::near(p, 1e-12))), 0.0)
-    };
-    let universe: Vec<u128> = (0..4).collect();
-    let claim = |pure: f64| Claim { pure: Some(pure), ..Claim::default() };
-    check(&neighbours::presence(&universe, 4), run, &claim(2.0 * 0.6), Slack { pure: 1.0, ..Slack::ANY });
-    check(&neighbours::person(&universe, 3), run, &claim(4.0 * 0.6), Slack { pure: 2.0, ..Slack::ANY });
-    let event = QuantileTree::new(3, 2, Epsilon::new(0.6).unwrap()).unwrap().event().unwrap();
-    assert_eq!(event.times.get(), 2);
-}
-
-#[test]
-fn a_tree_of_quantiles_stays_within_its_error() {
-    let tree = QuantileTree::new(1 << 40, 4, Epsilon::new(1.0).unwrap()).unwrap();
-    let values: Vec<u128> = (0..5000u128).map(|i| i * i).collect();
-    let found = tree.release(&values, &mut InsecureSeededSource::new(8));
-    assert_eq!(found.len(), 15);
-    let error = tree.error(Beta::new(1e-9).unwrap()).unwrap();
-    for (i, point) in found.iter().enumerate() {
-        let rank = values.iter().filter(|value| *value <= point).count() as f64;
-        assert!((rank - 5000.0 * (i + 1) as f64 / 16.0).abs() <= error, "{i}: {rank}");
-    }
-    assert!(QuantileTree::new(5, 0, Epsilon::new(1.0).unwrap()).is_err());
     assert!(Quantile::new(5, Probability::new(0.5).unwrap(), Epsilon::new(0.0).unwrap()).is_err());
 }

@@ -1,0 +1,229 @@
+//! Many quantiles at once: a tree of medians.
+
+use super::median::RecursiveMedian;
+use super::{Fraction, Target, rate, segments};
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Moves, Shift};
+use crate::mechanism::interior_point::{Place, Places};
+use crate::mechanism::piecewise::choose_segment;
+use crate::noise::BitSource;
+use crate::quantity::{Beta, Epsilon, Omega, Rho};
+
+/// 2^levels − 1 equally spaced quantiles at once.
+///
+/// The median is found, the values are split there, and so on in each half. Medians are found by the exponential mechanism, or over
+/// wide keys by the recursion ([`QuantileTree::for_budget`] says which is better). Equal values are told apart by a few random bits
+/// each, so that they can be split as well: otherwise all of them would go to one half, and the quantiles of the other would mean nothing.
+///
+/// ```
+/// use scumble::mechanism::quantile::QuantileTree;
+/// use scumble::noise::InsecureSeededSource;
+/// use scumble::quantity::Epsilon;
+/// let quartiles = QuantileTree::exponential(1_000_000, 2, Epsilon::new(1.0)?)?;
+/// let values: Vec<u128> = (0..4000).map(|i| i * 100).collect();
+/// let found = quartiles.release(&values, &mut InsecureSeededSource::new(1))?;
+/// assert_eq!(found.len(), 3);
+/// assert!(found.is_sorted());
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct QuantileTree {
+    last: u128,
+    levels: u32,
+    places: Places,
+    method: Method,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    /// Each median with a privacy loss of this range for presence.
+    Exponential(Epsilon),
+    /// Each median by the recursion, all of them right but for probability β.
+    Recursive(Box<RecursiveMedian>, Beta),
+}
+
+/// How many random bits tell equal values apart: then even 2^24 equal values are at most a dozen or so to a place.
+const TIE_BITS: u32 = 24;
+/// The part of a failure probability that is spent on more values at one place than are counted with.
+const CROWDED: f64 = 0.01;
+const MEDIAN: Target = Target::Fraction(Fraction { part: 1, whole: 2 });
+
+impl QuantileTree {
+    /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of range
+    /// `epsilon_per_level` for presence.
+    pub fn exponential(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
+        let places = places(last, levels)?;
+        if epsilon_per_level.get() == 0.0 {
+            return Err(Error::refused("a tree of quantiles needs epsilon above 0"));
+        }
+        Ok(Self { last, levels, places, method: Method::Exponential(epsilon_per_level) })
+    }
+
+    /// By the recursion, (ρ, ω)-tCDP in all when an owner is replaced, for a failure probability β.
+    pub fn recursive(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+        let places = places(last, levels)?;
+        let median = RecursiveMedian::new(places, levels, (rho, omega), beta_of_one(beta, levels))?;
+        Ok(Self { last, levels, places, method: Method::Recursive(Box::new(median), beta) })
+    }
+
+    /// The way with the smaller error at β, both (ρ, ω)-tCDP in all when an owner is replaced. Only public numbers are compared:
+    /// the error of the exponential mechanism grows with the bits of the keys, that of the recursion with their logarithm and the
+    /// noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the recursion, unless ρ is so large that the
+    /// noise has a deviation of few units.
+    ///
+    /// ```
+    /// use scumble::mechanism::quantile::QuantileTree;
+    /// use scumble::quantity::{Beta, Omega, Rho};
+    /// let choose = |last| QuantileTree::for_budget(last, 3, Rho::new(0.5)?, Omega::new(4.0)?, Beta::new(0.05)?);
+    /// assert_eq!(choose(u32::MAX.into())?.name(), "exponential mechanism");
+    /// assert_eq!(choose(u128::MAX)?.name(), "recursion");
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn for_budget(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+        // Range 2ε per level when replaced: levels·(2ε)²/8 = ρ.
+        let epsilon = (2.0 * rho.get() / f64::from(levels.max(1))).sqrt() * (1.0 - 1e-15);
+        let exponential = Self::exponential(last, levels, Epsilon::new(epsilon)?)?;
+        let Ok(recursive) = Self::recursive(last, levels, rho, omega, beta) else { return Ok(exponential) };
+        Ok(if recursive.error(beta)? < exponential.error(beta)? { recursive } else { exponential })
+    }
+
+    /// Which way it is.
+    pub fn name(&self) -> &'static str {
+        match self.method {
+            Method::Exponential(_) => "exponential mechanism",
+            Method::Recursive(..) => "recursion",
+        }
+    }
+
+    /// How many quantiles there are.
+    pub(super) fn quantiles(&self) -> u32 {
+        (1 << self.levels) - 1
+    }
+
+    /// The quantiles i/2^levels for i = 1, …, 2^levels − 1, in increasing order. Values above `last` count as `last`.
+    ///
+    /// # Guarantee
+    /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part per level. The bits
+    /// that break ties are a value's own: for each outcome of theirs the claim holds, and so for their mixture.
+    pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
+        let mut sorted: Vec<Place> =
+            values.iter().map(|value| self.places.place_of(*value.min(&self.last), bits)).collect();
+        sorted.sort_unstable();
+        let mut found = Vec::with_capacity(self.quantiles() as usize);
+        let range = (self.places.first(), self.places.last_of(self.last));
+        self.split(&sorted, range, self.levels, bits, &mut found)?;
+        Ok(found)
+    }
+
+    /// Values up to the released place go left, those above go right.
+    fn split<S: BitSource + ?Sized>(
+        &self,
+        sorted: &[Place],
+        range: (Place, Place),
+        levels: u32,
+        bits: &mut S,
+        found: &mut Vec<u128>,
+    ) -> Result<()> {
+        if levels == 0 {
+            return Ok(());
+        }
+        let point = self.median(sorted, range, bits)?;
+        let (left, right) = sorted.split_at(sorted.partition_point(|value| *value <= point));
+        self.split(left, (range.0, point), levels - 1, bits, found)?;
+        found.push(point.key);
+        // A part without places repeats the last one: a level is run on every part, whatever the data.
+        let next = self.places.after(point).map_or(range.1, |next| next.min(range.1));
+        self.split(right, (next, range.1), levels - 1, bits, found)
+    }
+
+    fn median<S: BitSource + ?Sized>(&self, sorted: &[Place], range: (Place, Place), bits: &mut S) -> Result<Place> {
+        let epsilon = match &self.method {
+            Method::Recursive(median, _) => return median.release(sorted, range, bits),
+            Method::Exponential(epsilon) => *epsilon,
+        };
+        let places = self.places;
+        let runs: Vec<(Place, u128)> = sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u128)).collect();
+        let segments = segments(&runs, range, |place| places.before(place), |place| places.after(place), MEDIAN);
+        let rate = rate(epsilon, MEDIAN.sensitivity());
+        let chosen = choose_segment(&segments, |segment| places.length(segment), &rate, MEDIAN.whole(), bits);
+        // There is always a segment: the range is not empty.
+        Ok(chosen.map_or(range.0, |segment| places.draw_from(&segment, bits)))
+    }
+
+    /// What was done, level by level. By the exponential mechanism, replacing a value changes two parts, or one part twice; what the
+    /// recursion does is in `quantile/median.rs`.
+    pub fn events(&self) -> Result<Vec<Event>> {
+        match &self.method {
+            Method::Exponential(epsilon) => {
+                let (once, twice) = (Shift::one_cell(1.0)?, Shift::one_cell(2.0)?);
+                let moves = Moves::by_scope(vec![once], vec![twice], Vec::new());
+                let event = Event::new(Kind::Exponential { epsilon: *epsilon }, moves);
+                Ok(vec![event.repeated(self.levels.into())?])
+            }
+            Method::Recursive(median, _) => median.events(self.levels),
+        }
+    }
+
+    /// By how many ranks any of the quantiles is off at most, but for probability β: among the numbers from that of the values below a
+    /// released key to that of the values up to it, one is so close to i·n/2^levels. For the recursion, β must not be below the one it was
+    /// made for; with more than one level, for at most 2^24 values.
+    ///
+    /// One end of a part at depth k was released at depth k − 1 and the other before that, so that the middle between them is off by at
+    /// most the mean of their errors, and a level adds its own w and the values c at one place: e_k = (e_{k−1} + e_{k−2})/2 + w + c, which is
+    /// below the k·(w + c) of a sum over levels.
+    pub fn error(&self, beta: Beta) -> Result<f64> {
+        let of_one = beta_of_one(beta, self.levels);
+        let half_width = match &self.method {
+            // At least one place has the least distance, and at most all are off by more (as in `Quantile::error`).
+            Method::Exponential(epsilon) => {
+                let ln_places =
+                    (self.last as f64 + 1.0).ln() + f64::from(self.places.tie_bits()) * std::f64::consts::LN_2;
+                (ln_places - of_one.ln()) / epsilon.get()
+            }
+            Method::Recursive(_, made_for) if beta.get() < made_for.get() => {
+                let (asked, made_for) = (beta.get(), made_for.get());
+                return Err(Error::refused(format!(
+                    "this tree was made for a failure probability of {made_for}, not {asked}: make one for {asked}"
+                )));
+            }
+            Method::Recursive(median, _) => median.half_width as f64,
+        };
+        let own = half_width + self.crowd(beta);
+        let (mut before, mut error) = (0.0, own);
+        for _ in 1..self.levels {
+            (before, error) = (error, (before + error) / 2.0 + own);
+        }
+        Ok(error)
+    }
+
+    /// How many values are at one place at most, but for a small part of β: of n ≤ 2^b values, so many that n·(n/2^b)^c/(c + 1)! is
+    /// small. A single median is not split at.
+    fn crowd(&self, beta: Beta) -> f64 {
+        if self.levels == 1 {
+            return 0.0;
+        }
+        let mut chance = 2f64.powi(self.places.tie_bits() as i32);
+        let mut crowd = 0.0;
+        while chance > CROWDED * beta.get() {
+            crowd += 1.0;
+            chance /= crowd + 1.0;
+        }
+        crowd
+    }
+}
+
+/// The keys 0, …, last with what breaks ties, padded to a power of two; refuses a number of levels that makes no tree.
+fn places(last: u128, levels: u32) -> Result<Places> {
+    if levels == 0 || levels > 20 {
+        return Err(Error::refused(format!("a tree of quantiles has 1 to 20 levels, not {levels}")));
+    }
+    Ok(Places::new(u128::BITS - last.leading_zeros(), if levels == 1 { 0 } else { TIE_BITS }))
+}
+
+/// How often one of the medians may fail.
+fn beta_of_one(beta: Beta, levels: u32) -> f64 {
+    beta.get() * (1.0 - CROWDED) / f64::from((1u32 << levels) - 1)
+}
+
+#[cfg(test)]
+mod tests;
