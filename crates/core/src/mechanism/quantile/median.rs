@@ -84,9 +84,10 @@ impl RecursiveMedian {
             Some(last) if last.0 == place => last.1 += by,
             _ => jumps.push((place, by)),
         };
-        let near = |offset: i64| (count / 2 + offset).clamp(0, count) as usize;
-        for index in near(-self.half_width - 1)..near(self.half_width + 1) {
-            rise(sorted[index], f(index as i64 + 1) - f(index as i64));
+        let near = |offset: i64| (count / 2 + offset).clamp(0, count);
+        let (start, end) = (near(-self.half_width - 1), near(self.half_width + 1));
+        for (index, place) in (start..end).zip(&sorted[start as usize..]) {
+            rise(*place, f(index + 1) - f(index));
         }
         rise(self.recursion.places.last(), height - f(count));
         jumps.retain(|(_, by)| *by > 0);

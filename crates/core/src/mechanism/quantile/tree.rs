@@ -69,7 +69,11 @@ impl QuantileTree {
     /// The way with the smaller error at β, both (ρ, ω)-tCDP in all when an owner is replaced. Only public numbers are compared:
     /// the error of the exponential mechanism grows with the bits of the keys, that of the recursion with their logarithm and the
     /// noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the recursion, unless ρ is so large that the
-    /// noise has a deviation of few units.
+    /// noise has a deviation of few units, or β so small that it outweighs the keys.
+    ///
+    /// What is compared is the error that holds for *every* data. The exponential mechanism comes near its own only where a vast gap
+    /// between keys lies close to a quantile; whoever knows that there is none (keys that are nearly consecutive, say) is better off with
+    /// [`QuantileTree::exponential`].
     ///
     /// ```
     /// use scumble::mechanism::quantile::QuantileTree;

@@ -3,7 +3,7 @@
 use super::super::laws::{claim, f, place, recursive_point, tiny_median};
 use super::*;
 use crate::harness::statistics::assert_agree;
-use crate::harness::{Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 use std::collections::BTreeSet;
@@ -108,6 +108,19 @@ fn the_whole_median_costs_no_more_than_its_events_say() {
         let person: Vec<_> = (1..most).flat_map(|owners| neighbours::person(&universe, owners)).collect();
         check(&person, law, &claim(&events, &Scope::Person), Slack::ANY);
     }
+}
+
+#[test]
+#[should_panic(expected = "unsound")]
+fn the_moves_of_raw_counts_would_claim_too_little() {
+    // A6.4 counts values, and one more moves one node by 1; here even four nodes by 1 are less than the truth.
+    let mut median = tiny_median(Places::new(2, 0), 3);
+    median.recursion.epsilon = Epsilon::new(0.1).unwrap();
+    let certified = |noise: &SinhNormal| noise.certificate(1).unwrap().renyi_upper(2.0);
+    let too_little = 4.0 * certified(&median.recursion.nodes) + certified(&median.recursion.before) + 2.0 * 0.01 / 8.0;
+    let claim = Claim { renyi: vec![(2.0, too_little)], ..Claim::default() };
+    let universe: Vec<i64> = (0..4).collect();
+    check(&neighbours::presence(&universe, 8), |values: &Vec<i64>| law(&median, values), &claim, Slack::ANY);
 }
 
 #[test]
