@@ -123,6 +123,54 @@ fn marginals_come_in_long_form_with_errors_that_hold() {
     }
 }
 
+/// A project of so many columns of the values 0, …, upper, and 400 people.
+fn many_columns(number: usize, upper: usize, release: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..number).map(|column| format!("c{column}")).collect();
+    let row = |i: usize| {
+        let value =
+            |column: usize| (if column.is_multiple_of(3) { i } else { i * (column + 7) / 5 } % (upper + 1)).to_string();
+        (0..number).map(value).collect::<Vec<_>>().join(",")
+    };
+    let rows: Vec<String> = (0..400).map(row).collect();
+    fs::write(folder.path().join("people.csv"), format!("{}\n{}\n", names.join(","), rows.join("\n"))).unwrap();
+    let declared: String =
+        names.iter().map(|name| format!("{name} = {{ type = \"int\", lower = 0, upper = {upper} }}\n")).collect();
+    let columns = format!("columns = {names:?}\n");
+    let project = format!(
+        "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\n{declared}\n[budget]\nperson = {{ epsilon = 60, delta = 1e-9 }}\n\n{release}{columns}"
+    );
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
+    folder
+}
+
+#[test]
+fn large_universes_are_answered_and_larger_ones_refused() {
+    // 2^18 cells; the core's tests go to 2^20.
+    for more in ["method = \"projection\"\n", "method = \"mwem\"\nrounds = 2\n"] {
+        let folder = many_columns(18, 1, &release("tables", "marginals", "epsilon = 4, delta = 1e-9", more));
+        let output = scumble(folder.path(), &["release", "--json"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (_, rows) = csv(folder.path(), "tables");
+        // 18 tables of one column and 153 of two.
+        assert_eq!(rows.len(), 18 * 2 + 153 * 4);
+        let told = text(&output.stdout);
+        assert_eq!(told.contains("off the exact one"), more.contains("projection"), "{told}");
+    }
+    let refused = |folder: tempfile::TempDir, sentence: &str| {
+        let output = scumble(folder.path(), &["plan"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(sentence) && said.trim_end().lines().count() == 1, "{said}");
+        assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    };
+    let usual = "epsilon = 1, delta = 1e-9";
+    let pairs = release("r", "marginals", usual, "method = \"projection\"\n");
+    refused(many_columns(3, 999, &pairs), "the domain has more than 20000000 cells");
+    let eights = release("r", "marginals", usual, "method = \"mwem\"\norder = 8\n");
+    refused(many_columns(18, 1, &eights), "have 11202048 cells together");
+}
+
 #[test]
 fn one_attribute_costs_less_than_a_person_and_a_cost_per_attribute_is_kept() {
     let more = format!("{COLUMNS}attribute_costs = {{ disease = 0.25 }}\n");

@@ -47,6 +47,8 @@ pub struct Limits {
 
 /// Costs are brought this much below their limits, so that no rounding takes them above.
 const BELOW: f64 = 1.0 - 1e-9;
+/// Projection and multiplicative weights keep each answer: more of them would not fit into the memory of a small machine.
+const MOST_ANSWERS: f64 = 2e6;
 /// What the number of people costs, as a share of the presence cost of the method that needs it.
 const SHARE_OF_PEOPLE: f64 = 0.02;
 
@@ -133,7 +135,25 @@ fn check(domain: &Domain, order: usize) -> Result<()> {
             domain.attributes()
         )));
     }
+    let answers = answers(domain, order);
+    if answers > MOST_ANSWERS {
+        return Err(Error::refused(format!(
+            "the tables of {order} attributes have {answers:.0} cells together, and the methods projection and mwem answer at most {MOST_ANSWERS:.0}: lower the order, leave attributes out, or take the method residual"
+        )));
+    }
     Ok(())
+}
+
+/// How many cells all tables of `order` attributes have: the elementary symmetric polynomial of the attributes' sizes.
+fn answers(domain: &Domain, order: usize) -> f64 {
+    let mut of_order = vec![0.0; order + 1];
+    of_order[0] = 1.0;
+    for &size in domain.sizes() {
+        for number in (1..=order).rev() {
+            of_order[number] += of_order[number - 1] * f64::from(size);
+        }
+    }
+    of_order[order]
 }
 
 /// What a method promises: the root of the mean squared error of a count, before anything is measured.
@@ -145,7 +165,8 @@ pub struct Promise {
     pub error: f64,
 }
 
-/// The promises of all methods for all marginals of `order` attributes of about `people` people, best first.
+/// The promises of all methods for all marginals of `order` attributes of about `people` people, best first; projection and multiplicative
+/// weights are left out where there are more answers than they can keep.
 ///
 /// ```
 /// use scumble::quantity::Rho;
@@ -157,15 +178,15 @@ pub struct Promise {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn promises(domain: &Domain, order: usize, people: u64, limits: &Limits) -> Result<Vec<Promise>> {
-    let (projection, _) = projection(domain, order, limits)?;
-    let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
-    let one_attribute = mwem.rho(Subset::of(&[0]));
-    let queries = projection.queries().len();
-    let mut promises = vec![
-        Promise { method: Method::Residual, error: residual_error(&residual(domain, order, limits)?, order) },
-        Promise { method: Method::Projection, error: projection.expected_error(people) },
-        Promise { method: Method::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 },
-    ];
+    let mut promises =
+        vec![Promise { method: Method::Residual, error: residual_error(&residual(domain, order, limits)?, order) }];
+    if answers(domain, order) <= MOST_ANSWERS {
+        let (projection, _) = projection(domain, order, limits)?;
+        let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
+        let (queries, one_attribute) = (projection.queries().len(), mwem.rho(Subset::of(&[0])));
+        promises.push(Promise { method: Method::Projection, error: projection.expected_error(people) });
+        promises.push(Promise { method: Method::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 });
+    }
     promises.sort_by(|left, right| left.error.total_cmp(&right.error));
     Ok(promises)
 }
@@ -252,6 +273,20 @@ mod tests {
         assert!(residual(&domain, 2, &Limits::default()).is_err());
         assert!(projection(&domain, 5, &person(0.1)).is_err());
         assert!(mwem(&domain, 2, 5, 3, &person(0.1)).is_err());
+    }
+
+    #[test]
+    fn more_answers_than_can_be_kept_are_refused_in_one_sentence() {
+        let domain = Domain::new(vec![2; 20]).unwrap();
+        assert_eq!(answers(&domain, 2), 190.0 * 4.0);
+        assert_eq!(answers(&Domain::new(vec![3, 2, 4]).unwrap(), 2), 6.0 + 12.0 + 8.0);
+        // C(20, 8)·2⁸
+        let sentence = projection(&domain, 8, &person(0.1)).unwrap_err().to_string();
+        assert!(
+            sentence.contains("have 32248320 cells together") && sentence.contains("at most 2000000"),
+            "{sentence}"
+        );
+        assert!(mwem(&domain, 8, 5, 1, &person(0.1)).unwrap_err().to_string().contains("lower the order"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const DEPENDENT: f64 = 1e-11;
 /// A candidate enters if it still gains this share of what it promised when candidates were last compared.
 const STILL_GOOD: f64 = 0.5;
+/// After so many entries per dimension (and a thousand more) the mixture stays as it is; some four are usual.
+const MOST_ENTRIES_PER_DIMENSION: usize = 40;
 /// Sweeps over the waiting atoms after which the universe is looked at again.
 const MOST_SWEEPS: usize = 200;
 
@@ -25,13 +27,16 @@ pub(super) struct Corral<'a> {
     factor: Factor,
     /// Atoms that are known and have no weight now.
     waiting: Vec<Atom>,
+    entries_left: usize,
 }
 
 impl<'a> Corral<'a> {
     pub(super) fn new(points: &'a Points<'a>, target: &'a [f64]) -> Self {
         let mixture = Mixture { atoms: Vec::new(), weights: Vec::new() };
         let (residual, factor) = (target.to_vec(), Factor::default());
-        let mut corral = Self { points, target, mixture, residual, here: 0.0, factor, waiting: Vec::new() };
+        let entries_left = MOST_ENTRIES_PER_DIMENSION * points.dimension() + 1000;
+        let mut corral =
+            Self { points, target, mixture, residual, here: 0.0, factor, waiting: Vec::new(), entries_left };
         corral.admit(points.middle());
         corral.mixture.weights = vec![1.0];
         corral.look();
@@ -127,7 +132,8 @@ impl<'a> Corral<'a> {
         good.sort_by(|left, right| right.0.total_cmp(&left.0));
         let mut moved = false;
         for (promised, atom) in good {
-            if self.gain(&atom) > goal.max(STILL_GOOD * promised) {
+            if self.entries_left > 0 && self.gain(&atom) > goal.max(STILL_GOOD * promised) {
+                self.entries_left -= 1;
                 moved |= self.enter(atom);
             } else {
                 self.waiting.push(atom);

@@ -140,6 +140,11 @@ impl Projection {
         Ok(projected(&self.queries, &noisy, people as f64, self.enough()))
     }
 
+    /// How far the answers are at most from the exact projection of the noisy ones: the root of the mean square, given the gap.
+    pub fn distance(&self, gap: f64) -> f64 {
+        (gap / self.queries.len() as f64).sqrt()
+    }
+
     /// ξ: the gap at which the projection is near enough, a hundredth of what the noise has of squared length in the answers' dimensions.
     fn enough(&self) -> f64 {
         SHARE_OF_NOISE * self.sigma.get().powi(2) * self.queries.dimension() as f64

@@ -82,6 +82,11 @@ impl Atom {
     pub(super) fn cell(&self) -> Option<usize> {
         self.cell
     }
+
+    /// How many answers are 1.
+    pub(super) fn answers(&self) -> usize {
+        self.held.len()
+    }
 }
 
 /// What atoms are, as vectors of answers.

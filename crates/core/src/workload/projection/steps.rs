@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 /// Steps between two walks over the universe, at most.
 const MOST_STEPS: usize = 2000;
+/// After so much work, counted in answers of atoms, the mixture stays as it is: about a minute or two.
+const MOST_WORK: u64 = 60_000_000_000;
 /// The gap is looked at after so many steps.
 const STEPS_PER_LOOK: usize = 10;
 const POWER_STEPS: usize = 15;
@@ -15,12 +17,13 @@ pub(super) struct Steps<'a> {
     points: &'a Points<'a>,
     target: &'a [f64],
     mixture: Mixture,
+    work: u64,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn new(points: &'a Points<'a>, target: &'a [f64]) -> Self {
         let mixture = Mixture { atoms: vec![points.middle()], weights: vec![1.0] };
-        Self { points, target, mixture }
+        Self { points, target, mixture, work: 0 }
     }
 
     /// ⟨atom, target − answers⟩ of each atom, for these weights.
@@ -81,7 +84,12 @@ impl Correct for Steps<'_> {
         let step = 1.0 / self.curvature();
         let mut current = self.mixture.weights.clone();
         let (mut ahead, mut momentum) = (current.clone(), 1.0f64);
+        let work_of_step = self.mixture.atoms.iter().map(|atom| 2 * atom.answers() as u64).sum::<u64>();
         for turn in 0..MOST_STEPS {
+            self.work += work_of_step;
+            if self.work > MOST_WORK {
+                break;
+            }
             if turn % STEPS_PER_LOOK == 0 && self.gap(&current) <= goal {
                 break;
             }

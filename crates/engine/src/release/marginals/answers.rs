@@ -47,6 +47,12 @@ pub(super) fn answers(
         _ => long_form(work, fitted, labels, tables, published)?,
     };
     notes.insert(0, note(work, published).to_string());
+    if let Some(distance) = fitted.distance {
+        notes.insert(
+            1,
+            format!("The projection is at most {distance:.3} off the exact one (root mean square of the answers)."),
+        );
+    }
     Ok(Answers { columns, notes, details: Details::default() })
 }
 
@@ -82,11 +88,13 @@ fn long_form(
     let number = tables.iter().map(|&table| domain.table_cells(table)).sum();
     let mut attributes: Vec<Vec<Cell>> = labels.names.iter().map(|_| Vec::with_capacity(number)).collect();
     let (mut estimates, mut errors) = (Vec::with_capacity(number), Vec::with_capacity(number));
-    for &table in tables {
-        let cells = match (&fitted.measured, published) {
-            (Some(measured), Published::UnbiasedTables) => measured.marginal(table)?,
-            _ => fitted.model.marginal(table),
-        };
+    let counts = match (&fitted.measured, published) {
+        (Some(measured), Published::UnbiasedTables) => {
+            tables.iter().map(|&table| measured.marginal(table)).collect::<scumble::Result<Vec<Vec<f64>>>>()?
+        }
+        _ => fitted.model.marginals(tables),
+    };
+    for (&table, cells) in tables.iter().zip(counts) {
         let error = standard_error(work, domain, table).map_or(Cell::Null, Cell::Number);
         let own = Domain::new(table.iter().map(|attribute| domain.sizes()[attribute]).collect())?;
         for (cell, estimate) in cells.into_iter().enumerate() {

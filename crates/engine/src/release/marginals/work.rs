@@ -37,6 +37,8 @@ pub(super) struct Fitted {
     pub model: Model,
     /// The measured residuals themselves.
     pub measured: Option<Measured>,
+    /// How far the answers are at most from the exact projection.
+    pub distance: Option<f64>,
 }
 
 impl Work {
@@ -144,17 +146,18 @@ impl Work {
         match self {
             Self::Residual(plan) => {
                 let measured = plan.release(counts, bits)?;
-                Ok(Fitted { model: measured.model()?, measured: Some(measured) })
+                Ok(Fitted { model: measured.model()?, measured: Some(measured), distance: None })
             }
             Self::Projection(projection, noisy) => {
                 let people = noisy.release(people, bits);
                 let projected = projection.release(counts, people, bits)?;
-                Ok(Fitted { model: model(projection.queries().domain(), projected.cells)?, measured: None })
+                let distance = Some(projection.distance(projected.gap));
+                Ok(Fitted { model: model(projection.queries().domain(), projected.cells)?, measured: None, distance })
             }
             Self::Mwem { mwem, people: noisy, .. } => {
                 let people = noisy.release(people, bits);
                 let cells = mwem.release(counts, people, bits)?;
-                Ok(Fitted { model: model(mwem.queries().domain(), cells)?, measured: None })
+                Ok(Fitted { model: model(mwem.queries().domain(), cells)?, measured: None, distance: None })
             }
         }
     }
