@@ -4,7 +4,7 @@ use super::section::{Section, Spot, parse};
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Request, Table, Target};
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
-use crate::release::kinds;
+use crate::release::{CostAbout, kinds};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -291,34 +291,38 @@ pub(crate) fn request(section: &Section) -> Result<Request> {
         None if section.get("sql").is_some() => kinds::find("sql")?,
         None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
     };
-    let fields = kind.fields();
+    let fields = kind.fields;
     let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
     section.only(&known)?;
     if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
-        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name(), missing.name);
+        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
         return Err(section.error(sentence));
     }
     let cost = match (section.get("cost"), section.get("accuracy")) {
-        (None, None) if !kind.takes_cost() => Cost::nothing(),
-        (Some(spot), _) | (_, Some(spot)) if !kind.takes_cost() => {
-            return Err(spot
-                .error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name())));
+        (None, None) if kind.cost_about == CostAbout::Nobody => Cost::nothing(),
+        (Some(spot), _) | (_, Some(spot)) if kind.cost_about == CostAbout::Nobody => {
+            return Err(
+                spot.error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name))
+            );
         }
         (Some(cost), None) => self::cost(cost.section()?)?,
         (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
         (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
         (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
     };
-    if cost.scope == CostScope::Attribute && !kind.costs_attributes() {
-        let able: Vec<&str> =
-            kinds::KINDS.iter().filter(|kind| kind.costs_attributes()).map(|kind| kind.name()).collect();
+    if cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
+        let able: Vec<&str> = kinds::KINDS
+            .iter()
+            .filter(|kind| kind.cost_about == CostAbout::OwnersOrAttributes)
+            .map(|kind| kind.name)
+            .collect();
         return Err(section.error(format!(
             "kind {} has no cost per attribute (scope = \"attribute\" is for {}); give the cost for 'person' or 'presence'",
-            kind.name(),
+            kind.name,
             able.join(", ")
         )));
     }
-    Ok(Request { name: name.text()?.to_string(), kind: kind.name().to_string(), cost, fields: section.clone() })
+    Ok(Request { name: name.text()?.to_string(), kind: kind.name.to_string(), cost, fields: section.clone() })
 }
 
 /// `{ epsilon = …, delta = … }`, `{ rho = … }` or `{ accuracy = { within = …, confidence = … } }`.

@@ -6,7 +6,7 @@
 use super::histogram::{COLUMN_FIELDS, Counted, counted, quoted};
 use super::output::{Answers, BandedCurve, Cell, Column, Details};
 use super::sql::BOUNDING_FIELDS;
-use super::{Draw, Expected, Field, Kind, Limit, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::budget::Spent;
@@ -34,9 +34,6 @@ const TOPS: [u64; 3] = [1, 10, 100];
 /// So many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
-/// The kind `anonymized-histogram`.
-pub(super) struct AnonymizedHistogramKind;
-
 const FIELDS: [Field; 8] = [
     Field { name: "table", form: "text", required: true, about: "the table" },
     COLUMN_FIELDS[0],
@@ -58,22 +55,17 @@ const FIELDS: [Field; 8] = [
     BOUNDING_FIELDS[2],
 ];
 
-impl Kind for AnonymizedHistogramKind {
-    fn name(&self) -> &'static str {
-        "anonymized-histogram"
-    }
+/// The kind `anonymized-histogram`.
+pub(super) static KIND: Kind = Kind {
+    name: "anonymized-histogram",
+    about: "how many values of some columns occur how often, without the values; with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "how many values of some columns occur how often, without the values; with what follows from it: distinct values, coverage, entropy, shares of the most frequent"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        Ok(Box::new(planned(request, project)?))
-    }
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    Ok(Box::new(planned(request, project)?))
 }
 
 fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPlan> {

@@ -7,7 +7,7 @@ use super::histogram::quoted;
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::sql::BOUNDING_FIELDS;
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
 use crate::backend::hash::Key;
@@ -26,9 +26,6 @@ use serde_json::{Value, json};
 const MOST_STEPS: f64 = 10_000.0;
 /// Into how many steps a range of more values is cut.
 const FLOAT_STEPS: f64 = 1000.0;
-
-/// The kind `cdf`.
-pub(super) struct CdfKind;
 
 /// A table, one of its columns, and how many rows of an owner count.
 pub(super) const FIELDS: [Field; 3] = [
@@ -194,38 +191,33 @@ impl Steps {
     }
 }
 
-impl Kind for CdfKind {
-    fn name(&self) -> &'static str {
-        "cdf"
-    }
+/// The kind `cdf`.
+pub(super) static KIND: Kind = Kind {
+    name: "cdf",
+    about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone"
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let steps = Steps::new(request, project)?;
+    let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
+    let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
+    // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
+    let presence = vec![Shift::new(levels + 1, by)?];
+    let mut person = vec![Shift::new(2 * levels, by)?, Shift::new(levels + 1, by)?];
+    if steps.has_owner {
+        person = vec![Shift::new(2 * levels + 1, by)?, Shift::new(levels + 1, by)?];
     }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let steps = Steps::new(request, project)?;
-        let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
-        let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
-        // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
-        let presence = vec![Shift::new(levels + 1, by)?];
-        let mut person = vec![Shift::new(2 * levels, by)?, Shift::new(levels + 1, by)?];
-        if steps.has_owner {
-            person = vec![Shift::new(2 * levels + 1, by)?, Shift::new(levels + 1, by)?];
-        }
-        let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
-        let moves = [Moves::by_scope(presence, person, touches)];
-        let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
-        let noise = calibrate(&request.cost, &demand)?.noises.remove(0);
-        let [moves] = moves;
-        let events = vec![noise.event(moves)?];
-        let cdf = Cdf::new(steps.count(), noise.clone())?;
-        Ok(Box::new(CdfPlan { steps, cdf, noise, events }))
-    }
+    let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
+    let moves = [Moves::by_scope(presence, person, touches)];
+    let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
+    let noise = calibrate(&request.cost, &demand)?.noises.remove(0);
+    let [moves] = moves;
+    let events = vec![noise.event(moves)?];
+    let cdf = Cdf::new(steps.count(), noise.clone())?;
+    Ok(Box::new(CdfPlan { steps, cdf, noise, events }))
 }
 
 struct CdfPlan {

@@ -7,7 +7,7 @@
 
 use super::histogram::quoted;
 use super::output::{Answers, Cell, Column, Details};
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::attackers::{Answer, Counted, answer};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
@@ -25,9 +25,6 @@ use serde_json::{Map, Value, json};
 /// The word in project files and in the ledger.
 pub(super) const NAME: &str = "exact-count";
 
-/// The kind `exact-count`.
-pub(super) struct ExactCount;
-
 const FIELDS: [Field; 3] = [
     Field { name: "table", form: "text", required: true, about: "the table" },
     Field { name: "where", form: "text", required: true, about: "which rows count: a condition as in SQL" },
@@ -39,49 +36,40 @@ const FIELDS: [Field; 3] = [
     },
 ];
 
-impl Kind for ExactCount {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// The kind exact-count.
+pub(super) static KIND: Kind = Kind {
+    name: NAME,
+    about: "a number of rows without noise: not differentially private; only with [attacker], alone in its ledger, and if the assumptions are accepted",
+    fields: &FIELDS,
+    cost_about: CostAbout::Nobody,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "a number of rows without noise: not differentially private; only with [attacker], alone in its ledger, and if the assumptions are accepted"
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let accepted = request.fields.need("i_accept_assumptions")?;
+    if !accepted.truth()? {
+        return Err(accepted.error("an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
     }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
+    let spot = request.fields.need("table")?;
+    let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
+    if table.owner.is_some() && table.bounding.rows != Some(1) {
+        return Err(spot.error(format!(
+            "an exact count is analysed where each owner has one row, and table '{}' may have more",
+            table.name
+        )));
     }
-
-    fn takes_cost(&self) -> bool {
-        false
+    let condition = request.fields.need("where")?;
+    let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), condition.text()?);
+    let cut = analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
+        .map_err(|error| error.without_place().or_at(condition.place()))?;
+    let plain = cut.query.keys.is_empty() && matches!(cut.query.aggregates[..], [Computation::Count(_)]);
+    if !plain || cut.below.tables.iter().ne([&table.name]) {
+        return Err(condition.error("this must be one condition on the rows of the table"));
     }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let accepted = request.fields.need("i_accept_assumptions")?;
-        if !accepted.truth()? {
-            return Err(accepted.error("an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
-        }
-        let spot = request.fields.need("table")?;
-        let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
-        if table.owner.is_some() && table.bounding.rows != Some(1) {
-            return Err(spot.error(format!(
-                "an exact count is analysed where each owner has one row, and table '{}' may have more",
-                table.name
-            )));
-        }
-        let condition = request.fields.need("where")?;
-        let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), condition.text()?);
-        let cut = analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
-            .map_err(|error| error.without_place().or_at(condition.place()))?;
-        let plain = cut.query.keys.is_empty() && matches!(cut.query.aggregates[..], [Computation::Count(_)]);
-        if !plain || cut.below.tables.iter().ne([&table.name]) {
-            return Err(condition.error("this must be one condition on the rows of the table"));
-        }
-        let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: Noise::None };
-        let learned = guarantee(project, &counted, request)?;
-        let events = vec![nothing_promised(&cut)?];
-        Ok(Box::new(ExactCountPlan { sql, cut, counted, learned, events }))
-    }
+    let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: Noise::None };
+    let learned = guarantee(project, &counted, request)?;
+    let events = vec![nothing_promised(&cut)?];
+    Ok(Box::new(ExactCountPlan { sql, cut, counted, learned, events }))
 }
 
 /// What the declared attacker learns; without a guarantee there is no release.

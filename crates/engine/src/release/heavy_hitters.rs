@@ -4,7 +4,7 @@ use super::allowance::{ATTRIBUTE_COSTS, Allowance, any_attribute_as_person};
 use super::noise::Noise;
 use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
@@ -14,9 +14,6 @@ use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
-
-/// The kind `heavy-hitters`.
-pub(super) struct HeavyHittersKind;
 
 const FIELDS: [Field; 7] = [
     records::FIELDS[0],
@@ -43,37 +40,28 @@ const MOST_COMBINED: u32 = 256;
 /// For "found with probability 95%": of how many people.
 const MANY_PEOPLE: u64 = 1_000_000;
 
-impl Kind for HeavyHittersKind {
-    fn name(&self) -> &'static str {
-        "heavy-hitters"
-    }
+/// The kind `heavy-hitters`.
+pub(super) static KIND: Kind = Kind {
+    name: "heavy-hitters",
+    about: "the combinations of values of several columns that many owners share, with noisy counts; each attribute is protected far better than the whole owner",
+    fields: &FIELDS,
+    cost_about: CostAbout::OwnersOrAttributes,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "the combinations of values of several columns that many owners share, with noisy counts; each attribute is protected far better than the whole owner"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
-    }
-
-    fn costs_attributes(&self) -> bool {
-        true
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let attributes = Attributes::new(request, project, true, &["count", "count_error"])?;
-        let sizes = attributes.sizes();
-        let unknown: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
-        let delta = delta_of(request, project, !unknown.is_empty())?;
-        let design = Design::new(request, &sizes, unknown, &delta)?;
-        let allowance = Allowance::of(request, attributes.names(), delta)?;
-        let search = Search { design, allowance, attributes: &attributes };
-        let tree = search.run()?;
-        let events = search.events(&tree)?;
-        // Unknown domains have a threshold of their own, whatever their size: all else can be checked without data.
-        HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
-        Ok(Box::new(HeavyHittersPlan { attributes, tree, events }))
-    }
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let attributes = Attributes::new(request, project, true, &["count", "count_error"])?;
+    let sizes = attributes.sizes();
+    let unknown: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
+    let delta = delta_of(request, project, !unknown.is_empty())?;
+    let design = Design::new(request, &sizes, unknown, &delta)?;
+    let allowance = Allowance::of(request, attributes.names(), delta)?;
+    let search = Search { design, allowance, attributes: &attributes };
+    let tree = search.run()?;
+    let events = search.events(&tree)?;
+    // Unknown domains have a threshold of their own, whatever their size: all else can be checked without data.
+    HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
+    Ok(Box::new(HeavyHittersPlan { attributes, tree, events }))
 }
 
 /// δ of the cost; where there is none and a domain is unknown, a hundredth of the smallest budget's, as for keys of a GROUP BY.

@@ -1,13 +1,10 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
 use super::sql::{BOUNDING_FIELDS, SqlPlan};
-use super::{Field, Kind, Plan};
+use super::{CostAbout, Field, Kind, Plan};
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Project, Request, Table, bounding};
-
-/// The kind `histogram`.
-pub(super) struct Histogram;
 
 /// One column, or several: exactly one of both.
 pub(super) const COLUMN_FIELDS: [Field; 2] = [
@@ -29,26 +26,21 @@ const FIELDS: [Field; 6] = [
     BOUNDING_FIELDS[2],
 ];
 
-impl Kind for Histogram {
-    fn name(&self) -> &'static str {
-        "histogram"
-    }
+/// The kind `histogram`.
+pub(super) static KIND: Kind = Kind {
+    name: "histogram",
+    about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let Counted { table, names, place } = counted(request, project)?;
-        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
-        let plan = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
-        Ok(Box::new(plan.map_err(|error| error.or_at(place))?))
-    }
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let Counted { table, names, place } = counted(request, project)?;
+    let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
+    let plan = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
+    Ok(Box::new(plan.map_err(|error| error.or_at(place))?))
 }
 
 /// A table of the project, and at least one of its declared columns.

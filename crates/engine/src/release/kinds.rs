@@ -1,39 +1,41 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
-use super::{Kind, anonymized_histogram, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles, sql};
+use super::{
+    CostAbout, Kind, anonymized_histogram, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles, sql,
+};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use serde_json::{Value, json};
 
 /// All kinds, in the order in which they are listed. A new algorithm is one more line here.
-pub static KINDS: &[&dyn Kind] = &[
-    &sql::Sql,
-    &histogram::Histogram,
-    &anonymized_histogram::AnonymizedHistogramKind,
-    &cdf::CdfKind,
-    &quantiles::Quantiles,
-    &marginals::MarginalsKind,
-    &marginals::SyntheticKind,
-    &heavy_hitters::HeavyHittersKind,
-    &exact_count::ExactCount,
+pub static KINDS: &[&Kind] = &[
+    &sql::KIND,
+    &histogram::KIND,
+    &anonymized_histogram::KIND,
+    &cdf::KIND,
+    &quantiles::KIND,
+    &marginals::MARGINALS,
+    &marginals::SYNTHETIC,
+    &heavy_hitters::KIND,
+    &exact_count::KIND,
 ];
 
 /// A kind by name.
-pub fn find(name: &str) -> Result<&'static dyn Kind> {
-    KINDS.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
-        let hint = suggestion(name, KINDS.iter().map(|kind| kind.name()));
-        let known = KINDS.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+pub fn find(name: &str) -> Result<&'static Kind> {
+    KINDS.iter().copied().find(|kind| kind.name == name).ok_or_else(|| {
+        let hint = suggestion(name, KINDS.iter().map(|kind| kind.name));
+        let known = KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
         Error::input(format!("unknown kind '{name}'{hint}; kinds are: {known}"))
     })
 }
 
 /// The JSON schema of a release of this kind.
-pub fn schema(kind: &dyn Kind) -> Value {
+pub fn schema(kind: &Kind) -> Value {
     let mut properties = serde_json::Map::new();
     properties.insert("name".into(), json!({ "type": "string" }));
-    properties.insert("kind".into(), json!({ "const": kind.name() }));
+    properties.insert("kind".into(), json!({ "const": kind.name }));
     properties.insert("cost".into(), json!({ "type": "object" }));
-    for field in kind.fields() {
+    for field in kind.fields {
         let mut form = match field.form {
             "text" => json!({ "type": "string" }),
             "number" => json!({ "type": "number" }),
@@ -47,19 +49,19 @@ pub fn schema(kind: &dyn Kind) -> Value {
         form["description"] = json!(field.about);
         properties.insert(field.name.into(), form);
     }
-    let cost = kind.takes_cost().then_some("cost");
+    let cost = (kind.cost_about != CostAbout::Nobody).then_some("cost");
     if cost.is_none() {
         properties.remove("cost");
     }
     let required: Vec<&str> = ["name"]
         .into_iter()
         .chain(cost)
-        .chain(kind.fields().iter().filter(|field| field.required).map(|field| field.name))
+        .chain(kind.fields.iter().filter(|field| field.required).map(|field| field.name))
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": kind.name(),
-        "description": kind.about(),
+        "title": kind.name,
+        "description": kind.about,
         "type": "object",
         "properties": properties,
         "required": required,

@@ -49,23 +49,29 @@ pub struct Field {
 }
 
 /// An algorithm that can be released. New ones are added to the list in [`kinds`].
-pub trait Kind: Sync {
+#[derive(Debug)]
+pub struct Kind {
     /// The word in project files.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// What it publishes, in one sentence.
-    fn about(&self) -> &'static str;
+    pub about: &'static str,
     /// Its fields, besides name, kind and cost.
-    fn fields(&self) -> &'static [Field];
-    /// Whether the request has a cost, as all but releases without noise have.
-    fn takes_cost(&self) -> bool {
-        true
-    }
-    /// Whether its cost may be one per attribute (`scope = "attribute"`).
-    fn costs_attributes(&self) -> bool {
-        false
-    }
+    pub fields: &'static [Field],
+    /// Whom a cost may be about.
+    pub cost_about: CostAbout,
     /// Plans a release without touching data.
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>>;
+    pub plan: fn(&Request, &Project) -> Result<Box<dyn Plan>>,
+}
+
+/// Whom the cost of a kind may be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostAbout {
+    /// It takes no cost: a release without noise.
+    Nobody,
+    /// Owners.
+    Owners,
+    /// Owners, or one attribute of an owner (`scope = "attribute"`).
+    OwnersOrAttributes,
 }
 
 /// A release that has been checked, with everything that is public about it.

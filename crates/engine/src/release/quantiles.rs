@@ -4,16 +4,13 @@ use super::cdf::{FIELDS as CDF_FIELDS, Ordered, number, ordered};
 use super::histogram::quoted;
 use super::output::{Answers, Cell, Column};
 use super::sql::{RANK_ERROR, SqlPlan};
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request, bounding};
 use scumble::event::Event;
 use scumble::quantity::Probability;
 use serde_json::{Value, json};
-
-/// The kind `quantiles`.
-pub(super) struct Quantiles;
 
 const FIELDS: [Field; 4] = [
     CDF_FIELDS[0],
@@ -27,39 +24,34 @@ const FIELDS: [Field; 4] = [
     CDF_FIELDS[2],
 ];
 
-impl Kind for Quantiles {
-    fn name(&self) -> &'static str {
-        "quantiles"
-    }
+/// The kind `quantiles`.
+pub(super) static KIND: Kind = Kind {
+    name: "quantiles",
+    about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism"
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let Ordered { table, name, .. } = ordered(request, project)?;
+    let list = request.fields.need("quantiles")?;
+    let mut fractions = Vec::new();
+    for spot in list.list()? {
+        let fraction = Probability::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
+        fractions.push(fraction.get());
     }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
+    if fractions.is_empty() {
+        return Err(list.error("give at least one quantile, such as 0.5"));
     }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let Ordered { table, name, .. } = ordered(request, project)?;
-        let list = request.fields.need("quantiles")?;
-        let mut fractions = Vec::new();
-        for spot in list.list()? {
-            let fraction = Probability::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
-            fractions.push(fraction.get());
-        }
-        if fractions.is_empty() {
-            return Err(list.error("give at least one quantile, such as 0.5"));
-        }
-        let percentile = |(index, fraction): (usize, &f64)| {
-            format!("approx_percentile_cont({}, {fraction:?}) AS {}", quoted(name), quoted(&column_of(index)))
-        };
-        let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&table.name));
-        let query = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
-        let query = query.map_err(|error| error.or_at(list.place()))?;
-        Ok(Box::new(QuantilesPlan { query, fractions }))
-    }
+    let percentile = |(index, fraction): (usize, &f64)| {
+        format!("approx_percentile_cont({}, {fraction:?}) AS {}", quoted(name), quoted(&column_of(index)))
+    };
+    let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
+    let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&table.name));
+    let query = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
+    let query = query.map_err(|error| error.or_at(list.place()))?;
+    Ok(Box::new(QuantilesPlan { query, fractions }))
 }
 
 /// The name of a quantile in the query.

@@ -65,7 +65,7 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let plan = kinds::find(&request.kind)?.plan(request, self.project).map_err(|error| {
+        let plan = (kinds::find(&request.kind)?.plan)(request, self.project).map_err(|error| {
             let place = request.fields.place();
             // Where no field is to blame, the release is.
             if place.text == COMMAND_LINE { error } else { error.or_at(place) }
@@ -118,7 +118,7 @@ impl<'a> Runner<'a> {
             }
             let target = if word == "rho" { Target::Rho(exact) } else { Target::Epsilon(exact) };
             let smaller = Request { cost: Cost { target, ..request.cost.clone() }, ..request.clone() };
-            let plan = kinds::find(&smaller.kind)?.plan(&smaller, self.project)?;
+            let plan = (kinds::find(&smaller.kind)?.plan)(&smaller, self.project)?;
             Ok(self.project.budget.first_refusal(charged, plan.events())?.is_none())
         };
         let (mut low, mut high) = (0.0, most);

@@ -17,13 +17,13 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        let schemas: Vec<Value> = KINDS.iter().map(|kind| schema(*kind)).collect();
+        let schemas: Vec<Value> = KINDS.iter().map(|kind| schema(kind)).collect();
         return print(&format!("{:#}\n", Value::Array(schemas)));
     }
     let mut text = String::new();
     for kind in KINDS {
-        text.push_str(&format!("{}: {}\n", kind.name(), kind.about()));
-        let rows = kind.fields().iter().map(|field| {
+        text.push_str(&format!("{}: {}\n", kind.name, kind.about));
+        let rows = kind.fields.iter().map(|field| {
             let needed = if field.required { "needed" } else { "" };
             vec![field.name.to_string(), field.form.to_string(), needed.to_string(), field.about.to_string()]
         });

@@ -8,7 +8,7 @@ mod work;
 
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, any_attribute_as_person};
 use super::records::{self, Attributes};
-use super::{Draw, Expected, Field, Kind, Plan};
+use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
@@ -20,11 +20,6 @@ use scumble::quantity::Exact;
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use work::{Choice, Work};
-
-/// The kind `marginals`.
-pub(super) struct MarginalsKind;
-/// The kind `synthetic`.
-pub(super) struct SyntheticKind;
 
 const METHOD: Field = Field {
     name: "method",
@@ -85,54 +80,36 @@ const MARGINALS_FIELDS: [Field; 11] = [
     records::FIELDS[3],
 ];
 
-impl Kind for MarginalsKind {
-    fn name(&self) -> &'static str {
-        "marginals"
-    }
+/// The kind `marginals`.
+pub(super) static MARGINALS: Kind = Kind {
+    name: "marginals",
+    about: "the number of owners for every combination of values of up to so many of some columns, with standard errors",
+    fields: &MARGINALS_FIELDS,
+    cost_about: CostAbout::OwnersOrAttributes,
+    plan: plan_marginals,
+};
 
-    fn about(&self) -> &'static str {
-        "the number of owners for every combination of values of up to so many of some columns, with standard errors"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &MARGINALS_FIELDS
-    }
-
-    fn costs_attributes(&self) -> bool {
-        true
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let published =
-            match request.fields.get(ESTIMATES.name).map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
-                None | Some((_, "model")) => Published::Tables,
-                Some((_, "unbiased")) => Published::UnbiasedTables,
-                Some((spot, _)) => return Err(spot.error("estimates must be 'model' or 'unbiased'")),
-            };
-        Ok(Box::new(MarginalsPlan::new(request, project, published)?))
-    }
+fn plan_marginals(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let published =
+        match request.fields.get(ESTIMATES.name).map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
+            None | Some((_, "model")) => Published::Tables,
+            Some((_, "unbiased")) => Published::UnbiasedTables,
+            Some((spot, _)) => return Err(spot.error("estimates must be 'model' or 'unbiased'")),
+        };
+    Ok(Box::new(MarginalsPlan::new(request, project, published)?))
 }
 
-impl Kind for SyntheticKind {
-    fn name(&self) -> &'static str {
-        "synthetic"
-    }
+/// The kind `synthetic`.
+pub(super) static SYNTHETIC: Kind = Kind {
+    name: "synthetic",
+    about: "made-up rows whose tables of up to so many columns are about those of the data",
+    fields: &SYNTHETIC_FIELDS,
+    cost_about: CostAbout::OwnersOrAttributes,
+    plan: plan_synthetic,
+};
 
-    fn about(&self) -> &'static str {
-        "made-up rows whose tables of up to so many columns are about those of the data"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &SYNTHETIC_FIELDS
-    }
-
-    fn costs_attributes(&self) -> bool {
-        true
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        Ok(Box::new(MarginalsPlan::new(request, project, Published::Rows)?))
-    }
+fn plan_synthetic(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    Ok(Box::new(MarginalsPlan::new(request, project, Published::Rows)?))
 }
 
 struct MarginalsPlan {

@@ -4,7 +4,7 @@ mod expected;
 
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use super::output::{Answers, Cell, Column, Details, Uncertainty};
-use super::{Draw, Expected, Field, Kind, Limit, Plan, limits};
+use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan, limits};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
@@ -24,9 +24,6 @@ use scumble::quantity::{Beta, Delta, Epsilon};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The kind `sql`.
-pub(super) struct Sql;
 
 /// Contribution bounds, which any release may tighten.
 pub(super) const BOUNDING_FIELDS: [Field; 3] = [
@@ -63,25 +60,20 @@ const FIELDS: [Field; 5] = [
     BOUNDING_FIELDS[2],
 ];
 
-impl Kind for Sql {
-    fn name(&self) -> &'static str {
-        "sql"
-    }
+/// The kind `sql`.
+pub(super) static KIND: Kind = Kind {
+    name: "sql",
+    about: "the aggregates of a SQL query, each with integer noise and an error bar",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    plan,
+};
 
-    fn about(&self) -> &'static str {
-        "the aggregates of a SQL query, each with integer noise and an error bar"
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        &FIELDS
-    }
-
-    fn plan(&self, request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-        let spot = request.fields.need("sql")?;
-        let place = spot.place();
-        let plan = SqlPlan::new(spot.text()?, bounding(&request.fields)?, request, project);
-        Ok(Box::new(plan.map_err(|error| within_file(error, place))?))
-    }
+fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+    let spot = request.fields.need("sql")?;
+    let place = spot.place();
+    let plan = SqlPlan::new(spot.text()?, bounding(&request.fields)?, request, project);
+    Ok(Box::new(plan.map_err(|error| within_file(error, place))?))
 }
 
 /// A position in a query is told together with the query's position in the file.
