@@ -8,7 +8,7 @@ use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Epsilon, Rho};
 use scumble::workload::planner::{self, Limits};
-use scumble::workload::{Domain, Queries, Subset, residual::Plan};
+use scumble::workload::{Domain, Model, Queries, Subset, residual::Plan};
 use serde_json::json;
 
 fn main() -> scumble::Result<()> {
@@ -97,9 +97,17 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
     let (projection, _) = planner::projection(&domain, order, &limits)?;
     let projected = projection.release(&counts, people, &mut bits)?;
     let seconds = cpu_seconds() - before;
+    let tables = (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect();
+    let error_of_projection = error(projection.queries(), &projected.cells);
+    let model = Model::new(domain.clone(), projected.cells, tables)?;
+    let before = cpu_seconds();
+    let rows: Vec<f64> = model.whole_counts().into_iter().map(|count| count as f64).collect();
+    let seconds_rows = cpu_seconds() - before;
     let line = json!({
+        "seconds_rows": seconds_rows, "error_of_rows": error(projection.queries(), &rows),
+        "gap_share": projected.gap / projection.squared_noise(),
         "universe": universe, "method": "projection", "order": order, "cells": domain.cells(), "queries": projection.queries().len(),
-        "people": people, "seconds": seconds, "noise": projection.sigma().get(), "error": error(projection.queries(), &projected.cells),
+        "people": people, "seconds": seconds, "noise": projection.sigma().get(), "error": error_of_projection,
         "promised": projection.expected_error(people), "gap": projected.gap, "peak_megabytes": peak_megabytes(),
     });
     println!("{line}");

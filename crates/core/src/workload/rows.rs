@@ -12,9 +12,11 @@ pub struct Model {
 }
 
 /// After so many passes over the cells, rounding to whole rows is good enough.
-const PASSES: usize = 12;
-/// Tables larger than this share of the domain would cost more to match than they are worth.
-const MOST_TABLE_WORK: usize = 2_000_000_000;
+const MOST_PASSES: usize = 12;
+/// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer tables, therefore.
+const MOST_TABLE_WORK: usize = 10_000_000_000;
+/// Tables have at most so many cells together, since their places are kept as u32.
+const MOST_TABLE_CELLS: usize = 1 << 31;
 
 impl Model {
     /// A table of counts; the marginals `tables` are what its rows shall match.
@@ -78,12 +80,13 @@ impl Model {
     }
 }
 
-/// The state of rounding: the error of each marginal cell so far.
+/// The state of rounding.
 struct Rounding<'a> {
     model: &'a Model,
     counts: Vec<u64>,
-    errors: Vec<Vec<f64>>,
-    strides: Vec<Vec<usize>>,
+    /// The error of each marginal cell so far, one table after the other.
+    errors: Vec<f64>,
+    places: Places,
 }
 
 impl<'a> Rounding<'a> {
@@ -92,27 +95,35 @@ impl<'a> Rounding<'a> {
         tables.push(Subset::EMPTY);
         tables.sort_unstable();
         tables.dedup();
-        let affordable = MOST_TABLE_WORK / (model.domain.cells() * PASSES).max(1);
-        tables.truncate(affordable.max(1));
-        let strides = tables.iter().map(|&table| strides(&model.domain, table)).collect();
-        let errors = tables.iter().map(|&table| vec![0.0; model.domain.table_cells(table)]).collect();
-        Self { model, counts: vec![0; model.cells.len()], errors, strides }
+        // At least two passes must be affordable, and the total comes first.
+        tables.truncate((MOST_TABLE_WORK / (2 * model.domain.cells())).max(1));
+        let mut cells = 0;
+        tables.retain(|&table| {
+            let more = cells + model.domain.table_cells(table);
+            let fits = more <= MOST_TABLE_CELLS;
+            cells = if fits { more } else { cells };
+            fits
+        });
+        let places = Places::new(&model.domain, &tables);
+        Self { model, counts: vec![0; model.cells.len()], errors: vec![0.0; cells], places }
     }
 
     fn run(mut self) -> Vec<u64> {
         let cells = self.model.cells.len();
+        let passes = (MOST_TABLE_WORK / (cells * self.places.tables)).clamp(1, MOST_PASSES);
         // A fixed odd step visits all cells in an order in which neighbours are far apart.
         let step = coprime_step(cells);
         for turn in 0..cells {
             self.round(turn * step % cells, true);
         }
-        for _ in 0..PASSES {
-            let changed = (0..cells).filter(|turn| self.round(turn * step % cells, false)).count();
+        // What is left to mend is spread over all cells: any order will do, and the order of the cells is the quickest.
+        for _ in 0..passes {
+            let changed = (0..cells).filter(|&cell| self.round(cell, false)).count();
             if changed == 0 {
                 break;
             }
         }
-        self.fix_total(step);
+        self.fix_total();
         self.counts
     }
 
@@ -120,53 +131,116 @@ impl<'a> Rounding<'a> {
     fn round(&mut self, cell: usize, first: bool) -> bool {
         let exact = self.model.cells[cell];
         let down = exact.floor();
-        let places = self.places(cell);
         // Without this cell's own rounding, what the marginals that hold it are off by.
         let own = if first { 0.0 } else { self.counts[cell] as f64 - exact };
-        let others: f64 = places.iter().zip(&self.errors).map(|(&place, errors)| errors[place] - own).sum();
-        let number = places.len() as f64 + 1.0;
+        let tables = self.places.tables as f64;
+        let others = self.error(cell) - tables * own;
+        let number = tables + 1.0;
         // Σ(e + r)² over the marginals, and r² for the cell: smaller for the rounding nearest to −Σe/number.
         let (low, high) = (down - exact, down + 1.0 - exact);
         let score = |rounding: f64| rounding * (2.0 * others + number * rounding);
         let best = if high < 1.0 && score(high) < score(low) { high } else { low };
-        let change = best - own;
-        places.iter().zip(&mut self.errors).for_each(|(&place, errors)| errors[place] += change);
+        self.change(cell, best - own);
         let count = (exact + best).round() as u64;
         let changed = count != self.counts[cell];
         self.counts[cell] = count;
         changed
     }
 
-    /// The number of rows is the model's, rounded: single people are added or taken where the marginals gain most.
-    fn fix_total(&mut self, step: usize) {
-        let wanted = self.model.cells.iter().sum::<f64>().round() as i64;
-        let cells = self.model.cells.len();
-        let mut missing = wanted - self.counts.iter().sum::<u64>() as i64;
-        while missing != 0 {
-            let way = missing.signum();
-            let allowed =
-                |cell: usize, this: &Self| if way > 0 { this.model.cells[cell] > 0.0 } else { this.counts[cell] > 0 };
-            let gain = |cell: usize, this: &Self| {
-                let sum: f64 = this.places(cell).iter().zip(&this.errors).map(|(&place, errors)| errors[place]).sum();
-                -sum * way as f64
-            };
-            let best = (0..cells)
-                .map(|turn| turn * step % cells)
-                .filter(|&cell| allowed(cell, self))
-                .max_by(|&left, &right| gain(left, self).total_cmp(&gain(right, self)));
-            let Some(cell) = best else { return };
-            let places = self.places(cell);
-            places.iter().zip(&mut self.errors).for_each(|(&place, errors)| errors[place] += way as f64);
-            self.counts[cell] = self.counts[cell].saturating_add_signed(way);
-            missing -= way;
+    /// The sum of the errors of the marginal cells that hold a cell.
+    fn error(&self, cell: usize) -> f64 {
+        self.places.of(cell).map(|place| self.errors[place]).sum()
+    }
+
+    fn change(&mut self, cell: usize, by: f64) {
+        if by != 0.0 {
+            self.places.of(cell).for_each(|place| self.errors[place] += by);
         }
     }
 
-    fn places(&self, cell: usize) -> Vec<usize> {
-        let values = self.model.domain.values(cell);
-        let place =
-            |strides: &Vec<usize>| strides.iter().zip(&values).map(|(stride, &value)| stride * value as usize).sum();
-        self.strides.iter().map(place).collect()
+    /// The number of rows is the model's, rounded: single people are added or taken where the marginals gain most.
+    fn fix_total(&mut self) {
+        let wanted = self.model.cells.iter().sum::<f64>().round() as i64;
+        let mut missing = wanted - self.counts.iter().sum::<u64>() as i64;
+        while missing != 0 {
+            let way = missing.signum();
+            let mut candidates = self.candidates(way, missing.unsigned_abs() as usize);
+            if candidates.is_empty() {
+                return;
+            }
+            // One walk over the cells serves many people: their number halves with each, at least.
+            for _ in 0..missing.unsigned_abs().div_ceil(2) {
+                let gain = |&cell: &usize| -self.error(cell) * way as f64;
+                let best = (0..candidates.len())
+                    .max_by(|&left, &right| gain(&candidates[left]).total_cmp(&gain(&candidates[right])));
+                let Some(best) = best else { break };
+                let cell = candidates.swap_remove(best);
+                self.change(cell, way as f64);
+                self.counts[cell] = self.counts[cell].saturating_add_signed(way);
+                missing -= way;
+            }
+        }
+    }
+
+    /// The cells where one more person (or one less) helps most.
+    fn candidates(&self, way: i64, number: usize) -> Vec<usize> {
+        let keep = 16 + 4 * number.min(250);
+        let mut best: Vec<(f64, usize)> = Vec::with_capacity(2 * keep);
+        let best_first = |left: &(f64, usize), right: &(f64, usize)| right.0.total_cmp(&left.0);
+        for cell in 0..self.counts.len() {
+            let is_allowed = if way > 0 { self.model.cells[cell] > 0.0 } else { self.counts[cell] > 0 };
+            if is_allowed {
+                best.push((-self.error(cell) * way as f64, cell));
+            }
+            if best.len() == 2 * keep {
+                best.select_nth_unstable_by(keep, best_first);
+                best.truncate(keep);
+            }
+        }
+        best.sort_by(best_first);
+        best.into_iter().take(keep).map(|(_, cell)| cell).collect()
+    }
+}
+
+/// Where a cell is in each table, of all tables one after the other: what its first attributes say, and what its last ones add.
+struct Places {
+    tables: usize,
+    inner_cells: usize,
+    of_outer: Vec<u32>,
+    of_inner: Vec<u32>,
+}
+
+impl Places {
+    fn new(domain: &Domain, tables: &[Subset]) -> Self {
+        let sizes: Vec<usize> = domain.sizes().iter().map(|&size| size as usize).collect();
+        let (mut first_inner, mut inner_cells) = (sizes.len(), 1usize);
+        while first_inner > 0 && inner_cells * inner_cells < domain.cells() {
+            first_inner -= 1;
+            inner_cells *= sizes[first_inner];
+        }
+        let (mut of_outer, mut of_inner) = (Vec::new(), Vec::new());
+        let strides: Vec<Vec<usize>> = tables.iter().map(|&table| strides(domain, table)).collect();
+        let place = |cell: usize, strides: &Vec<usize>| {
+            strides.iter().zip(domain.values(cell)).map(|(stride, value)| stride * value as usize).sum::<usize>() as u32
+        };
+        for outer in 0..domain.cells() / inner_cells {
+            let mut start = 0;
+            for (strides, &table) in strides.iter().zip(tables) {
+                of_outer.push(start + place(outer * inner_cells, strides));
+                start += domain.table_cells(table) as u32;
+            }
+        }
+        for inner in 0..inner_cells {
+            of_inner.extend(strides.iter().map(|strides| place(inner, strides)));
+        }
+        Self { tables: tables.len(), inner_cells, of_outer, of_inner }
+    }
+
+    fn of(&self, cell: usize) -> impl Iterator<Item = usize> {
+        let (outer, inner) = (cell / self.inner_cells * self.tables, cell % self.inner_cells * self.tables);
+        let outer = &self.of_outer[outer..outer + self.tables];
+        let inner = &self.of_inner[inner..inner + self.tables];
+        outer.iter().zip(inner).map(|(outer, inner)| (outer + inner) as usize)
     }
 }
 
@@ -183,4 +257,41 @@ fn strides(domain: &Domain, table: Subset) -> Vec<usize> {
 fn coprime_step(cells: usize) -> usize {
     let near = (cells as f64 * 0.618) as usize;
     (near.max(1)..).find(|&step| num_integer::gcd(step, cells) == 1).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_marginal_tables() {
+        for sizes in [vec![3, 1, 4, 2, 2], vec![7], vec![2, 30], vec![30, 2]] {
+            let domain = Domain::new(sizes).unwrap();
+            let tables: Vec<Subset> = domain.all().subsets().collect();
+            let places = Places::new(&domain, &tables);
+            for cell in 0..domain.cells() {
+                let mut one = vec![0u64; domain.cells()];
+                one[cell] = 1;
+                let by_table = tables.iter().flat_map(|&table| domain.marginal(&one, table));
+                let wanted: Vec<usize> =
+                    by_table.enumerate().filter(|(_, n)| *n == 1).map(|(place, _)| place).collect();
+                assert_eq!(places.of(cell).collect::<Vec<usize>>(), wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_sparse_table_has_rows_with_its_marginals_and_its_total() {
+        // 600 people evenly over 160,000 cells, and 400 in one of them.
+        let domain = Domain::new(vec![20; 4]).unwrap();
+        let mut cells = vec![600.0 / 160_000.0; 160_000];
+        cells[77_777] += 400.0;
+        let tables: Vec<Subset> = (1..=2).flat_map(|size| Subset::all_of_size(4, size)).collect();
+        let model = Model::new(domain.clone(), cells, tables.clone()).unwrap();
+        let counts: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();
+        assert_eq!(counts.iter().sum::<f64>(), 1000.0);
+        for (wanted, got) in model.marginals(&tables).iter().zip(domain.marginals(&counts, &tables)) {
+            assert!(wanted.iter().zip(&got).all(|(wanted, got)| (wanted - got).abs() < 6.0), "{wanted:?} {got:?}");
+        }
+    }
 }

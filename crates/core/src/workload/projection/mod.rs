@@ -145,9 +145,14 @@ impl Projection {
         (gap / self.queries.len() as f64).sqrt()
     }
 
-    /// ξ: the gap at which the projection is near enough, a hundredth of what the noise has of squared length in the answers' dimensions.
+    /// σ²D: the squared length of the noise, on average, along the D dimensions that answers have.
+    pub fn squared_noise(&self) -> f64 {
+        self.sigma.get().powi(2) * self.queries.dimension() as f64
+    }
+
+    /// ξ: the gap at which the projection is near enough.
     fn enough(&self) -> f64 {
-        SHARE_OF_NOISE * self.sigma.get().powi(2) * self.queries.dimension() as f64
+        SHARE_OF_NOISE * self.squared_noise()
     }
 }
 
