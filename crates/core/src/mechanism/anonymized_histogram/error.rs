@@ -1,6 +1,16 @@
 //! The error to expect: bounds that hold for every dataset, from the layout alone.
+//!
+//! **Strips.** Of n cells in N-noisy strips (bₖ₋₁, bₖ\] of widths gₖ, the error is at most N + n·β + (n + N)·ω and rounding, on each side of the layout:
+//! - The averages that a least-squares projection finds are N off in all, weighted by the widths (spec B1.3).
+//! - A true step of d cells after the j-th column of a strip is 2j(g−j)/g·d away from the strip's average and takes (b + j)·d cells; the worst j makes this
+//!   a share β = 2(√(b+g) − √b)²/g of them. Steps add up.
+//! - The columns that [`super::profile`] makes differ from the averages m₁ ≥ m₂ ≥ … that were found. Let qₖ = mₖ − mₖ₊₁, so that Σ bₖqₖ = Σ gₖmₖ ≤ n + N. On a slope,
+//!   strip k differs by ⌊g²/4⌋ times the gentler slope, which is (gₖ/4)(qₖ₋₁ + qₖ) at most; at a cliff, by (gₖ/2)(qₖ₋₁ + qₖ). No two neighbours are cliffs, and next to one
+//!   a strip has a drop of (qₖ₋₁ + qₖ)/32 at most on its far side, which makes it differ by g/64 of the cliff. So every qₖ counts with at most
+//!   the larger of gᵢ/2 + (gᵢ₋₁ + gᵢ₊₁)/64 for i = k, k + 1, which is a share ω of bₖqₖ.
 
-use super::{AnonymizedHistogram, Layout, Projection, Size, scale_of, slack};
+use super::projection::FRACTION_BITS;
+use super::{AnonymizedHistogram, Layout, Phase, Projection, Size, scale_of, slack};
 use crate::error::Result;
 use crate::quantity::{Beta, Epsilon, Scale};
 
@@ -11,8 +21,8 @@ impl AnonymizedHistogram {
     /// An upper bound on E‖p̂ − p‖₁ for every histogram of at most `elements` elements.
     ///
     /// Theorem 6 with its constants made explicit: every noise has E|z| = 1/sinh ε; an L1 projection at most doubles the sum, an L2
-    /// projection keeps it and rounds by ½ at most; a strip of width g hides g/2 per value that ends inside of it (spec B1.6, B2.3).
-    /// In practice the error is two to four times smaller. With a private size, this is the bound for the layout that the likeliest estimate gives.
+    /// projection keeps it and rounds by ½ at most (spec B1.6); strips hide some cells (this module's documentation).
+    /// In practice the error is two to seven times smaller. With a private size, this is the bound for the layout that the likeliest estimate gives.
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Size};
@@ -27,10 +37,11 @@ impl AnonymizedHistogram {
             (Size::AtMost(most), _) => most,
             (Size::Private, None) => elements,
         };
-        let layout = self.layout_for(laid_out_for)?;
         let epsilon = 1.0 / scale_of(self.cell_epsilon)?.get();
-        let noise = layout.regions() as f64 / libm::sinh(epsilon);
-        Ok(UPWARD * total(&layout, self.cell_epsilon, noise, elements))
+        self.worst_phase(laid_out_for, |layout| {
+            let noise = layout.regions() as f64 / libm::sinh(epsilon);
+            total(layout, self.cell_epsilon, noise, elements)
+        })
     }
 
     /// An upper bound on ‖p̂ − p‖₁ that holds with probability 1 − β, for every histogram of at most `elements` elements.
@@ -49,15 +60,27 @@ impl AnonymizedHistogram {
             (Size::AtMost(most), _) => (most, 0, beta),
             (Size::Private, None) => (elements, 0, beta),
         };
-        let layout = self.layout_for(laid_out_for)?;
-        let noise = sum_of_noises(layout.regions() as f64, 1.0 / scale_of(self.cell_epsilon)?.get(), share);
-        let lost = if shortfall == 0 { 0.0 } else { lost_cells(&layout, elements, shortfall) };
-        Ok(UPWARD * (total(&layout, self.cell_epsilon, noise, elements) + lost))
+        let epsilon = 1.0 / scale_of(self.cell_epsilon)?.get();
+        self.worst_phase(laid_out_for, |layout| {
+            let noise = sum_of_noises(layout.regions() as f64, epsilon, share);
+            let lost = if shortfall == 0 { 0.0 } else { lost_cells(layout, elements, shortfall) };
+            total(layout, self.cell_epsilon, noise, elements) + lost
+        })
+    }
+
+    /// The largest of a bound over the phases that the layout may be drawn in.
+    fn worst_phase(&self, laid_out_for: u64, bound: impl Fn(&Layout) -> f64) -> Result<f64> {
+        let phases = if self.layout.has_phases(self.cell_epsilon) { usize::MAX } else { 1 };
+        let mut worst = 0.0f64;
+        for phase in Phase::all().take(phases) {
+            worst = worst.max(bound(&self.layout_in(phase, laid_out_for)?));
+        }
+        Ok(UPWARD * worst)
     }
 }
 
 /// The error that a sum of absolute noises leads to.
-fn total(layout: &Layout, epsilon: Epsilon, noise: f64, elements: u64) -> f64 {
+pub(super) fn total(layout: &Layout, epsilon: Epsilon, noise: f64, elements: u64) -> f64 {
     if layout.regions() == 0 {
         return elements as f64;
     }
@@ -65,13 +88,41 @@ fn total(layout: &Layout, epsilon: Epsilon, noise: f64, elements: u64) -> f64 {
         Projection::LeastAbsolute => 2.0 * noise,
         Projection::LeastSquares => noise + layout.regions() as f64 / 2.0,
     };
-    processed + elements as f64 / 2.0 * relative_width(layout)
+    let cells = elements as f64;
+    let sides = [layout.row_bounds(), layout.column_bounds()];
+    let largest = |share: fn(&[u64]) -> f64| sides.into_iter().map(share).fold(0.0, f64::max);
+    let wide: u64 = sides.iter().flat_map(|bounds| widths(bounds)).filter(|width| *width > 1).sum();
+    let rounding = wide as f64 * (0.5 + 1.0 / f64::from(1u32 << FRACTION_BITS));
+    processed + cells * largest(hidden_share) + (cells + processed) * largest(tilted_share) + rounding
 }
 
-/// The largest width of a strip of several columns, as a share of the smallest count in it.
-fn relative_width(layout: &Layout) -> f64 {
-    let wide = layout.bounds().windows(2).filter(|pair| pair[1] - pair[0] > 1);
-    wide.map(|pair| (pair[1] - pair[0]) as f64 / (pair[0] + 1) as f64).fold(0.0, f64::max)
+fn widths(bounds: &[u64]) -> impl Iterator<Item = u64> {
+    bounds.windows(2).map(|pair| pair[1] - pair[0])
+}
+
+/// β of the module's documentation: what flat strips hide, as a share of the cells.
+fn hidden_share(bounds: &[u64]) -> f64 {
+    let wide = bounds.windows(2).filter(|pair| pair[1] - pair[0] > 1);
+    let share = |pair: &[u64]| {
+        let (start, end) = (pair[0] as f64, pair[1] as f64);
+        let root = libm::sqrt(end) - libm::sqrt(start);
+        2.0 * root * root / (end - start)
+    };
+    wide.map(share).fold(0.0, f64::max)
+}
+
+/// ω of the module's documentation: what slopes and cliffs inside of strips may add, as a share of the cells.
+fn tilted_share(bounds: &[u64]) -> f64 {
+    let widths: Vec<u64> = widths(bounds).collect();
+    let weight = |strip: usize| match widths.get(strip) {
+        Some(width) if *width > 1 => {
+            let neighbours = [strip.wrapping_sub(1), strip + 1].map(|next| widths.get(next).copied().unwrap_or(0));
+            *width as f64 / 2.0 + (neighbours[0] + neighbours[1]) as f64 / 64.0
+        }
+        _ => 0.0,
+    };
+    let share = |strip: usize| weight(strip).max(weight(strip + 1)) / bounds[strip + 1] as f64;
+    (0..widths.len()).map(share).fold(0.0, f64::max)
 }
 
 fn lost_cells(layout: &Layout, elements: u64, shortfall: u64) -> f64 {

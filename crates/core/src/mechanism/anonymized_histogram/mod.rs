@@ -23,13 +23,15 @@
 //! **Where we differ from the paper** and why: the projections ignore the constraint that the counts sum to at most n (only the feasibility of the truth
 //! is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of ε instead of a whole 1 (the paper's split multiplies the error by e·√2), and nothing is cut off afterwards to make the
 //! counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones, and the error bound does not need it;
-//! small ε uses strips whose *sums* are released (prevalences at single points, as Section 2.1 suggests, would multiply the noise by the strips' widths).
+//! small ε uses strips whose *sums* are released (prevalences at single points, as Section 2.1 suggests, would multiply the noise by the strips' widths), of
+//! rows as well as of columns, and columns are interpolated inside of them.
 
 mod curve;
 mod error;
 mod family;
 mod layout;
 mod partition;
+mod profile;
 mod projection;
 mod reconstruct;
 mod statistics;
@@ -38,7 +40,7 @@ mod tests;
 
 pub use curve::CurvePoint;
 pub use family::Family;
-pub use layout::{Areas, Layout, LayoutChoice};
+pub use layout::{Areas, Layout, LayoutChoice, Phase};
 pub use partition::{MOST_ELEMENTS, Partition, Run};
 pub use reconstruct::{BandPoint, Projection, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};
@@ -183,7 +185,8 @@ impl AnonymizedHistogram {
     /// Neighbours: one owner, with up to that many elements, more or less. Spec B0 and B4; Theorem 6 and Lemma 9.
     pub fn release<S: BitSource + ?Sized>(&self, partition: &Partition, bits: &mut S) -> Result<Released> {
         let (size_estimate, laid_out_for) = self.size_to_lay_out(partition, bits)?;
-        let layout = self.layout_for(laid_out_for)?;
+        let phase = if self.layout.has_phases(self.cell_epsilon) { Phase::draw(bits) } else { Phase::default() };
+        let layout = self.layout_in(phase, laid_out_for)?;
         let scale = scale_of(self.cell_epsilon)?;
         let noise = DiscreteLaplace::new(scale);
         let mut noisy = layout.areas(partition);
@@ -207,7 +210,7 @@ impl AnonymizedHistogram {
         }
     }
 
-    fn layout_for(&self, elements: u64) -> Result<Layout> {
+    fn layout_in(&self, phase: Phase, elements: u64) -> Result<Layout> {
         let naive = matches!(self.layout, LayoutChoice::RowsOnly | LayoutChoice::ColumnsOnly);
         if naive && elements > MOST_REGIONS {
             let name = self.layout.name();
@@ -215,7 +218,7 @@ impl AnonymizedHistogram {
                 "the layout {name} would release {elements} numbers, more than 2^27: use the layout automatic"
             )));
         }
-        Ok(Layout::new(self.layout, self.cell_epsilon, elements))
+        Ok(Layout::in_phase(self.layout, self.cell_epsilon, elements, phase))
     }
 
     /// What was done, for the ledger. `attributes` are those that the counted elements were made from.

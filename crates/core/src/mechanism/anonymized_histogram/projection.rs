@@ -29,13 +29,24 @@ pub fn least_absolute(values: &[i64], weights: &[u64]) -> Vec<i64> {
     projected
 }
 
-/// The falling sequence of averages nearest to `areas[i] / widths[i]` in the L2 norm weighted by the widths, times the widths:
+/// Heights are counted in units of 2⁻¹⁶ where they need not be whole.
+pub const FRACTION_BITS: u32 = 16;
+
+/// A falling sequence of averages: what [`least_squares`] found.
+pub struct Fit {
+    /// The area of each strip, rounded.
+    pub areas: Vec<u64>,
+    /// The average height of each strip in units of 2⁻¹⁶, rounded down, which keeps it falling.
+    pub heights: Vec<i128>,
+}
+
+/// The falling sequence of averages nearest to `areas[i] / widths[i]` in the L2 norm weighted by the widths, also times the widths:
 /// negative areas become 0 and each is rounded, halves up. Pool adjacent violators in exact integers, O(m).
 ///
 /// Clamping a projection at 0 is the projection onto what is falling and not negative. Isotonic L2 regression brings the
 /// weighted L1 distance (indeed every convex one) to a falling target no further away (spec B1.3), so only the rounding, at most ½ each,
 /// adds to the noise.
-pub fn least_squares(areas: &[i64], widths: &[u64]) -> Vec<u64> {
+pub fn least_squares(areas: &[i64], widths: &[u64]) -> Fit {
     struct Block {
         area: i128,
         width: i128,
@@ -52,15 +63,17 @@ pub fn least_squares(areas: &[i64], widths: &[u64]) -> Vec<u64> {
         }
         blocks.push(last);
     }
-    let mut rounded = Vec::with_capacity(areas.len());
+    let mut fit = Fit { areas: Vec::with_capacity(areas.len()), heights: Vec::with_capacity(areas.len()) };
     for block in blocks {
+        let total = block.area.max(0);
         for _ in 0..block.members {
-            let width = i128::from(widths[rounded.len()]);
-            let area = (2 * block.area.max(0) * width + block.width) / (2 * block.width);
-            rounded.push(u64::try_from(area).unwrap_or(u64::MAX));
+            let width = i128::from(widths[fit.areas.len()]);
+            let area = (2 * total * width + block.width) / (2 * block.width);
+            fit.areas.push(u64::try_from(area).unwrap_or(u64::MAX));
+            fit.heights.push((total << FRACTION_BITS) / block.width);
         }
     }
-    rounded
+    fit
 }
 
 #[cfg(test)]
@@ -120,7 +133,7 @@ mod tests {
             targets.sort_unstable_by(|left, right| right.cmp(left));
             let target_areas: Vec<i64> = targets.iter().zip(&widths).map(|(target, width)| target * *width as i64).collect();
             let noisy: Vec<i64> = pairs.iter().zip(&target_areas).map(|(pair, area)| pair.0 + area).collect();
-            let found = least_squares(&noisy, &widths);
+            let found = least_squares(&noisy, &widths).areas;
             let noise: u64 = noisy.iter().zip(&target_areas).map(|(left, right)| left.abs_diff(*right)).sum();
             let error: u64 = found.iter().zip(&target_areas).map(|(left, right)| (*left as i64).abs_diff(*right)).sum();
             prop_assert!(2 * error <= 2 * noise + pairs.len() as u64, "{error} {noise}");
@@ -130,7 +143,7 @@ mod tests {
     #[test]
     fn a_falling_sequence_stays_as_it_is() {
         assert_eq!(least_absolute(&[9, 4, 4, 0], &[1; 4]), [9, 4, 4, 0]);
-        assert_eq!(least_squares(&[9, 8, 6, 0], &[1, 2, 2, 3]), [9, 8, 6, 0]);
-        assert!(least_absolute(&[], &[]).is_empty() && least_squares(&[], &[]).is_empty());
+        assert_eq!(least_squares(&[9, 8, 6, 0], &[1, 2, 2, 3]).areas, [9, 8, 6, 0]);
+        assert!(least_absolute(&[], &[]).is_empty() && least_squares(&[], &[]).areas.is_empty());
     }
 }

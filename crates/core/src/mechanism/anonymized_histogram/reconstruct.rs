@@ -1,5 +1,6 @@
 //! From noisy areas back to a partition, and to a band that holds the truth: post-processing, which costs nothing.
 
+use super::profile::{level, spread};
 use super::projection::{least_absolute, least_squares};
 use super::{Areas, Layout, Partition};
 use crate::quantity::Epsilon;
@@ -16,32 +17,31 @@ pub enum Projection {
 impl Projection {
     /// L1 from ε = 1 on, where most noises are 0 and L1 leaves the right ones alone; L2 below (spec B1.3).
     pub fn suited_to(epsilon: Epsilon, layout: &Layout) -> Self {
-        if epsilon.get() >= 1.0 && layout.has_single_columns() { Self::LeastAbsolute } else { Self::LeastSquares }
+        if epsilon.get() >= 1.0 && layout.is_single() { Self::LeastAbsolute } else { Self::LeastSquares }
     }
 
-    fn apply(self, areas: &[i64], widths: &[u64]) -> Vec<u64> {
+    /// The heights of the columns of strips with these noisy areas, as (height, how many).
+    fn columns(self, areas: &[i64], widths: &[u64]) -> Vec<(u64, u64)> {
         match self {
-            Self::LeastAbsolute => least_absolute(areas, widths).into_iter().map(|area| area.max(0) as u64).collect(),
-            Self::LeastSquares => least_squares(areas, widths),
+            Self::LeastAbsolute => {
+                let areas = least_absolute(areas, widths).into_iter().map(|area| area.max(0) as u64);
+                areas.zip(widths).flat_map(|(area, width)| level(area, *width)).collect()
+            }
+            Self::LeastSquares => spread(&least_squares(areas, widths), widths),
         }
     }
 }
 
-/// The partition that noisy areas stand for: rows and strips are projected, strips spread over their columns, and both united.
+/// The partition that noisy areas stand for: the strips of rows and those of columns are projected and spread over their rows and columns, and
+/// both are united.
 ///
 /// # Guarantee
 /// A function of the noisy areas and public numbers alone.
 pub fn reconstruct(layout: &Layout, noisy: &Areas, projection: Projection) -> Partition {
-    let rows = projection.apply(&noisy.rows, &vec![1; noisy.rows.len()]);
-    let widths = layout.widths();
-    let strips = projection.apply(&noisy.strips, &widths);
-    // Sorting the columns afterwards moves them no further from the falling truth (rearrangement), whatever rounding did.
-    let columns = strips.iter().zip(&widths).flat_map(|(area, width)| {
-        let (height, higher) = (area / width, area % width);
-        [(height.saturating_add(1), higher), (height, width - higher)]
-    });
-    let rest = Partition::from_unsorted(columns.collect()).conjugate();
-    Partition::from_unsorted(rows.into_iter().map(|count| (count, 1)).collect()).union(&rest)
+    // Sorting, which happens here, moves rows and columns no further from the falling truth (rearrangement), whatever rounding did.
+    let rows = Partition::from_unsorted(projection.columns(&noisy.rows, &layout.row_widths()));
+    let columns = Partition::from_unsorted(projection.columns(&noisy.strips, &layout.column_widths()));
+    rows.union(&columns.conjugate())
 }
 
 /// At one count: how many values have at least this count, and what that number lies between.
@@ -58,32 +58,26 @@ pub struct BandPoint {
 /// A band that holds the number of values with count ≥ r, for every r at once, whenever no noise exceeds `largest_noise` in absolute value and
 /// no cell lay outside of the layout. One point per count at which either end changes.
 ///
-/// The i-th count is within the noise of its row, so #{i ≤ T: pᵢ ≥ r} lies between the number of noisy rows ≥ r + q and ≥ r − q. A column is
-/// at most as high as the average of any strip before it and at least as high as that of any strip after it.
+/// A column is at most as high as the average of any strip before it and at least as high as that of any strip after it; a row is as long, and so
+/// #{i ≤ R: pᵢ ≥ r} lies between the number of rows that are surely and that are possibly as long as r.
 pub fn band(layout: &Layout, noisy: &Areas, largest_noise: u64) -> Vec<BandPoint> {
     let q = i64::try_from(largest_noise).unwrap_or(i64::MAX);
-    let rows_lower = falling(noisy.rows.iter().rev().map(|row| row.saturating_sub(q)), i64::max);
-    let rows_upper = falling(noisy.rows.iter().map(|row| row.saturating_add(q)), i64::min);
-    let rows_lower: Vec<i64> = rows_lower.into_iter().rev().collect();
-    let (columns_lower, columns_upper) = column_ends(layout, noisy, q);
+    let (rows_lower, rows_upper) = ends(&layout.row_widths(), &noisy.rows, q);
+    let (columns_lower, columns_upper) = ends(&layout.column_widths(), &noisy.strips, q);
 
-    let mut counts: Vec<u64> = rows_lower
-        .iter()
-        .chain(&rows_upper)
-        .filter(|row| **row >= 0)
-        .map(|row| row.unsigned_abs() + 1)
-        .chain(layout.bounds().iter().map(|bound| bound + 1))
-        .collect();
+    let row_ends = rows_lower.iter().chain(&rows_upper).copied();
+    let mut counts: Vec<u64> =
+        row_ends.chain(layout.column_bounds().iter().copied()).map(|last| last.saturating_add(1)).collect();
     counts.sort_unstable();
     counts.dedup();
     let points = counts.into_iter().map(|count| {
-        let strip = layout.bounds().partition_point(|bound| *bound < count).wrapping_sub(1);
+        let strip = layout.column_bounds().partition_point(|bound| *bound < count).wrapping_sub(1);
         let column = |ends: &[u64]| ends.get(strip).copied().unwrap_or(0);
-        let row = |ends: &[i64]| ends.partition_point(|end| i128::from(*end) >= i128::from(count)) as u64;
+        let rows = |ends: &[u64]| layout.row_bounds()[ends.partition_point(|end| *end >= count)];
         BandPoint {
             count,
-            lower: row(&rows_lower).saturating_add(column(&columns_lower)),
-            upper: row(&rows_upper).saturating_add(column(&columns_upper)),
+            lower: rows(&rows_lower).saturating_add(column(&columns_lower)),
+            upper: rows(&rows_upper).saturating_add(column(&columns_upper)),
         }
     });
     let mut band: Vec<BandPoint> = points.collect();
@@ -97,15 +91,14 @@ fn falling(ends: impl Iterator<Item = i64>, tighter: fn(i64, i64) -> i64) -> Vec
     ends.map(|end| *so_far.insert(so_far.map_or(end, |before| tighter(before, end)))).collect()
 }
 
-/// For each strip, what every column in it is at least and at most.
-fn column_ends(layout: &Layout, noisy: &Areas, q: i64) -> (Vec<u64>, Vec<u64>) {
-    let widths: Vec<i64> = layout.widths().into_iter().map(|width| width as i64).collect();
-    let strips = noisy.strips.iter().zip(&widths);
+/// For each strip, what every column in it is at least and at most; both fall.
+fn ends(widths: &[u64], areas: &[i64], q: i64) -> (Vec<u64>, Vec<u64>) {
+    let strips = areas.iter().zip(widths.iter().map(|width| *width as i64));
     // The average of a strip, as a whole number: a height is at most its floor from above, at least its ceiling from below.
-    let highest = strips.clone().map(|(area, width)| area.saturating_add(q).div_euclid(*width));
+    let highest = strips.clone().map(|(area, width)| area.saturating_add(q).div_euclid(width));
     let lowest = strips.rev().map(|(area, width)| {
         let area = area.saturating_sub(q);
-        -area.saturating_neg().div_euclid(*width)
+        -area.saturating_neg().div_euclid(width)
     });
     let highest = falling(highest, i64::min);
     let lowest: Vec<i64> = falling(lowest, i64::max).into_iter().rev().collect();
@@ -114,7 +107,7 @@ fn column_ends(layout: &Layout, noisy: &Areas, q: i64) -> (Vec<u64>, Vec<u64>) {
     let lower = (0..widths.len()).map(|strip| at(&lowest, if widths[strip] == 1 { strip } else { strip + 1 }));
     let upper = (0..widths.len()).map(|strip| match strip {
         _ if widths[strip] == 1 => at(&highest, strip),
-        0 => noisy.strips[0].saturating_add(q).max(0) as u64,
+        0 => areas[0].saturating_add(q).max(0) as u64,
         _ => at(&highest, strip - 1),
     });
     (lower.collect(), upper.collect())

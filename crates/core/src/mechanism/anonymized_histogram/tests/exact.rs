@@ -39,7 +39,7 @@ fn outcomes(layout: &Layout, window: &RangeInclusive<i64>, projection: Projectio
         (0..regions).map(digit).collect::<Vec<i64>>()
     });
     let reconstructed = |vector: Vec<i64>| {
-        let (rows, strips) = vector.split_at(layout.rows());
+        let (rows, strips) = vector.split_at(layout.row_widths().len());
         let noisy = Areas { rows: rows.to_vec(), strips: strips.to_vec() };
         let partition = reconstruct(layout, &noisy, projection);
         (vector, partition)
@@ -111,8 +111,38 @@ fn every_layout_keeps_its_claim_on_all_small_partitions() {
             check_layout(&Layout::new(LayoutChoice::ColumnsOnly, epsilon(at), 4), at, -2..=6, projection);
         }
         check_layout(&Layout::new(LayoutChoice::RowsAndStrips, epsilon(at), 6), at, -1..=6, Projection::LeastSquares);
-        check_layout(&Layout::explicit(1, vec![0, 1, 2, 4]), at, -2..=6, Projection::LeastSquares);
-        check_layout(&Layout::explicit(2, vec![0, 2, 4]), at, -2..=6, Projection::LeastSquares);
+        check_layout(&Layout::of(vec![0, 1], vec![0, 1, 2, 4]), at, -2..=6, Projection::LeastSquares);
+        check_layout(&Layout::of(vec![0, 1, 3], vec![0, 1, 3]), at, -2..=6, Projection::LeastSquares);
+        check_layout(&Layout::of(vec![0, 2, 5], vec![0, 2]), at, -2..=6, Projection::LeastSquares);
+        check_layout(&Layout::of(vec![0, 1, 2], vec![0, 2, 4]), at, -2..=6, Projection::LeastSquares);
+    }
+}
+
+/// Strips are drawn in one of several phases, none of which looks at the data: in each, and for every size, one element moves one area by 1.
+#[test]
+fn strips_keep_the_claim_in_every_phase() {
+    let all = all_partitions(6);
+    let pairs = neighbours(&all, 1, false);
+    for at in [0.05, 0.3, 0.49, 0.9] {
+        for elements in [1, 2, 6, 30, 100, 1_000] {
+            for phase in Phase::all() {
+                let layout = Layout::in_phase(LayoutChoice::Strips, epsilon(at), elements, phase);
+                let furthest = pairs.iter().map(|(left, right)| moved(&layout, left, right)).max();
+                assert_eq!(furthest, Some(1), "{at} {elements} {phase:?}");
+            }
+        }
+    }
+}
+
+/// No cell of a histogram of at most n elements lies outside of the strips.
+#[test]
+fn strips_hold_every_cell() {
+    for data in all_partitions(14) {
+        for phase in Phase::all() {
+            let layout = Layout::in_phase(LayoutChoice::Strips, epsilon(0.3), data.elements(), phase);
+            let held = flattened(layout.areas(&data)).into_iter().sum::<i64>();
+            assert_eq!(held, data.elements() as i64, "{data:?} {layout:?}");
+        }
     }
 }
 

@@ -46,24 +46,55 @@ fn low_privacy_errors_are_as_promised() {
     }
 }
 
-/// √(n·ln(1/ε)/ε) times 1.3 at most on every family; the hard instances of the lower bound come to 1.36 at ε = 0.3 (measured), where ln(1/ε)
-/// begins to vanish, and stay below 1.2 throughout with ln(2/ε) in its place.
+/// The promise: √(n·ln(1/ε)/ε) times 1.3 at most, on every family and on hard instances of the lower bound whatever their bits.
+///
+/// The largest constant measured here is 1.26 (0.49, alternating bits) with a standard error below 0.006 over these trials, so that a mean above 1.3 would be more than
+/// six of them off: a false alarm has probability below 1e-9.
 #[test]
 fn high_privacy_errors_are_as_promised() {
-    for (at, elements) in [(0.1, 10_000u64), (0.01, 1_000_000), (0.3, 100_000)] {
+    for (at, elements, trials) in
+        [(0.01, 1_000_000u64, 30), (0.1, 10_000, 100), (0.3, 100_000, 50), (0.49, 20_000, 250)]
+    {
         let mechanism = at_most(at, elements);
         let unit = (elements as f64 * (1.0 / at).ln() / at).sqrt();
         let (bound, blocks) = lower_bound(elements, epsilon(at), Delta::new(0.0).unwrap()).unwrap();
-        let hard = blocks.instance(|block| block % 2 == 0).unwrap();
+        let proven = mechanism.expected_error(elements).unwrap();
         for family in Family::ALL {
-            let error = mean_error(&mechanism, &family.generate(elements).unwrap(), 30, 12);
+            let error = mean_error(&mechanism, &family.generate(elements).unwrap(), trials, 12);
             assert!(error <= 1.3 * unit, "{} {at} {}", family.name(), error / unit);
-            assert!(error <= mechanism.expected_error(elements).unwrap());
+            assert!(error <= proven);
         }
-        let wider_unit = (elements as f64 * (2.0 / at).ln() / at).sqrt();
-        let error = mean_error(&mechanism, &hard, 30, 12);
-        assert!(error <= 1.2 * wider_unit, "{at} {}", error / wider_unit);
-        assert!((2.0..3.5).contains(&(error / bound)), "{at} {}", error / bound);
+        let bits: [fn(usize) -> bool; 4] =
+            [|_| true, |_| false, |block| block % 2 == 0, |block| block.wrapping_mul(0x9e37_79b9) >> 16 & 1 == 1];
+        for (kind, bit) in bits.into_iter().enumerate() {
+            let error = mean_error(&mechanism, &blocks.instance(bit).unwrap(), trials, 12);
+            assert!(error <= 1.3 * unit, "{kind} {at} {}", error / unit);
+            assert!((1.5..3.0).contains(&(error / bound)), "{kind} {at} {}", error / bound);
+        }
+    }
+}
+
+/// Strips are what keeps the promise: the spec's own layout, and rows and columns, are above 1.4 at ε = 0.49 (measured: 1.53 and 1.55).
+#[test]
+fn strips_beat_the_other_layouts_on_hard_instances() {
+    let (_, blocks) = lower_bound(20_000, epsilon(0.49), Delta::new(0.0).unwrap()).unwrap();
+    let hard = blocks.instance(|block| block % 2 == 0).unwrap();
+    let unit = (20_000.0 * (1.0f64 / 0.49).ln() / 0.49).sqrt();
+    for choice in [LayoutChoice::RowsAndStrips, LayoutChoice::RowsAndColumns] {
+        let error = mean_error(&at_most(0.49, 20_000).with_layout(choice), &hard, 100, 19);
+        assert!(error >= 1.4 * unit, "{} {}", choice.name(), error / unit);
+    }
+}
+
+/// A flat histogram is a cliff inside of some strip: found to the element without noise.
+#[test]
+fn flat_histograms_survive_strips() {
+    for phase in Phase::all() {
+        for (count, values) in [(2_000u64, 500u64), (500, 2_000), (1_000, 1_000), (3_000, 333)] {
+            let data = Partition::from_runs([Run { count, values }]).unwrap();
+            let layout = Layout::in_phase(LayoutChoice::Strips, epsilon(0.4), 1_000_000, phase);
+            assert_eq!(reconstruct(&layout, &layout.areas(&data), Projection::LeastSquares), data, "{phase:?}");
+        }
     }
 }
 
@@ -159,7 +190,7 @@ proptest! {
         at in prop_oneof![Just(0.05), Just(0.3), Just(2.0)],
     ) {
         let data = Partition::from_counts(counts).unwrap();
-        let choices = [LayoutChoice::RowsAndColumns, LayoutChoice::RowsAndStrips];
+        let choices = [LayoutChoice::RowsAndColumns, LayoutChoice::RowsAndStrips, LayoutChoice::Strips];
         for choice in choices {
             let layout = Layout::new(choice, epsilon(at), data.elements());
             let mut noisy = layout.areas(&data);
@@ -173,6 +204,48 @@ proptest! {
                 let truth = columns.get(count as usize - 1).copied().unwrap_or(0);
                 prop_assert!(point.lower <= truth && truth <= point.upper, "{count} {truth} {point:?} {layout:?}");
             }
+        }
+    }
+
+    /// The bound of `error` is deterministic given the sum of the noises, whatever the strips are.
+    #[test]
+    fn the_bound_on_the_error_holds(
+        counts in proptest::collection::vec(prop_oneof![1u64..4, 1u64..60, 1u64..900], 0..60),
+        plateaus in proptest::collection::vec((1u64..200, 1u64..20), 0..4),
+        noises in proptest::collection::vec(-30i64..=30, 3_000),
+        loudness in 0i64..=2,
+        at in prop_oneof![Just(0.02), Just(0.3), Just(0.49)],
+        widths in proptest::collection::vec(1u64..7, 1..30),
+    ) {
+        let plateaus = plateaus.into_iter().flat_map(|(count, values)| std::iter::repeat_n(count, values as usize));
+        let data = Partition::from_counts(counts.into_iter().chain(plateaus)).unwrap();
+        let elements = data.elements();
+        let ends = |widths: &[u64], last: u64| {
+            let mut bounds = vec![0u64];
+            for width in widths.iter().cycle() {
+                let end = bounds[bounds.len() - 1];
+                if end >= last {
+                    break;
+                }
+                bounds.push((end + width).min(last));
+            }
+            bounds
+        };
+        let rows = (elements.isqrt() * 3 / 5).max(1);
+        let mut layouts: Vec<Layout> =
+            Phase::all().map(|phase| Layout::in_phase(LayoutChoice::Strips, epsilon(at), elements, phase)).collect();
+        layouts.push(Layout::new(LayoutChoice::RowsAndStrips, epsilon(at), elements));
+        layouts.push(Layout::of(ends(&widths, rows), ends(&widths, elements / (rows + 1))));
+        for layout in layouts {
+            let mut noisy = layout.areas(&data);
+            let mut noise = 0;
+            for (area, z) in noisy.rows.iter_mut().chain(&mut noisy.strips).zip(noises.iter().cycle()) {
+                *area += z * loudness / 2;
+                noise += (z * loudness / 2).abs();
+            }
+            let found = reconstruct(&layout, &noisy, Projection::LeastSquares);
+            let bound = error::total(&layout, epsilon(at), noise as f64, elements);
+            prop_assert!(found.distance(&data) as f64 <= bound, "{} {bound} {layout:?}", found.distance(&data));
         }
     }
 }

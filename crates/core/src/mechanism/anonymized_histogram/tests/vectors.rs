@@ -62,7 +62,7 @@ fn projections() {
     }
     let (inputs, expected) = vector("pava_int_unit");
     assert_eq!(
-        least_squares(&integers(&inputs["S"]), &counts_as_written(&inputs["g"])),
+        least_squares(&integers(&inputs["S"]), &counts_as_written(&inputs["g"])).areas,
         counts_as_written(&expected["St"])
     );
 }
@@ -78,17 +78,18 @@ fn layouts() {
     for name in ["plan_high_1000000_0.1", "plan_high_1000000_0.3"] {
         let (inputs, expected) = vector(name);
         let layout =
-            Layout::new(LayoutChoice::Automatic, epsilon(number(&inputs["eps"])), inputs["n"].as_u64().unwrap());
-        let bounds = layout.bounds();
+            Layout::new(LayoutChoice::RowsAndStrips, epsilon(number(&inputs["eps"])), inputs["n"].as_u64().unwrap());
+        let bounds = layout.column_bounds();
         assert_eq!(Value::from(layout.rows()), expected["T"]);
         assert_eq!(Value::from(bounds.len() - 1), expected["L"]);
         assert_eq!(Value::from(bounds[bounds.len() - 1]), expected["V"]);
         assert_eq!(bounds[bounds.len() - 5..], counts_as_written(&expected["bounds_tail"]));
-        let first_wide = layout.widths().iter().position(|width| *width > 1).unwrap() + 1;
+        let first_wide = layout.column_widths().iter().position(|width| *width > 1).unwrap() + 1;
         assert_eq!(Value::from(first_wide), expected["first_wide"]);
     }
     let (inputs, expected) = vector("release_sensitivity_one");
-    let layout = Layout::explicit(inputs["T"].as_u64().unwrap() as usize, counts_as_written(&inputs["bounds"]));
+    let rows = (0..=inputs["T"].as_u64().unwrap()).collect();
+    let layout = Layout::of(rows, counts_as_written(&inputs["bounds"]));
     let (here, there) = (layout.areas(&counts(&inputs["p"])), layout.areas(&counts(&inputs["p_neighbour"])));
     let pairs = here.rows.iter().chain(&here.strips).zip(there.rows.iter().chain(&there.strips));
     assert_eq!(Value::from(pairs.map(|(left, right)| left.abs_diff(*right)).sum::<u64>()), expected["l1"]);
