@@ -48,7 +48,7 @@ const FIELDS: [Field; 8] = [
         name: "layout",
         form: "text",
         required: false,
-        about: "automatic (the default), rows-and-columns or rows-and-strips",
+        about: "automatic (the default), rows-and-columns, strips or rows-and-strips",
     },
     BOUNDING_FIELDS[0],
     BOUNDING_FIELDS[1],
@@ -143,7 +143,8 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
 }
 
 /// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
-const LAYOUTS: [LayoutChoice; 3] = [LayoutChoice::Automatic, LayoutChoice::RowsAndColumns, LayoutChoice::RowsAndStrips];
+const LAYOUTS: [LayoutChoice; 4] =
+    [LayoutChoice::Automatic, LayoutChoice::RowsAndColumns, LayoutChoice::Strips, LayoutChoice::RowsAndStrips];
 
 fn layout(request: &Request) -> Result<LayoutChoice> {
     let Some(spot) = request.fields.get("layout") else { return Ok(LayoutChoice::Automatic) };

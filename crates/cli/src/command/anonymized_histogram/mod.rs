@@ -57,7 +57,7 @@ struct MechanismArguments {
     /// The most elements there can be, a public number not computed from the data; without it the number is estimated privately
     #[arg(long, value_name = "ELEMENTS", value_parser = whole_number)]
     at_most: Option<u64>,
-    /// The layout: automatic, rows-and-columns, rows-and-strips, rows-only or columns-only
+    /// The layout: automatic, rows-and-columns, strips, rows-and-strips, rows-only or columns-only
     #[arg(long, default_value = "automatic", value_parser = layout)]
     layout: LayoutChoice,
 }

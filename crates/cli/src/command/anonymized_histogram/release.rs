@@ -99,11 +99,13 @@ fn as_text(mechanism: &AnonymizedHistogram, released: &Released, output: &Output
     text += &super::plan::cost(mechanism);
     let (partition, beta) = (&released.partition, output.beta);
     let error = mechanism.error(partition.elements(), beta)?;
+    let (rows, columns) =
+        if released.layout.is_single() { ("rows", "columns") } else { ("strips of rows", "strips of columns") };
     text += &format!(
-        "Made for at most {} elements: {} rows and {} strips, each with discrete Laplace noise of scale {:.4}.\n",
+        "Made for at most {} elements: {} {rows} and {} {columns}, each with discrete Laplace noise of scale {:.4}.\n",
         released.laid_out_for,
-        released.layout.rows(),
-        released.layout.regions() - released.layout.rows(),
+        released.noisy.rows.len(),
+        released.noisy.strips.len(),
         released.scale().get()
     );
     text += &format!("The counts are off by at most {error:.0} in all, with probability {}.\n", 1.0 - beta.get());
@@ -189,7 +191,8 @@ fn as_json(
         "noisy": {
             "rows": released.noisy.rows,
             "strips": released.noisy.strips,
-            "bounds": released.layout.bounds(),
+            "row_bounds": released.layout.row_bounds(),
+            "bounds": released.layout.column_bounds(),
         },
     }))
 }
