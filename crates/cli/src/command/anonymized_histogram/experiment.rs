@@ -24,7 +24,8 @@ pub struct Arguments {
     /// The numbers of elements
     #[arg(long, value_delimiter = ',', required = true, value_parser = generated_elements)]
     elements: Vec<u64>,
-    /// The families: staircase, wide-staircase, zipf, passwords, flat, singletons, or hard (that of the lower bound)
+    /// The families: staircase, wide-staircase, zipf, passwords, flat, singletons, or hard (that of the lower bound, with
+    /// random bits) and hard-alternating (the same with every other bit set)
     #[arg(long, value_delimiter = ',', default_value = "staircase", value_parser = data)]
     family: Vec<Data>,
     /// The layouts to compare
@@ -55,6 +56,7 @@ pub struct Arguments {
 enum Data {
     Generated(Family),
     Hard,
+    HardAlternating,
 }
 
 impl Data {
@@ -62,12 +64,14 @@ impl Data {
         match self {
             Self::Generated(family) => family.name(),
             Self::Hard => "hard",
+            Self::HardAlternating => "hard-alternating",
         }
     }
 }
 
 fn data(text: &str) -> Result<Data, String> {
-    let all: Vec<Data> = Family::ALL.into_iter().map(Data::Generated).chain([Data::Hard]).collect();
+    let all: Vec<Data> =
+        Family::ALL.into_iter().map(Data::Generated).chain([Data::Hard, Data::HardAlternating]).collect();
     named(text, "family", &all, Data::name)
 }
 
@@ -127,6 +131,7 @@ fn measure(
     let partition = match data {
         Data::Generated(family) => family.generate(elements)?,
         Data::Hard => blocks.instance(|_| bits.next_u64() & 1 == 1)?,
+        Data::HardAlternating => blocks.instance(|block| block % 2 == 0)?,
     };
     let (trials, error, standard_error) = mean_error(arguments, &mechanism, &partition, bits)?;
     Ok(Measured {
