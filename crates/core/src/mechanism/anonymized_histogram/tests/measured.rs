@@ -48,7 +48,7 @@ fn low_privacy_errors_are_as_promised() {
 
 /// The promise: √(n·ln(1/ε)/ε) times 1.3 at most, on every family and on hard instances of the lower bound whatever their bits.
 ///
-/// The largest constant measured here is 1.26 (0.49, alternating bits) with a standard error below 0.006 over these trials, so that a mean above 1.3 would be more than
+/// The largest constant measured here is 1.25 (0.49, alternating bits) with a standard error below 0.006 over these trials, so that a mean above 1.3 would be more than
 /// six of them off: a false alarm has probability below 1e-9.
 #[test]
 fn high_privacy_errors_are_as_promised() {
@@ -74,7 +74,7 @@ fn high_privacy_errors_are_as_promised() {
     }
 }
 
-/// Strips are what keeps the promise: the spec's own layout, and rows and columns, are above 1.4 at ε = 0.49 (measured: 1.53 and 1.55).
+/// Strips are what keeps the promise: the spec's own layout, and rows and columns, are above 1.4 at ε = 0.49 (measured: 1.53 and 1.56).
 #[test]
 fn strips_beat_the_other_layouts_on_hard_instances() {
     let (_, blocks) = lower_bound(20_000, epsilon(0.49), Delta::new(0.0).unwrap()).unwrap();
