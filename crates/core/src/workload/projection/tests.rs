@@ -259,3 +259,16 @@ fn a_million_cells_are_projected_within_the_stated_gap() {
     // σ²D + 2ξ on average; the squared noise is a χ² of 210 degrees, at most twice its mean but for a chance below 1e-15.
     assert!(squares <= 2.1 * 60.0 * 60.0 * 210.0, "{squares}");
 }
+
+#[test]
+fn answers_drowned_in_noise_are_projected_onto_a_corner() {
+    // Three people, and noise of a thousand million: the nearest table has all of them in one cell.
+    let queries = Queries::marginals(&Domain::new(vec![3, 2, 4]).unwrap(), 2).unwrap();
+    let all = corners(&queries);
+    for (cell, corner) in all.iter().enumerate() {
+        let target: Vec<f64> = corner.iter().map(|answer| 1e9 * (answer - 0.3)).collect();
+        let found = projected(&queries, &target, 3.0, 1.0);
+        assert!(found.gap <= 1.0, "{}", found.gap);
+        assert!((found.cells[cell] - 3.0).abs() < 1e-6, "{:?}", found.cells);
+    }
+}
