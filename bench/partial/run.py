@@ -111,6 +111,8 @@ def large():
                 # The gap as a share of the squared noise along the dimensions of the answers: at most 0.01 is wanted.
                 print(head + f"{'projection':26}{run['noise']:8.1f}{run['promised']:9.1f}{run['error']:9.1f}{run['gap_share']:8.4f}"
                       f"{run['seconds']:8.2f}{run['seconds_rows']:8.2f}{run['peak_megabytes']:6d}")
+            elif run["method"] == "residual":
+                print(head + f"{'residual':26}{'':8}{'':9}{run['error']:9.1f}{'':8}{run['seconds']:8.2f}{'':8}{run['peak_megabytes']:6d}")
             else:
                 method = f"mwem, {run['rounds']} rounds of {run['queries_per_round']}"
                 print(head + f"{method:26}{'':8}{'':9}{run['error']:9.1f}{'':8}{run['seconds']:8.2f}{'':8}{run['peak_megabytes']:6d}")

@@ -111,6 +111,13 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
         "promised": projection.expected_error(people), "gap": projected.gap, "peak_megabytes": peak_megabytes(),
     });
     println!("{line}");
+    let before = cpu_seconds();
+    let fitted = planner::residual(&domain, order, &limits)?.release(&counts, &mut bits)?.model()?;
+    let line = json!({
+        "universe": universe, "method": "residual", "order": order, "cells": domain.cells(), "queries": projection.queries().len(), "people": people,
+        "seconds": cpu_seconds() - before, "error": error(projection.queries(), fitted.cells()), "peak_megabytes": peak_megabytes(),
+    });
+    println!("{line}");
     for disjoint in [1, domain.attributes() / order] {
         let before = cpu_seconds();
         let (mwem, _) = planner::mwem(&domain, order, rounds, disjoint, &limits)?;

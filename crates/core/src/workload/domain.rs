@@ -106,6 +106,17 @@ impl Domain {
         values
     }
 
+    /// The domain of the marginal table of a subset.
+    pub(super) fn of(&self, subset: Subset) -> Self {
+        Self { sizes: subset.iter().map(|attribute| self.sizes[attribute]).collect(), cells: self.table_cells(subset) }
+    }
+
+    /// Where a cell is in the marginal table of a subset.
+    pub(super) fn place(&self, cell: usize, subset: Subset) -> usize {
+        let values = self.values(cell);
+        subset.iter().fold(0, |place, attribute| place * self.sizes[attribute] as usize + values[attribute] as usize)
+    }
+
     /// How many cells the marginal table of a subset has.
     pub fn table_cells(&self, subset: Subset) -> usize {
         subset.iter().map(|attribute| self.sizes[attribute] as usize).product()

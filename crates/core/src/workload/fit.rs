@@ -2,7 +2,7 @@
 //!
 //! All of it is post-processing of what was released. Everything is one convex problem: given a reference table p and noisy
 //! coefficients y with variances τ², minimise KL(q‖p) + Σ (z(q) − y)²/(2·ridge·τ²). Its dual has one parameter per coefficient,
-//! q = p·exp(Uᵀθ), and is smooth and strongly convex; L-BFGS solves it with two fast transforms per step.
+//! q = p·exp(Uᵀθ), and is smooth and strongly convex; L-BFGS solves it with one walk over the cells per step ([`coordinates`]).
 //!
 //! With ridge = 1 and p the population that people are drawn from, this is the most likely table: a multinomial sample q has
 //! probability about e^{−n·KL(q‖p)}, and the noise is Gaussian. The population is itself fitted, with a small ridge, by a log-linear
@@ -10,8 +10,11 @@
 //! shrunk towards the model by just as much as its noise deserves.
 
 use super::domain::{Domain, Subset};
-use super::transform;
+use super::nested;
+use coordinates::Coordinates;
 use std::collections::{BTreeMap, VecDeque};
+
+mod coordinates;
 
 /// A noisy coefficient of the table of counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +44,7 @@ pub(super) fn most_likely_table(domain: &Domain, observed: &[Coefficient]) -> Ve
     let total = total.map_or(1.0, |coefficient| coefficient.value * cells.sqrt()).max(1.0);
     let uniform = vec![total / cells; domain.cells()];
     let population = population(domain, observed, &uniform, total);
-    fitted(domain, &population, observed, 1.0, &vec![0.0; observed.len()]).cells
+    fitted(&Coordinates::new(domain, observed), &population, observed, 1.0, &vec![0.0; observed.len()]).cells
 }
 
 /// The log-linear model with all pairs and the significant larger interactions.
@@ -50,14 +53,16 @@ fn population(domain: &Domain, observed: &[Coefficient], uniform: &[f64], total:
     let mut parameters = vec![0.0; observed.len()];
     // More interactions than this are no sparse model any more; what is left is for the last fit.
     let most = 3 * domain.attributes();
+    let all = Coordinates::new(domain, observed);
     loop {
         let is_taken = |subset: Subset| subset.len() <= ALWAYS || taken.iter().any(|&larger| subset.is_within(larger));
         let kept: Vec<usize> = (0..observed.len()).filter(|&k| is_taken(observed[k].subset)).collect();
         let chosen: Vec<Coefficient> = kept.iter().map(|&k| observed[k]).collect();
         let start: Vec<f64> = kept.iter().map(|&k| parameters[k]).collect();
-        let fit = fitted(domain, uniform, &chosen, POPULATION_RIDGE, &start);
+        let fit = fitted(&Coordinates::new(domain, &chosen), uniform, &chosen, POPULATION_RIDGE, &start);
         kept.iter().zip(&fit.parameters).for_each(|(&k, &parameter)| parameters[k] = parameter);
-        match least_explained(domain, observed, &fit.cells, total, |subset| !is_taken(subset)) {
+        let expected = all.of_cells(&fit.cells);
+        match least_explained(observed, &expected, total / domain.cells() as f64, |subset| !is_taken(subset)) {
             Some((subset, misfit)) if misfit > SIGNIFICANT && taken.len() < most => taken.push(subset),
             _ => return fit.cells,
         }
@@ -65,21 +70,18 @@ fn population(domain: &Domain, observed: &[Coefficient], uniform: &[f64], total:
 }
 
 /// The candidate interaction whose coefficients the table explains least: (χ² − k)/√(2k) of its k coefficients, with the variance of
-/// the noise and of sampling people.
+/// the noise and of sampling people. `expected` are the table's coefficients.
 fn least_explained(
-    domain: &Domain,
     observed: &[Coefficient],
-    cells: &[f64],
-    total: f64,
+    expected: &[f64],
+    sampling: f64,
     is_candidate: impl Fn(Subset) -> bool,
 ) -> Option<(Subset, f64)> {
-    let mut expected = cells.to_vec();
-    transform::forward(domain, &mut expected);
-    let sampling = total / domain.cells() as f64;
     let mut sums: BTreeMap<Subset, (f64, f64)> = BTreeMap::new();
-    for coefficient in observed.iter().filter(|coefficient| is_candidate(coefficient.subset)) {
+    let candidates = observed.iter().zip(expected).filter(|(coefficient, _)| is_candidate(coefficient.subset));
+    for (coefficient, expected) in candidates {
         let sum = sums.entry(coefficient.subset).or_insert((0.0, 0.0));
-        sum.0 += (coefficient.value - expected[coefficient.index]).powi(2) / (coefficient.variance + sampling);
+        sum.0 += (coefficient.value - expected).powi(2) / (coefficient.variance + sampling);
         sum.1 += 1.0;
     }
     let misfits = sums.into_iter().map(|(subset, (sum, number))| (subset, (sum - number) / (2.0 * number).sqrt()));
@@ -99,10 +101,10 @@ struct Point {
 }
 
 /// Minimises the dual D(θ) = Σq − θ·y + ½·ridge·Στ²θ², q = p·exp(Uᵀθ).
-fn fitted(domain: &Domain, reference: &[f64], observed: &[Coefficient], ridge: f64, start: &[f64]) -> Fit {
-    let mean = reference.iter().sum::<f64>() / domain.cells() as f64;
+fn fitted(coordinates: &Coordinates, reference: &[f64], observed: &[Coefficient], ridge: f64, start: &[f64]) -> Fit {
+    let mean = nested::total(reference) / reference.len() as f64;
     let scaling: Vec<f64> = observed.iter().map(|c| 1.0 / (ridge * c.variance + mean).max(1e-300)).collect();
-    let evaluate = |parameters: Vec<f64>| evaluated(domain, reference, observed, ridge, parameters);
+    let evaluate = |parameters: Vec<f64>| evaluated(coordinates, reference, observed, ridge, parameters);
     let mut point = evaluate(start.to_vec());
     let mut history: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
     let mut evaluations = 1;
@@ -112,7 +114,7 @@ fn fitted(domain: &Domain, reference: &[f64], observed: &[Coefficient], ridge: f
         if slope >= 0.0 {
             break;
         }
-        let mut step = if history.is_empty() { first_step(domain, observed, &direction) } else { 1.0 };
+        let mut step = if history.is_empty() { first_step(coordinates, &direction) } else { 1.0 };
         let next = loop {
             let moved =
                 point.parameters.iter().zip(&direction).map(|(parameter, way)| parameter + step * way).collect();
@@ -136,30 +138,27 @@ fn fitted(domain: &Domain, reference: &[f64], observed: &[Coefficient], ridge: f
     Fit { cells: point.cells, parameters: point.parameters }
 }
 
-fn evaluated(domain: &Domain, reference: &[f64], observed: &[Coefficient], ridge: f64, parameters: Vec<f64>) -> Point {
-    let mut cells = vec![0.0; domain.cells()];
-    observed.iter().zip(&parameters).for_each(|(coefficient, &parameter)| cells[coefficient.index] = parameter);
-    transform::inverse(domain, &mut cells);
-    // No cell may leave the range of f64: beyond e^{±50} a line search has gone astray and will come back.
-    cells.iter_mut().zip(reference).for_each(|(cell, &start)| *cell = start * cell.clamp(-50.0, 50.0).exp());
-    let mut expected = cells.clone();
-    transform::forward(domain, &mut expected);
-    let mut objective: f64 = cells.iter().sum();
+fn evaluated(
+    coordinates: &Coordinates,
+    reference: &[f64],
+    observed: &[Coefficient],
+    ridge: f64,
+    parameters: Vec<f64>,
+) -> Point {
+    let (cells, expected) = coordinates.tilted(reference, &parameters);
+    let mut objective: f64 = nested::total(&cells);
     let mut gradient = Vec::with_capacity(observed.len());
-    for (coefficient, &parameter) in observed.iter().zip(&parameters) {
+    for ((coefficient, &parameter), expected) in observed.iter().zip(&parameters).zip(expected) {
         let pull = ridge * coefficient.variance * parameter;
         objective += parameter * (pull / 2.0 - coefficient.value);
-        gradient.push(expected[coefficient.index] - coefficient.value + pull);
+        gradient.push(expected - coefficient.value + pull);
     }
     Point { parameters, objective, gradient, cells }
 }
 
 /// The first step changes no log-cell by more than 1.
-fn first_step(domain: &Domain, observed: &[Coefficient], direction: &[f64]) -> f64 {
-    let mut change = vec![0.0; domain.cells()];
-    observed.iter().zip(direction).for_each(|(coefficient, &way)| change[coefficient.index] = way);
-    transform::inverse(domain, &mut change);
-    let largest = change.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+fn first_step(coordinates: &Coordinates, direction: &[f64]) -> f64 {
+    let largest = coordinates.largest_change(direction);
     if largest > 1.0 { 1.0 / largest } else { 1.0 }
 }
 

@@ -213,34 +213,34 @@ impl Plan {
         for (&(subset, sigma), mut table) in self.noise.iter().zip(self.exact_tables(counts)) {
             let noise = DiscreteGaussian::new(sigma);
             table.iter_mut().for_each(|value| *value = noise.add_to(*value, bits));
-            self.add_coefficients(subset, sigma, &table, &mut coefficients)?;
+            self.add_coefficients(subset, sigma, &table, &mut coefficients);
         }
         Ok(Measured { plan: self.clone(), coefficients })
     }
 
     /// Ξ·M_A·x for each measured set A, before any noise.
     pub(super) fn exact_tables(&self, counts: &[u64]) -> Vec<Vec<i64>> {
-        let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
-        let of = |&(subset, _): &(Subset, Sigma)| {
-            let mut table = self.domain.marginal(&counts, subset);
+        let subsets: Vec<Subset> = self.noise.iter().map(|&(subset, _)| subset).collect();
+        let of = |(subset, table): (&Subset, Vec<u64>)| {
+            let mut table: Vec<i64> = table.into_iter().map(|count| count as i64).collect();
             let sizes: Vec<usize> = subset.iter().map(|attribute| self.domain.sizes()[attribute] as usize).collect();
             residual_times_cells(&mut table, &sizes);
             table
         };
-        self.noise.iter().map(of).collect()
+        subsets.iter().zip(self.domain.marginals(counts, &subsets)).map(of).collect()
     }
 
     /// The coefficients that belong to this set, of the whole table of counts.
-    fn add_coefficients(&self, subset: Subset, sigma: Sigma, table: &[i64], out: &mut Vec<Coefficient>) -> Result<()> {
+    fn add_coefficients(&self, subset: Subset, sigma: Sigma, table: &[i64], out: &mut Vec<Coefficient>) {
         let cells = table.len() as f64;
         let share = (cells / self.domain.cells() as f64).sqrt();
         let mut values: Vec<f64> = table.iter().map(|&value| value as f64 / cells * share).collect();
         let variance = (sigma.get() / cells * share).powi(2);
         if subset.is_empty() {
             out.push(Coefficient { index: 0, subset, value: values[0], variance });
-            return Ok(());
+            return;
         }
-        let own = Domain::new(subset.iter().map(|attribute| self.domain.sizes()[attribute]).collect())?;
+        let own = self.domain.of(subset);
         transform::forward(&own, &mut values);
         for (position, value) in values.into_iter().enumerate() {
             let digits = own.values(position);
@@ -249,7 +249,6 @@ impl Plan {
                 out.push(Coefficient { index, subset, value, variance });
             }
         }
-        Ok(())
     }
 }
 
@@ -260,11 +259,14 @@ impl Measured {
         if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
             return Err(Error::refused(format!("the marginal of {table} was not measured")));
         }
-        let mut cells = vec![0.0; domain.cells()];
+        // The coefficients of a table's subsets are its own, but for the length of what is constant outside.
+        let own = domain.of(table);
+        let share = (domain.cells() as f64 / own.cells() as f64).sqrt();
+        let mut cells = vec![0.0; own.cells()];
         let known = self.coefficients.iter().filter(|coefficient| coefficient.subset.is_within(table));
-        known.for_each(|coefficient| cells[coefficient.index] = coefficient.value);
-        transform::inverse(domain, &mut cells);
-        Ok(domain.marginal(&cells, table))
+        known.for_each(|coefficient| cells[domain.place(coefficient.index, table)] = coefficient.value * share);
+        transform::inverse(&own, &mut cells);
+        Ok(cells)
     }
 
     /// The most likely non-negative table: consistent, and far less noisy than the unbiased estimates.
