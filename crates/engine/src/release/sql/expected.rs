@@ -5,7 +5,8 @@
 //! their values lie: it is told for the number of rows that the release expects, values spread evenly over their bounds, and beside
 //! it the smallest and the largest for values that lie in other ways.
 
-use super::{Noisy, NoisyCell, Private, rank_error, released};
+use super::answer::{Noisy, NoisyCell, released};
+use super::{Private, rank_error};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Request, Spot};

@@ -1,29 +1,26 @@
 //! Kind `sql`: one query, its aggregates noised.
 
+mod answer;
 mod expected;
 
+pub(super) use answer::RANK_ERROR;
+
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
-use super::output::{Answers, Cell, Column, Details, Uncertainty};
 use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan, limits};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
-use crate::sql::above::{self, Answer, Moved, Released, Spread};
-use crate::sql::integers::{Integers, integers};
+use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, analyse, sensitivity, window};
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
+use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};
 use scumble::mechanism::quantile::Quantile;
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Delta, Epsilon};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Contribution bounds, which any release may tighten.
 pub(super) const BOUNDING_FIELDS: [Field; 3] = [
@@ -281,254 +278,6 @@ fn named(rank: Rank) -> String {
         Rank::Least => "least".to_string(),
         Rank::Largest => "largest".to_string(),
         Rank::Fraction(fraction) => format!("quantile {}", fraction.get()),
-    }
-}
-
-/// Where randomness enters. Only tests have another than [`Drawn`].
-trait Chance {
-    /// The exact number with its noise.
-    fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
-    /// The key that a quantile is released as.
-    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
-}
-
-/// Randomness from a source of bits.
-struct Drawn<'a>(&'a mut dyn BitSource);
-
-impl Chance for Drawn<'_> {
-    fn noised(&mut self, noise: &Noise, exact: i128) -> i128 {
-        noise.add_to_wide(exact, self.0)
-    }
-
-    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128 {
-        quantile.release_counted(counts, self.0)
-    }
-}
-
-/// The released cells.
-#[derive(Debug, Clone)]
-struct Noisy {
-    keys: Vec<Vec<ScalarValue>>,
-    cells: Vec<NoisyCell>,
-}
-
-#[derive(Debug, Clone)]
-struct NoisyCell {
-    /// The measures, with noise.
-    sums: Vec<i128>,
-    /// The quantiles, in the unit of their columns.
-    quantiles: Vec<f64>,
-}
-
-/// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay, and only of those are
-/// quantiles drawn.
-fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
-    let query = &cut.query;
-    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
-    for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
-        let measures = cell.sums.into_iter().zip(&private.noises);
-        let sums: Vec<i128> = measures.map(|(exact, noise)| chance.noised(noise, exact)).collect();
-        let enough = match (private.threshold, query.owners()) {
-            (Some(least), Some(owners)) => sums[owners] >= i128::from(least),
-            _ => true,
-        };
-        if !enough {
-            continue;
-        }
-        let quantiles = query.quantiles.iter().zip(&private.quantiles).map(|(quantile, mechanism)| {
-            query.ranked[quantile.ranked].value(chance.chosen(mechanism, &cell.ranked[quantile.ranked]))
-        });
-        noisy.cells.push(NoisyCell { sums, quantiles: quantiles.collect() });
-        noisy.keys.push(key);
-    }
-    noisy
-}
-
-/// From noisy cells to the query's columns.
-fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
-    let backend = Backend::empty()?;
-    let released = released(cut, noisy, private)?;
-    let answer = above::run(&cut.plan, &cut.aggregate, &released, &backend)?;
-    let mut notes = Vec::new();
-    if let Some(least) = private.threshold {
-        notes.push(format!(
-            "Groups are not public: only those with at least {least} owners, counted with noise, are shown."
-        ));
-    }
-    let mut columns = Vec::new();
-    for index in 0..answer.batch.num_columns() {
-        columns.extend(published(cut, &answer, index, noisy, private)?);
-    }
-    if columns.iter().any(|column: &Column| column.name.ends_with(RANK_ERROR)) {
-        let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
-        notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
-    }
-    Ok(Answers { columns, notes, details: Details::default() })
-}
-
-/// The end of the name of a column that says how many ranks a quantile may be off.
-pub(super) const RANK_ERROR: &str = "_rank_error";
-
-/// An output column; behind one that depends on quantiles, what is known about its error.
-fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Vec<Column>> {
-    let mut column = column(cut, answer, index, noisy, private)?;
-    let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
-    if !answer.outputs[index].aggregates.iter().any(is_quantile) {
-        return Ok(vec![column]);
-    }
-    column.uncertainty = None;
-    let rows = column.cells.len();
-    let beside = |end: &str, cell: Cell| Column {
-        name: format!("{}{end}", column.name),
-        cells: vec![cell; rows],
-        uncertainty: None,
-    };
-    let mut columns = vec![beside("_error", Cell::Null)];
-    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
-    if let Some(Computation::Quantile(quantile)) = direct {
-        columns.push(beside(RANK_ERROR, Cell::Number(rank_error(&private.quantiles[*quantile])?)));
-    }
-    columns.insert(0, column);
-    Ok(columns)
-}
-
-fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Column> {
-    let array = answer.batch.column(index);
-    let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
-    let values = values
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(|_| Error::machine("a released column cannot be read"))?;
-    let mut cells: Vec<Cell> = values.iter().map(cell).collect();
-    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
-    if let Some(Computation::Count(measure)) = direct {
-        // Straight from the integers, which 64 bits may not hold.
-        cells = answer.rows.iter().map(|row| Cell::Whole(noisy.cells[*row].sums[*measure])).collect();
-    }
-    let exact_width = match direct {
-        Some(Computation::Count(measure)) => Some(private.noises[*measure].quantile(0.05)),
-        Some(Computation::Sum { steps, step }) => Some(private.noises[*steps].quantile(0.05) * step),
-        _ => None,
-    };
-    // What is publicly impossible is in no interval.
-    let (least, most) = match direct {
-        Some(Computation::Mean { grid, .. }) => (grid.lower, grid.upper),
-        Some(Computation::Spread { .. }) => (0.0, f64::INFINITY),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    };
-    let uncertainty = answer.errors[index].as_ref().map(|errors| {
-        let interval = |(spread, cell): (&Spread, &Cell)| {
-            let half = exact_width.unwrap_or_else(|| spread.half_width());
-            let middle = cell.number().unwrap_or(f64::NAN);
-            let (low, high) = ((middle - half).max(least), (middle + half).min(most));
-            Uncertainty { standard_error: spread.standard_error, low, high }
-        };
-        errors.iter().zip(&cells).map(interval).collect()
-    });
-    let name = answer.batch.schema().field(index).name().clone();
-    Ok(Column { name, cells, uncertainty })
-}
-
-fn cell(value: &ScalarValue) -> Cell {
-    match value {
-        value if value.is_null() => Cell::Null,
-        ScalarValue::Int64(Some(number)) => Cell::Whole(i128::from(*number)),
-        ScalarValue::Float64(Some(number)) => Cell::Number(*number),
-        ScalarValue::Boolean(Some(truth)) => Cell::Truth(*truth),
-        ScalarValue::Utf8(Some(text)) => Cell::Text(text.clone()),
-        other => match other.cast_to(&DataType::Float64) {
-            Ok(ScalarValue::Float64(Some(number))) if other.data_type().is_numeric() => Cell::Number(number),
-            _ => Cell::Text(other.to_string()),
-        },
-    }
-}
-
-/// The released numbers of one cell, as they are or moved.
-#[derive(Clone)]
-struct Numbers {
-    sums: Vec<f64>,
-    quantiles: Vec<f64>,
-}
-
-/// The released table, and how it would look with each noise one standard deviation up and down. A quantile has no standard
-/// deviation: what depends on one is not a number when it moves.
-fn released(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Released> {
-    let as_numbers = |cell: &NoisyCell| Numbers {
-        sums: cell.sums.iter().map(|number| *number as f64).collect(),
-        quantiles: cell.quantiles.clone(),
-    };
-    let cells: Vec<Numbers> = noisy.cells.iter().map(as_numbers).collect();
-    let key_columns = key_columns(cut, &noisy.keys)?;
-    let with_keys = |aggregates: Vec<ArrayRef>| key_columns.iter().cloned().chain(aggregates).collect::<Vec<_>>();
-    let kinds: Vec<DataType> = cut
-        .aggregate
-        .schema
-        .fields()
-        .iter()
-        .skip(cut.query.keys.len())
-        .map(|field| field.data_type().clone())
-        .collect();
-    let typed = cut.query.aggregates.iter().zip(&kinds).map(|(aggregate, kind)| {
-        let numbers = cells.iter().map(|cell| value(aggregate, cell));
-        match kind {
-            DataType::Int64 => Arc::new(Int64Array::from_iter_values(numbers.map(|number| number as i64))) as ArrayRef,
-            _ => Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef,
-        }
-    });
-    let columns = with_keys(typed.collect());
-    let changed = |change: &dyn Fn(&mut Numbers)| {
-        let mut cells = cells.clone();
-        cells.iter_mut().for_each(change);
-        let column = |aggregate: &Computation| {
-            Arc::new(Float64Array::from_iter_values(cells.iter().map(|cell| value(aggregate, cell)))) as ArrayRef
-        };
-        with_keys(cut.query.aggregates.iter().map(column).collect())
-    };
-    let mut moved = Vec::new();
-    for (index, noise) in private.noises.iter().enumerate() {
-        let by = noise.standard_deviation();
-        let (up, down) = (changed(&|cell| cell.sums[index] += by), changed(&|cell| cell.sums[index] -= by));
-        moved.push(Moved { up, down, kurtosis: kurtosis(noise) });
-    }
-    for index in 0..private.quantiles.len() {
-        let unknown = changed(&|cell| cell.quantiles[index] = f64::NAN);
-        moved.push(Moved { up: unknown.clone(), down: unknown, kurtosis: 0.0 });
-    }
-    Ok(Released { columns, moved })
-}
-
-/// The excess kurtosis of a noise; of discrete Laplace noise it is 3 + 1/σ², and nobody draws an interval where σ is far below 1.
-fn kurtosis(noise: &Noise) -> f64 {
-    if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 }
-}
-
-fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
-    let column = |index: usize| match keys.is_empty() {
-        true => Ok(new_empty_array(&cut.query.keys[index].kind)),
-        false => ScalarValue::iter_to_array(keys.iter().map(|key| key[index].clone()))
-            .map_err(|_| Error::machine("the keys of a release do not fit together")),
-    };
-    (0..cut.query.keys.len()).map(column).collect()
-}
-
-/// An aggregate from released numbers.
-fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
-    let cell = &numbers.sums;
-    match aggregate {
-        Computation::Count(measure) => cell[*measure],
-        Computation::Sum { steps, step } => cell[*steps] * step,
-        Computation::Mean { steps, count, grid, centre } => {
-            let mean = (*centre as f64 + cell[*steps] / cell[*count].max(1.0)) * grid.step;
-            mean.clamp(grid.lower, grid.upper)
-        }
-        Computation::Spread { steps, squares, count, grid, sample, root } => {
-            let count = cell[*count].max(2.0);
-            let mean = cell[*steps] / count;
-            let variance = (cell[*squares] / count - mean * mean) * grid.step * grid.step;
-            let largest = ((grid.upper - grid.lower) / 2.0).powi(2);
-            let variance = variance.clamp(0.0, largest) * if *sample { count / (count - 1.0) } else { 1.0 };
-            if *root { variance.sqrt() } else { variance }
-        }
-        Computation::Quantile(quantile) => numbers.quantiles[*quantile],
     }
 }
 

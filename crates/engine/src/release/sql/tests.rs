@@ -1,11 +1,14 @@
 //! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
 
+use super::answer::*;
 use super::*;
 use crate::budget::{Spent, one_attribute};
+use crate::release::Cell;
 use crate::release::run::Runner;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 mod unknown_keys;
@@ -394,7 +397,7 @@ fn check_all_neighbours(
     let all: Vec<_> = rows.iter().map(|row| with(row)).collect();
     let without = tiny.cells(header, &rest);
     let claim = |scope: &Scope| Spent::of(plan.events(), scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
-    let mut worst = std::collections::BTreeMap::new();
+    let mut worst = BTreeMap::new();
     let mut seen = |scope: Scope, loss: f64| {
         let claimed = claim(&scope);
         assert!(loss <= claimed * (1.0 + 1e-12), "{sql}\n in {scope}: a pair loses {loss}, the claim is {claimed}");
