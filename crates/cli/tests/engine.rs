@@ -96,6 +96,28 @@ fn the_ledger_answers_for_groups() {
 }
 
 #[test]
+fn groups_that_may_share_an_unknown_key_are_told_more_or_nothing() {
+    let folder = folder();
+    let project = PROJECT
+        .replace(", values = [\"f\", \"m\"] }", " }")
+        .replace("cost = { epsilon = 0.5 }", "cost = { epsilon = 0.5, delta = 1e-6 }")
+        .replace("person = { epsilon = 1.0 }", "person = { epsilon = 1.0, delta = 1e-5 }")
+        .replace("\"*\" = { epsilon = 0.75 }", "\"*\" = { epsilon = 0.75, delta = 1e-5 }");
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
+    let output = scumble(folder.path(), &["release", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let at = |size: &str| -> Value {
+        let output = scumble(folder.path(), &["ledger", "show", "--group", size, "--json"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    // Three times ε, at a δ that has grown to δ(1 + e^ε + e^{2ε}) and is still below the budget's.
+    let told = at("3");
+    assert!((epsilon(&told["groups"]["person"]) - 1.5).abs() < 1e-9, "{told}");
+    assert!(at("4000000000")["groups"]["person"]["epsilon"].is_null());
+}
+
+#[test]
 fn quantiles_in_a_query_have_a_rank_error() {
     let folder = folder();
     let sql = "SELECT sex, MEDIAN(age) AS m, MAX(income) AS top, COUNT(*) AS n FROM people GROUP BY sex";

@@ -3,7 +3,8 @@
 use crate::budget::{Budget, Limit, Spent, attributes_of, one_attribute};
 use crate::error::Result;
 use crate::ledger::{Charge, State};
-use scumble::quantity::Exact;
+use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -70,6 +71,27 @@ fn spent(charges: &[Charge], scope: &Scope) -> Result<Spent> {
     Ok(spent)
 }
 
+/// A release's events as they may be counted for groups of owners.
+///
+/// # Guarantee
+/// Where keys are selected, "a new key shows" is an event of its own only for neighbours that differ by one owner: owners who share a new
+/// key show it e^ε times as likely, not twice. So such a release is counted as a whole, as the (ε, δ) that it is for one owner, and the
+/// group's (kε, δ·(e^{kε} − 1)/(e^ε − 1)) follows from that alone.
+pub(crate) fn for_groups(events: &[Event], scope: &Scope) -> Result<Vec<Event>> {
+    let selects = |event: &Event| matches!(event.kind, Kind::Approximate { delta, .. } if delta.get() > 0.0);
+    let moved = events.iter().filter(|event| !event.moves.shifts(scope).is_empty()).count();
+    if moved < 2 || !events.iter().any(selects) {
+        return Ok(events.to_vec());
+    }
+    let spent = Spent::of(events, scope)?;
+    let twice = spent.delta().clone() + spent.delta().clone();
+    // Pure noise needs no δ beside that of the keys; Gaussian noise gets as much again.
+    let known = [spent.delta().clone(), twice].into_iter().find_map(|delta| Some((spent.epsilon(&delta)?, delta)));
+    let (epsilon, delta) = known.map_or((0.0, 1.0), |(epsilon, delta)| (epsilon.to_f64_up(), delta.to_f64_up()));
+    let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta.min(1.0))? };
+    Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])
+}
+
 /// What was spent about `size` owners at once, in each scope.
 fn groups(
     charges: &[Charge],
@@ -80,7 +102,10 @@ fn groups(
     let mut told = json!({ "size": size });
     let mut attributes = Map::new();
     for (scope, limit) in scopes {
-        let spent = spent(charges, &scope.clone().group(size))?;
+        let (mut spent, group) = (Spent::nothing(), scope.clone().group(size));
+        for charge in charges {
+            spent.add_all(&for_groups(&charge.events, scope)?, &group)?;
+        }
         let cost = cost(&spent, limit.as_ref(), question);
         match scope {
             Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),

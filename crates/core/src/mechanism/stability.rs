@@ -114,6 +114,10 @@ impl StabilityHistogram {
     /// Why they compose: what is published is the noisy counts of the common keys and, independently, whether an exclusive key
     /// shows. The latter is (1−δ, δ) against (1, 0), or (δ, 1−δ, 0) against (0, 1−δ, δ) where a person is replaced: both are
     /// dominated by the pair of (0, δ).
+    ///
+    /// # Guarantee
+    /// For one owner. Groups of owners may share a new key, which then shows e^ε times as likely with each of them: for them the whole
+    /// release must be counted as the (ε, δ) that it is for one owner, not event by event.
     pub fn events(&self) -> Result<Vec<Event>> {
         let always = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(1.0)?], Vec::new());
         let new_keys = Event::new(Kind::Approximate { epsilon: Epsilon::new(0.0)?, delta: self.delta }, always);

@@ -169,3 +169,34 @@ fn owners_of_two_keys() {
         check(OWNED, "SELECT k, COUNT(*) AS n FROM t GROUP BY k", cost, "o,k,x", &others, &owned);
     }
 }
+
+/// Two owners who share a new key: not twice as likely to be seen as one, but e^ε times.
+#[test]
+fn groups_are_within_the_claim() {
+    let sql = "SELECT k, COUNT(*) AS n FROM t GROUP BY k";
+    let (tiny, two) = (Tiny::new(ROWS, sql), 2u32.try_into().unwrap());
+    for (cost, exceeds) in
+        [("epsilon=5,delta=0.002", true), ("epsilon=1,delta=0.01", false), ("rho=0.2,delta=1e-4", false)]
+    {
+        let request = Request::of_query("test", sql, cost).unwrap();
+        let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+        let events = crate::summary::for_groups(plan.events(), &Scope::Presence).unwrap();
+        let counted = Spent::of(&events, &Scope::Presence.group(two)).unwrap();
+        let naive = Spent::of(plan.events(), &Scope::Presence.group(two)).unwrap();
+        let mut tightest = 0.0f64;
+        for (others, own) in [(vec![], ["z,1", "z,0"]), (vec!["z,1"], ["z,1", "z,0"]), (vec!["z,1"], ["z,0", "y,0"])] {
+            let all: Vec<String> = others.iter().chain(&own).map(|row| row.to_string()).collect();
+            let with = tiny.cells("k,x", &all);
+            let without = tiny.cells("k,x", &all[..others.len()]);
+            for pair in [all_keys(&plan, &with, &without), all_keys(&plan, &without, &with)] {
+                let at = counted.delta().clone();
+                let epsilon = counted.epsilon(&at).unwrap().to_f64_up();
+                let found = delta(&pair, epsilon);
+                assert!(found <= at.to_f64() * (1.0 + 1e-7) + 1e-12, "{cost}: {found} of {at}");
+                tightest = tightest.max(found / naive.delta().to_f64());
+            }
+        }
+        // What event by event would claim is not enough where the noise is small.
+        assert!(!exceeds || tightest > 1.0, "{cost}: {tightest}");
+    }
+}
