@@ -138,8 +138,6 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
         (vec![&owners, ATTACKER, EXACT, "cost = { epsilon = 1 }\n"], 2, "has no cost that could be chosen"),
         (vec![&owners, ATTACKER, &EXACT.replace("answer = 'yes'", "answr = 'yes'")], 2, "did you mean 'answer'?"),
         (vec![&owners, ATTACKER, &EXACT.replace("answer = 'yes'", "1=1) GROUP BY (answer")], 2, "one condition"),
-        // Beliefs that the count shows to be absurd: nobody answers 'maybe'.
-        (vec![&owners, ATTACKER, &EXACT.replace("'yes'", "'maybe'")], 2, "next to impossible"),
         (
             vec![&owners, ATTACKER, EXACT, "[budget]\nperson = { epsilon = 100, delta = 1e-9 }\n"],
             3,
@@ -154,6 +152,11 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
         folder.refused(&["release", "--quiet"], status, words);
         assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists(), "{words}: something was left");
     }
+    // Beliefs that the count shows to be absurd: nobody answers 'maybe'. That is known from the data alone, so it is not told.
+    let absurd = folder(&[&owners, ATTACKER, &EXACT.replace("'yes'", "'maybe'")]);
+    absurd.refused(&["release", "--quiet"], 1, "release 'yes' failed after it was charged");
+    assert_eq!(absurd.json(&["ledger", "show", "--json"])["releases"][0]["state"], "interrupted");
+    assert!(!absurd.file("out/yes.csv").exists());
     // A budget on what the count does not read has nothing to refuse.
     let folder = folder(&[&owners, ATTACKER, EXACT, "[budget]\nattributes = { district = { epsilon = 0.1 } }\n"]);
     folder.stdout(&["release", "--quiet"]);

@@ -5,10 +5,12 @@
 
 mod chain;
 mod entry;
+mod path;
 
 pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};
 pub use entry::{Charge, Proposal, State};
+pub(crate) use path::unusable_name;
 
 use crate::error::{Error, Result};
 use crate::time;
@@ -19,6 +21,8 @@ use std::time::Duration;
 
 const APPLICATION: i32 = 0x5343_4D42;
 const VERSION: i32 = 1;
+/// What SQLite calls a transaction that is on the disk when it returns.
+const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -26,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Ledger {
     connection: Connection,
     path: PathBuf,
+    /// Which file it was when it was opened.
+    identity: Option<(u64, u64)>,
     /// After an I/O error nothing more is believed.
     doubtful: bool,
 }
@@ -59,7 +65,7 @@ impl Ledger {
 
     /// Opens a ledger that is there; none if there is no file. Nothing is made.
     pub fn open_existing(path: &Path) -> Result<Option<Self>> {
-        if !path.exists() {
+        if path::unusable_name(path).is_none() && std::fs::symlink_metadata(path).is_err() {
             return Ok(None);
         }
         let mut ledger = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -68,9 +74,15 @@ impl Ledger {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self> {
-        let connection = Connection::open_with_flags(path, flags).map_err(|error| trouble(path, &error))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| trouble(path, &error))?;
-        Ok(Self { connection, path: path.to_path_buf(), doubtful: false })
+        let path = path::resolved(path)?;
+        let before = path::identity(&path);
+        let connection = Connection::open_with_flags(&path, flags).map_err(|error| trouble(&path, &error))?;
+        connection.busy_timeout(PATIENCE).map_err(|error| trouble(&path, &error))?;
+        let identity = path::identity(&path);
+        if before.is_some() && before != identity {
+            return Err(replaced(&path));
+        }
+        Ok(Self { connection, identity, path, doubtful: false })
     }
 
     /// Checks that this is a ledger of a version that we know, or makes an empty file into one.
@@ -88,6 +100,9 @@ impl Ledger {
         }
         self.connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| trouble(&self.path, &error))?;
         self.connection.pragma_update(None, "synchronous", "FULL").map_err(|error| trouble(&self.path, &error))?;
+        if self.number("synchronous")? != SYNCHRONOUS_FULL {
+            return Err(Error::machine(format!("the ledger {} cannot be written durably", self.path.display())));
+        }
         if application == 0 { self.create() } else { Ok(()) }
     }
 
@@ -173,10 +188,16 @@ impl Ledger {
             return Err(Error::machine(format!("the ledger {} {sentence}", self.path.display())));
         }
         let result = append_in_transaction(&mut self.connection, &body, check);
-        result.map_err(|error| {
+        let head = result.map_err(|error| {
             self.doubtful = matches!(error, Trouble::Store(_) | Trouble::Damaged(_));
             self.explain(error)
-        })
+        })?;
+        // An entry counts only in the file that the next process will find.
+        if path::identity(&self.path) != self.identity {
+            self.doubtful = true;
+            return Err(replaced(&self.path));
+        }
+        Ok(head)
     }
 
     fn explain(&self, error: Trouble) -> Error {
@@ -238,14 +259,17 @@ fn read(connection: &Connection) -> std::result::Result<(Vec<String>, Head), Tro
     chain::verify(stored, entries, &hash).map_err(Trouble::Damaged)
 }
 
+fn replaced(path: &Path) -> Error {
+    let sentence = "was moved, removed or replaced by something else while it was in use: nothing is released with it";
+    Error::machine(format!("the ledger {} {sentence}", path.display()))
+}
+
 fn trouble(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::ErrorCode;
     let place = path.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Error::input(format!("{place} is not a ledger of scumble")),
-        Some(ErrorCode::CannotOpen) => Error::input(format!(
-            "the ledger {place} cannot be opened; does its folder exist, and may you write there?"
-        )),
+        Some(ErrorCode::CannotOpen) => path::cannot_open(path),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Error::machine(format!("the ledger {place} has been in use by another process for a minute; try again"))
         }

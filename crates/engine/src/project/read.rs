@@ -21,7 +21,7 @@ pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
     }
     let budget = file.get("budget").map(|spot| budget(spot.section()?)).transpose()?.unwrap_or_default();
     let attacker = file.get("attacker").map(|spot| attacker(spot.section()?)).transpose()?;
-    let ledger = file.get("ledger").map(|spot| spot.text().map(PathBuf::from)).transpose()?;
+    let ledger = file.get("ledger").map(ledger).transpose()?;
     let mut releases = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
@@ -30,6 +30,15 @@ pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
         Project { path: path.to_path_buf(), digest: String::new(), tables, budget, releases, attacker, ledger };
     check_names(&project, &file)?;
     Ok(project)
+}
+
+/// The ledger's file.
+fn ledger(spot: &Spot) -> Result<PathBuf> {
+    let path = PathBuf::from(spot.text()?);
+    match crate::ledger::unusable_name(&path) {
+        Some(why) => Err(spot.error(why)),
+        None => Ok(path),
+    }
 }
 
 /// Release names differ also as file names, and budgets speak of columns that exist.

@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Bounding, CostScope, Project, Request, Target, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, Query};
@@ -225,7 +226,7 @@ impl Plan for AnonymizedHistogramPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
         let mut secret = SecureSource::new()?;
         let partition = self.partition(project, backend, Key(secret.next_u64(), secret.next_u64()))?;
         let mechanism = self.mechanism.clone();

@@ -12,6 +12,7 @@ use crate::backend::Backend;
 use crate::backend::functions::Grid;
 use crate::backend::hash::Key;
 use crate::error::Result;
+use crate::ledger::Receipt;
 use crate::project::{Bounding, Domain, Project, Request, Table, bounding};
 use crate::sql::analyse;
 use crate::sql::integers::integers;
@@ -253,7 +254,7 @@ impl Plan for CdfPlan {
         vec![self.steps.table.clone()]
     }
 
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
         let counts = self.steps.counts(project, backend)?;
         let (cdf, column, values) = (self.cdf.clone(), self.steps.column.clone(), self.steps.cut.values.clone());
         let errors = self.steps.standard_errors(&self.cdf);

@@ -12,6 +12,7 @@ use crate::attackers::{Answer, Counted, answer};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Bounding, Project, Request};
 use crate::sql::integers::integers;
 use crate::sql::measure::Computation;
@@ -139,7 +140,7 @@ impl Plan for ExactCountPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
         let cut = analyse(&self.sql, Bounding::default(), project, backend)?;
         // Each owner has one row: nothing is left out, whatever the key.
         let exact = integers(&cut, backend, Key(0, 0))?;

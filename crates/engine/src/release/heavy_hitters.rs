@@ -8,6 +8,7 @@ use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Project, Request};
 use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
@@ -224,7 +225,7 @@ impl Plan for HeavyHittersPlan {
         vec![self.attributes.table().to_string()]
     }
 
-    fn compute(&self, _project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
         let mut secret = SecureSource::new()?;
         let records = self.attributes.read(backend, Key(secret.next_u64(), secret.next_u64()))?;
         let domains = records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));

@@ -1,13 +1,14 @@
 //! A named thing to publish: data in; answers with error bars, and events, out.
 //!
 //! Each algorithm is a [`Kind`] in one registry ([`kinds`]). A kind makes a [`Plan`] from a request without touching data; the plan
-//! knows its events, its rule and the errors to expect. Then the order is fixed by types: [`Plan::compute`] gives exact integers,
-//! held inside a [`Draw`]; a draw needs the ledger's [`Receipt`] to add noise.
+//! knows its events, its rule and the errors to expect. Then the order is fixed by types: [`Plan::compute`] needs the ledger's
+//! [`Receipt`] to read rows and gives exact integers, held inside a [`Draw`]; a draw needs it again to add noise.
 
 mod allowance;
 mod anonymized_histogram;
 mod cdf;
 mod exact_count;
+mod guarded;
 mod heavy_hitters;
 mod histogram;
 pub mod kinds;
@@ -16,6 +17,7 @@ mod marginals;
 pub mod noise;
 mod output;
 mod parquet;
+mod publish;
 mod quantiles;
 mod records;
 mod run;
@@ -23,7 +25,7 @@ mod sql;
 
 pub use limits::Limit;
 pub use output::{Answers, BandedCurve, Cell, Column, Details, Uncertainty};
-pub(crate) use run::written;
+pub(crate) use publish::written;
 pub use run::{Outcome, Planned, Runner, file_stem};
 
 use crate::attackers::Counted;
@@ -92,11 +94,16 @@ pub trait Plan {
     }
     /// The tables that it reads.
     fn tables(&self) -> Vec<String>;
-    /// Computes the exact answer and holds it back until there is a receipt.
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw>;
+    /// Whether the sources fit the plan, as far as names and types of columns tell. No value is read: what this says is not charged.
+    fn preflight(&self, _project: &Project, _backend: &Backend) -> Result<()> {
+        Ok(())
+    }
+    /// Computes the exact answer and holds it back. This is the first to read rows, so it needs a charge that is durable; why it
+    /// fails is told to nobody.
+    fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw>;
 }
 
-/// The exact answer, and how to noise it: to be called once, when the charge is durable.
+/// The exact answer, and how to noise it: to be called once, with the receipt of the charge.
 pub type Draw = Box<dyn FnOnce(&Receipt, &mut dyn BitSource) -> Result<Answers>>;
 
 /// The error to expect of one published column.

@@ -7,6 +7,7 @@ use super::sql::{RANK_ERROR, SqlPlan};
 use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Project, Request, bounding};
 use scumble::event::Event;
 use scumble::quantity::Probability;
@@ -85,8 +86,8 @@ impl Plan for QuantilesPlan {
         self.query.tables()
     }
 
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
-        let draw = self.query.compute(project, backend)?;
+    fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
+        let draw = self.query.compute(charged, project, backend)?;
         let fractions = self.fractions.clone();
         Ok(Box::new(move |receipt, bits| in_rows(draw(receipt, bits)?, &fractions)))
     }

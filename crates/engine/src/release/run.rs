@@ -1,17 +1,18 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
-use super::{Answers, Draw, Limit, Plan, exact_count, kinds};
+use super::guarded::guarded;
+use super::publish::Places;
+use super::{Answers, Limit, Plan, exact_count, kinds};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::budget::rounded_down;
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Head, Ledger, Proposal};
+use crate::ledger::{Charge, Head, Ledger, Proposal, Receipt};
 use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
 use scumble::event::Event;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
-use std::fs;
-use std::io::Write;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A request that has been planned.
@@ -135,10 +136,15 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs all: everything that can go wrong with budget or data goes wrong before the first charge.
+    /// Runs all, one after the other.
+    ///
+    /// What can be wrong with budgets, places and the form of the sources is told before the first charge, and depends on no value.
+    /// A release that fails after its charge publishes nothing and stays charged, the sentence is always the same, and the releases
+    /// after it are not begun.
     ///
     /// # Guarantee
-    /// Noise is drawn from `bits` only with the ledger's receipt; outputs are written only after noise was drawn.
+    /// No row is read and no noise is drawn without the ledger's receipt; outputs are written only after noise was drawn. What is told
+    /// about a failure depends on the release's name alone.
     pub fn release(
         &self,
         releases: &[Planned],
@@ -147,26 +153,33 @@ impl<'a> Runner<'a> {
         mut tell: impl FnMut(&str),
     ) -> Result<(Vec<Outcome>, Head)> {
         self.admit(releases)?;
-        let mut tables: Vec<String> = releases.iter().flat_map(|planned| planned.plan.tables()).collect();
-        tables.sort();
-        tables.dedup();
-        let backend = Backend::with_data(self.project, &tables)?;
-        let mut draws: Vec<Draw> = Vec::new();
-        for planned in releases {
-            tell(&format!("computing '{}'", planned.request.name));
-            let draw = planned.plan.compute(self.project, &backend);
-            draws.push(draw.map_err(|error| error.or_while(&self.reading(planned)))?);
-        }
-        fs::create_dir_all(out)
-            .map_err(|error| Error::machine(format!("the folder {} cannot be made ({error})", out.display())))?;
+        let backend = self.preflight(releases)?;
+        let places = releases.iter().map(|planned| Places::claim(out, &file_names(&planned.request.name)));
+        let places = places.collect::<Result<Vec<_>>>()?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
-        let mut outcomes = Vec::new();
-        for (planned, draw) in releases.iter().zip(draws) {
+        let run = releases.iter().zip(places).map(|(planned, places)| {
             tell(&format!("releasing '{}'", planned.request.name));
-            outcomes.push(self.publish(planned, draw, out, bits, &mut ledger)?);
+            self.publish(planned, &backend, places, bits, &mut ledger)
+        });
+        let outcomes = run.collect::<Result<Vec<_>>>();
+        // Its threads may still be at work on rows after a failure.
+        guarded(|| {
+            drop(backend);
+            Ok(())
+        });
+        Ok((outcomes?, ledger.verify()?))
+    }
+
+    /// Opens what the releases read and looks whether its columns fit; no value is looked at.
+    fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
+        let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables()).collect();
+        let tables: Vec<String> = tables.into_iter().collect();
+        let backend = Backend::with_data(self.project, &tables)?;
+        for planned in releases {
+            let fits = planned.plan.preflight(self.project, &backend);
+            fits.map_err(|error| error.or_while(&self.reading(planned)))?;
         }
-        let head = ledger.verify()?;
-        Ok((outcomes, head))
+        Ok(backend)
     }
 
     /// What is read for a release, in words.
@@ -180,8 +193,8 @@ impl<'a> Runner<'a> {
     fn publish(
         &self,
         planned: &Planned,
-        draw: Draw,
-        out: &Path,
+        backend: &Backend,
+        places: Places,
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
     ) -> Result<Outcome> {
@@ -205,20 +218,58 @@ impl<'a> Runner<'a> {
             self.fits(planned, &charged)
         })?;
         let sequence = receipt.sequence();
-        let mut answers = draw(&receipt, bits)?;
-        let csv = answers.csv();
-        let stem = file_stem(&request.name);
-        let json = serde_json::json!({ "release": request.name, "kind": request.kind, "sequence": sequence, "answers": answers.json() });
-        let mut files = vec![written(out, &format!("{stem}.csv"), csv.as_bytes())?];
-        files.push(written(out, &format!("{stem}.parquet"), &super::parquet::bytes(&answers)?)?);
-        files.push(written(out, &format!("{stem}.json"), format!("{json:#}\n").as_bytes())?);
-        ledger.commit(receipt, &crate::digest(csv.as_bytes()))?;
+        let made = guarded(|| self.made(planned, &receipt, backend, places, bits));
+        let Made { mut answers, files, digest } = made.ok_or_else(|| interrupted(&request.name))?;
+        ledger.commit(receipt, &digest).map_err(|_| uncommitted(&request.name))?;
         let (name, kind) = (request.name.clone(), request.kind.clone());
         if !answers.details.limits.is_empty() {
             limits = std::mem::take(&mut answers.details.limits);
         }
         Ok(Outcome { name, kind, answers, limits, counted, sequence, files })
     }
+
+    /// From rows to files. Whatever goes wrong here may depend on the data.
+    fn made(
+        &self,
+        planned: &Planned,
+        receipt: &Receipt,
+        backend: &Backend,
+        places: Places,
+        bits: &mut dyn BitSource,
+    ) -> Result<Made> {
+        let Request { name, kind, .. } = &planned.request;
+        let answers = planned.plan.compute(receipt, self.project, backend)?(receipt, bits)?;
+        let csv = answers.csv();
+        let told = serde_json::json!({
+            "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
+            "answers": answers.json(),
+        });
+        let contents = [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{told:#}\n").into_bytes()];
+        let files = places.put(&contents.each_ref().map(Vec::as_slice))?;
+        Ok(Made { answers, files, digest: crate::digest(csv.as_bytes()) })
+    }
+}
+
+/// What came of a release.
+struct Made {
+    answers: Answers,
+    files: Vec<PathBuf>,
+    /// The digest of the CSV.
+    digest: String,
+}
+
+/// The one sentence for everything that can fail after a charge: it depends on no value and on no cause.
+fn interrupted(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not told, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
+    ))
+}
+
+/// The outputs are there, and the ledger does not know.
+fn uncommitted(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
+    ))
 }
 
 /// What is published without noise protects only while nothing else is known from the same ledger: nothing comes before it or after it.
@@ -248,19 +299,7 @@ pub fn file_stem(name: &str) -> String {
     name.trim().to_string()
 }
 
-/// Writes a file whole or not at all: a temporary one beside it, synced, then renamed.
-pub(crate) fn written(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> {
-    let path = folder.join(name);
-    let temporary = folder.join(format!(".{name}.tmp-{}", std::process::id()));
-    let attempt = || -> std::io::Result<()> {
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &path)
-    };
-    attempt().map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Error::machine(format!("{} cannot be written ({error})", path.display()))
-    })?;
-    Ok(path)
+/// The files of a release.
+fn file_names(name: &str) -> [String; 3] {
+    ["csv", "parquet", "json"].map(|extension| format!("{}.{extension}", file_stem(name)))
 }

@@ -42,8 +42,10 @@ impl Report<'_> {
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         // Once for both files: for millions of owners this takes a moment.
         let against = self.against()?;
-        written(folder, "report.json", format!("{:#}\n", self.json(&against)?).as_bytes())?;
-        written(folder, "report.html", html::page(self, &against)?.as_bytes())
+        let json = format!("{:#}\n", self.json(&against)?);
+        let page = html::page(self, &against)?;
+        let mut files = written(folder, &[("report.html", page.as_bytes()), ("report.json", json.as_bytes())])?;
+        Ok(files.swap_remove(0))
     }
 
     /// The same as JSON.

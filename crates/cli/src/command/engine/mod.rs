@@ -47,8 +47,8 @@ pub fn run_and_report(
     quiet: bool,
 ) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
     let mut bits = SecureSource::new()?;
-    // Each release is computed and then released; at the end comes the report.
-    let progress = Progress::new(quiet, 2 * planned.len() + 1);
+    // After the releases comes the report.
+    let progress = Progress::new(quiet, planned.len() + 1);
     let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
     progress.begin("writing the report");
     let charges = runner.charges()?;

@@ -12,6 +12,7 @@ use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Project, Request, Target};
 use answers::Published;
 use scumble::event::Event;
@@ -202,7 +203,7 @@ impl Plan for MarginalsPlan {
         vec![self.attributes.table().to_string()]
     }
 
-    fn compute(&self, _project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
         let mut secret = SecureSource::new()?;
         let records = self.attributes.read(backend, Key(secret.next_u64(), secret.next_u64()))?;
         let counts = self.domain.count(&records.columns)?;

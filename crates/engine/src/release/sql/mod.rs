@@ -11,6 +11,7 @@ use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
+use crate::ledger::Receipt;
 use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
@@ -247,7 +248,7 @@ impl Plan for SqlPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, project: &Project, backend: &Backend) -> Result<Draw> {
+    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
         let cut = analyse(&self.sql, self.bounding, project, backend)?;
         let mut secret = SecureSource::new()?;
         let key = Key(secret.next_u64(), secret.next_u64());

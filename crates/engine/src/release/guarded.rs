@@ -1,0 +1,58 @@
+//! Work on private rows, of which nothing shows but its result: neither why it failed nor a panic's message, which may quote a value.
+
+use crate::error::Result;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many pieces of such work are under way in this process.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+/// While it lives, panics on any thread of this process print nothing. Any thread, because the backend reads rows on its own.
+struct Silence;
+
+impl Silence {
+    fn begin() -> Self {
+        static INSTALL: Once = Once::new();
+        INSTALL.call_once(|| {
+            let usual = take_hook();
+            set_hook(Box::new(move |panic| {
+                if AT_WORK.load(Ordering::SeqCst) == 0 {
+                    usual(panic);
+                }
+            }));
+        });
+        AT_WORK.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The result of the work, or nothing, whether it failed or panicked. What it owns is dropped in silence too.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
+    let _silence = Silence::begin();
+    // Nothing that the work has changed is looked at again after a failure.
+    catch_unwind(AssertUnwindSafe(work)).ok()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn a_panic_an_error_and_a_result() {
+        assert_eq!(guarded(|| Ok(7)), Some(7));
+        assert_eq!(guarded(|| -> Result<()> { Err(Error::input("a value: 41")) }), None);
+        assert_eq!(guarded(|| -> Result<()> { panic!("a value: 41") }), None);
+        let on_another_thread = || -> Result<()> {
+            std::thread::spawn(|| panic!("a value: 41")).join().map_err(|_| Error::machine("it panicked"))
+        };
+        assert_eq!(guarded(on_another_thread), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! The output files of a release: written under names that nobody can guess, then put in their places together.
+//!
+//! The files of one release belong together: whoever renames holds the folder's lock, so that two processes that publish under one
+//! name never leave the table of one beside the JSON of the other. New files are made with `create_new`, which follows no link;
+//! a place that is taken by a link or a folder is refused before anything is charged.
+
+use crate::error::{Error, Result};
+use scumble::noise::{BitSource, SecureSource};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Files that are being made beside their places. Those that are not [`put`](Places::put) are removed.
+pub(crate) struct Places {
+    folder: PathBuf,
+    files: Vec<Pending>,
+}
+
+struct Pending {
+    temporary: PathBuf,
+    file: File,
+    place: PathBuf,
+}
+
+impl Places {
+    /// Makes the folder, looks at the places and makes an empty file for each: what can be wrong with a disk shows here, before
+    /// anything is charged.
+    pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
+        fs::create_dir_all(folder)
+            .map_err(|error| Error::input(format!("the folder {} cannot be made ({error})", folder.display())))?;
+        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new() };
+        for name in names {
+            let place = folder.join(name);
+            free(&place)?;
+            let temporary = folder.join(format!(".scumble-{:016x}.tmp", SecureSource::new()?.next_u64()));
+            let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
+            let file = file.map_err(|error| {
+                Error::input(format!("nothing can be written into the folder {} ({error})", folder.display()))
+            })?;
+            places.files.push(Pending { temporary, file, place });
+        }
+        Ok(places)
+    }
+
+    /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
+    pub fn put(mut self, contents: &[&[u8]]) -> Result<Vec<PathBuf>> {
+        let put = self.write(contents).and_then(|()| self.rename());
+        put.map_err(|error| Error::machine(format!("{} cannot be written ({error})", self.folder.display())))
+    }
+
+    fn write(&mut self, contents: &[&[u8]]) -> io::Result<()> {
+        assert_eq!(contents.len(), self.files.len(), "each place has its content");
+        for (pending, content) in self.files.iter_mut().zip(contents) {
+            pending.file.write_all(content)?;
+            pending.file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self) -> io::Result<Vec<PathBuf>> {
+        let folder = File::open(&self.folder)?;
+        folder.lock()?;
+        if let Some(taken) = self.files.iter().find(|pending| free(&pending.place).is_err()) {
+            return Err(io::Error::other(format!("{} is a link or a folder", taken.place.display())));
+        }
+        let mut put = Vec::new();
+        for pending in &self.files {
+            if let Err(error) = fs::rename(&pending.temporary, &pending.place) {
+                // Half of a release is none.
+                put.iter().for_each(|place| drop(fs::remove_file(place)));
+                return Err(error);
+            }
+            put.push(pending.place.clone());
+        }
+        // The names as well are on the disk, before the ledger says so.
+        folder.sync_all()?;
+        self.files.clear();
+        Ok(put)
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        self.files.iter().for_each(|pending| drop(fs::remove_file(&pending.temporary)));
+    }
+}
+
+/// Refuses a place that is a link or a folder.
+fn free(place: &Path) -> Result<()> {
+    match fs::symlink_metadata(place) {
+        Ok(found) if !found.is_file() => Err(Error::input(format!(
+            "{} is not a plain file (a link, a folder or a device), and is not written through; remove it or give another --out",
+            place.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes files into a folder, all of them or none; gives their places.
+pub(crate) fn written(folder: &Path, files: &[(&str, &[u8])]) -> Result<Vec<PathBuf>> {
+    let names: Vec<String> = files.iter().map(|(name, _)| name.to_string()).collect();
+    let contents: Vec<&[u8]> = files.iter().map(|(_, content)| *content).collect();
+    Places::claim(folder, &names)?.put(&contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(ToString::to_string).collect()
+    }
+
+    /// Temporary files had the name `.NAME.tmp-PID`: a link of that name led the output to any file of the user's.
+    #[test]
+    fn no_link_is_followed_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let out = folder.path().join("out");
+        fs::create_dir(&out).unwrap();
+        symlink(&precious, out.join("a.csv")).unwrap();
+        let refused = written(&out, &[("b.csv", b"1"), ("a.csv", b"2")]).unwrap_err().to_string();
+        assert!(refused.contains("a.csv is not a plain file"), "{refused}");
+        // The link appears after the places were claimed.
+        let places = Places::claim(&out, &names(&["b.csv", "c.csv"])).unwrap();
+        symlink(&precious, out.join("c.csv")).unwrap();
+        assert!(places.put(&[b"1", b"2"]).is_err());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "the two links and nothing else");
+    }
+
+    /// Two runs under one name left the CSV of one beside the JSON of the other.
+    #[test]
+    fn files_of_writers_at_once_belong_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path();
+        let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+        std::thread::scope(|threads| {
+            for worker in 0..3 {
+                threads.spawn(move || {
+                    for round in 0..40 {
+                        let content = format!("{worker}-{round}");
+                        written(out, &[("a.csv", content.as_bytes()), ("a.json", content.as_bytes())]).unwrap();
+                    }
+                });
+            }
+            for _ in 0..400 {
+                let locked = File::open(out).unwrap();
+                locked.lock().unwrap();
+                assert_eq!(read("a.csv"), read("a.json"));
+            }
+        });
+        assert_eq!(read("a.csv"), read("a.json"));
+        assert_eq!(fs::read_dir(out).unwrap().count(), 2, "no temporary file is left");
+    }
+}
