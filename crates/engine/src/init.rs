@@ -1,34 +1,18 @@
 //! A starter project file from a table's column names and types. No row is looked at.
 
-use crate::backend::{csv_header, first_file};
-use crate::error::{Error, Result};
+use crate::backend::files::files;
+use crate::error::Result;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::fmt::Write;
 use std::path::Path;
 
 /// The text of a project file for the table at `source`.
 pub fn starter(source: &Path) -> Result<String> {
-    if !source.exists() {
-        return Err(Error::input(format!("there is no file or folder {}", source.display())));
-    }
-    let first = first_file(source)?;
-    let columns = match first.extension().and_then(|extension| extension.to_str()) {
-        Some("parquet") => parquet_columns(&first)?,
-        Some("csv") => csv_header(&first)?.into_iter().map(|name| (name, None)).collect(),
-        _ => return Err(Error::input(format!("{} is neither .csv nor .parquet", source.display()))),
-    };
+    let files = files(source)?;
+    let columns = files.first().map_or(Ok(Vec::new()), |first| first.columns())?;
     let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("table");
     let table: String = stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     Ok(text(&table, source, &columns))
-}
-
-fn parquet_columns(path: &Path) -> Result<Vec<(String, Option<DataType>)>> {
-    let refused = || Error::input(format!("{} is not a Parquet file", path.display()));
-    let file = std::fs::File::open(path)
-        .map_err(|error| Error::input(format!("{} cannot be opened ({error})", path.display())))?;
-    let metadata = ArrowReaderMetadata::load(&file, Default::default()).map_err(|_| refused())?;
-    Ok(metadata.schema().fields().iter().map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect())
 }
 
 fn text(table: &str, source: &Path, columns: &[(String, Option<DataType>)]) -> String {

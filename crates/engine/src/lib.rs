@@ -6,6 +6,7 @@
 pub mod attackers;
 mod backend;
 pub mod budget;
+pub mod check;
 pub mod demo;
 mod error;
 pub mod init;

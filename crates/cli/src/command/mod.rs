@@ -30,6 +30,8 @@ pub enum Command {
     Noise(noise::Arguments),
     /// Measures what a guarantee per attribute saves against one per person as attributes grow
     Separation(separation::Arguments),
+    /// Whether the files of a project's tables fit their declaration; for whoever holds the files
+    Check(engine::check::Arguments),
     /// Makes up a population, releases statistics about it and leaves a report
     Demo(engine::demo::Arguments),
     /// Writes a starter project file from a table's column names and types
@@ -57,6 +59,7 @@ impl Command {
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Noise(arguments) => noise::run(&arguments),
             Self::Separation(arguments) => separation::run(&arguments, quiet),
+            Self::Check(arguments) => engine::check::run(&arguments),
             Self::Demo(arguments) => engine::demo::run(&arguments, quiet),
             Self::Init(arguments) => engine::init::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),

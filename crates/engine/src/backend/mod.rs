@@ -3,12 +3,13 @@
 //! It knows tables and integers, and no noise: what leaves it are the exact sums of a bounded plan.
 
 pub(crate) mod bound;
+pub(crate) mod csv;
+pub(crate) mod files;
 pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
-mod tables;
-
-pub(crate) use tables::{csv_header, first_file};
+mod rows;
+pub(crate) mod tables;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
@@ -41,10 +42,8 @@ impl Backend {
     /// without data.
     pub fn with_data(project: &Project, names: &[String]) -> Result<Self> {
         let mut backend = Self::without_data(project)?;
-        for name in names {
-            let plan = backend.wait(tables::source(&backend.context, project.table(name)?))?;
-            backend.sources.insert(name.clone(), plan);
-        }
+        let tables = names.iter().map(|name| project.table(name)).collect::<Result<Vec<_>>>()?;
+        backend.sources = names.iter().cloned().zip(tables::sources(&tables)?).collect();
         Ok(backend)
     }
 

@@ -1,35 +1,46 @@
 //! From a declared table to something that DataFusion can plan on (declarations) or read (sources).
+//!
+//! Both have the same columns in the same types, so that what is planned on a declaration is what runs on the source.
 
+use super::files::DataFile;
 use super::functions::declared;
+use super::rows::{Part, Rows};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
-use crate::project::{Column, Domain, Project, Table};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::datasource::MemTable;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast, ident, try_cast};
-use datafusion::prelude::{CsvReadOptions, DataFrame, ParquetReadOptions, SessionContext};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use crate::project::{Domain, Project, Table};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaBuilder};
+use datafusion::common::{ScalarValue, TableReference};
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, try_cast, when};
+use datafusion::prelude::SessionContext;
 use std::sync::Arc;
+
+/// The one type of texts inside the plan.
+pub(crate) const TEXT: DataType = DataType::Utf8;
 
 /// The type of a declared column inside the plan.
 pub(crate) fn data_type(domain: &Domain) -> DataType {
     match domain {
         Domain::Int { .. } => DataType::Int64,
         Domain::Float { .. } => DataType::Float64,
-        Domain::Category { .. } => DataType::Utf8,
+        Domain::Category { .. } => TEXT,
         Domain::Bool => DataType::Boolean,
     }
+}
+
+/// The declared columns, the owner first.
+pub(crate) fn schema(table: &Table) -> Schema {
+    let owner = table.owner.iter().map(|owner| Field::new(owner, TEXT, true));
+    let columns = table.columns.iter().map(|column| Field::new(&column.name, data_type(&column.domain), true));
+    Schema::new(owner.chain(columns).collect::<Vec<_>>())
 }
 
 /// Registers each table as its declared columns, without rows.
 pub(super) fn register_declarations(context: &SessionContext, project: &Project) -> Result<()> {
     for table in project.tables.values() {
-        let owner = table.owner.iter().map(|owner| Field::new(owner, DataType::Utf8, true));
-        let columns = table.columns.iter().map(|column| Field::new(&column.name, data_type(&column.domain), true));
-        let schema = Arc::new(Schema::new(owner.chain(columns).collect::<Vec<_>>()));
-        let provider = MemTable::try_new(schema, vec![vec![]]).map_err(|error| unusable(table, &error))?;
-        let reference = datafusion::common::TableReference::bare(table.name.as_str());
+        let provider =
+            MemTable::try_new(Arc::new(schema(table)), vec![vec![]]).map_err(|error| unusable(table, &error))?;
+        let reference = TableReference::bare(table.name.as_str());
         context.register_table(reference, Arc::new(provider)).map_err(|error| unusable(table, &error))?;
     }
     Ok(())
@@ -39,105 +50,117 @@ fn unusable(table: &Table, error: &datafusion::error::DataFusionError) -> Error 
     Error::input(format!("table '{}' cannot be used ({})", table.name, error.message()))
 }
 
-/// A plan that reads a table's source: only declared columns, each in its declared domain.
-pub(super) async fn source(context: &SessionContext, table: &Table) -> Result<LogicalPlan> {
-    let frame = read(context, table).await?;
-    let mut columns: Vec<Expr> = Vec::new();
-    if let Some(owner) = &table.owner {
-        columns.push(owner_column(&frame, table, owner)?.alias(owner));
+/// For each table, a plan that reads its source: only declared columns, each in its declared type and domain. Owners have one type in all of
+/// them, so that those of two tables are equal where they are written equally: whole numbers where all are, texts otherwise.
+pub(super) fn sources(tables: &[&Table]) -> Result<Vec<LogicalPlan>> {
+    let mut files = Vec::new();
+    for table in tables {
+        files.push(source_files(table)?);
     }
-    for column in &table.columns {
-        columns.push(declared(typed(&frame, table, column)?, &column.domain).alias(&column.name));
+    let mut numbers = true;
+    for (table, files) in tables.iter().zip(&files) {
+        numbers &= has_number_owners(table, files)?;
     }
-    let view = frame.select(columns).map_err(|error| unusable(table, &error))?;
-    Ok(view.into_unoptimized_plan())
+    let owner = if numbers { DataType::Int64 } else { TEXT };
+    let plans = tables.iter().zip(&files).map(|(table, files)| {
+        let provider = provider_as_source(Arc::new(rows(table, files, &owner)?));
+        let scan = LogicalPlanBuilder::scan(TableReference::bare(table.name.as_str()), provider, None);
+        scan.and_then(LogicalPlanBuilder::build).map_err(|error| unusable(table, &error))
+    });
+    plans.collect()
 }
 
-async fn read(context: &SessionContext, table: &Table) -> Result<DataFrame> {
-    let path = &table.source;
-    let shown = path.display().to_string();
-    if !path.exists() {
-        return Err(Error::input(format!("table '{}': there is no file or folder {shown}", table.name)));
-    }
-    let first = first_file(path)?;
-    let text = path.to_str().ok_or_else(|| Error::input(format!("the path {shown} is not UTF-8")))?.to_string();
-    let text = if path.is_dir() { format!("{text}/") } else { text };
-    let read = match extension(&first) {
-        "parquet" => context.read_parquet(text, ParquetReadOptions::default()).await,
-        "csv" => {
-            let schema = csv_schema(&first, table)?;
-            context.read_csv(text, CsvReadOptions::new().schema(&schema)).await
+/// Whether all owners are whole numbers that an i64 can hold.
+fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
+    let Some(owner) = &table.owner else { return Ok(false) };
+    for file in files {
+        let (_, kind) = find(file, &file.columns()?, owner)?;
+        if !kind.is_some_and(|kind| kind.is_integer() && kind != DataType::UInt64) {
+            return Ok(false);
         }
-        _ => {
+    }
+    Ok(true)
+}
+
+/// The files of a table.
+pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
+    super::files::files(&table.source).map_err(|error| error.or_while(&format!("table '{}'", table.name)))
+}
+
+/// What reads these files of a table, with owners as `owner`: columns by name in each of them.
+pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Result<Rows> {
+    let parts = files.iter().map(|file| part(table, file, owner)).collect::<Result<Vec<Part>>>()?;
+    refuse_unequal(table, &parts)?;
+    let mut schema = SchemaBuilder::from(schema(table));
+    if let Some(name) = &table.owner {
+        *schema.field_mut(0) = Arc::new(Field::new(name, owner.clone(), true));
+    }
+    Ok(Rows::new(schema.finish(), parts))
+}
+
+/// How one file's columns become the declared ones.
+fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
+    let columns = file.columns()?;
+    let mut part = Part::new(file, columns.len());
+    if let Some(owner) = &table.owner {
+        let (place, kind) = find(file, &columns, owner)?;
+        let kind = kind.unwrap_or(TEXT);
+        if !(kind.is_integer() || is_text(&kind)) {
             return Err(Error::input(format!(
-                "table '{}': {shown} is neither .csv nor .parquet, nor a folder of one of them",
-                table.name
+                "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}",
+                file.path.display()
             )));
         }
-    };
-    read.map_err(|_| Error::input(format!("table '{}': {shown} cannot be read as {}", table.name, extension(&first))))
-}
-
-/// The lower-case extension.
-fn extension(path: &Path) -> &str {
-    path.extension().and_then(|text| text.to_str()).unwrap_or_default()
-}
-
-/// The file itself, or the first data file of a folder.
-pub(crate) fn first_file(path: &Path) -> Result<PathBuf> {
-    if !path.is_dir() {
-        return Ok(path.to_path_buf());
+        part.push(place, owner, read_as(&kind), |input, kind| converted(input, kind, owner_as));
     }
-    let entries = std::fs::read_dir(path)
-        .map_err(|error| Error::input(format!("the folder {} cannot be read ({error})", path.display())))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|file| matches!(extension(file), "csv" | "parquet"))
-        .collect();
-    files.sort();
-    let mut files = files.into_iter();
-    let first = files.next();
-    match first {
-        Some(first) if files.all(|file| extension(&file) == extension(&first)) => Ok(first),
-        Some(_) => Err(Error::input(format!("the folder {} holds both .csv and .parquet files", path.display()))),
-        None => Err(Error::input(format!("the folder {} holds no .csv or .parquet file", path.display()))),
+    for column in &table.columns {
+        let wanted = data_type(&column.domain);
+        let (place, kind) = find(file, &columns, &column.name)?;
+        let kind = kind.unwrap_or(wanted.clone());
+        if !fits(&kind, &column.domain) {
+            return Err(Error::input(format!(
+                "{}: column '{}' is declared as {} but holds {kind}",
+                file.path.display(),
+                column.name,
+                word(&column.domain)
+            )));
+        }
+        part.push(place, &column.name, read_as(&kind), |input, kind| {
+            declared(converted(input, kind, &wanted), &column.domain)
+        });
     }
+    Ok(part)
 }
 
-/// The names of a CSV file's columns.
-pub(crate) fn csv_header(path: &Path) -> Result<Vec<String>> {
-    let shown = path.display();
-    let file =
-        std::fs::File::open(path).map_err(|error| Error::input(format!("{shown} cannot be opened ({error})")))?;
-    let mut line = String::new();
-    BufReader::new(file)
-        .read_line(&mut line)
-        .map_err(|_| Error::input(format!("{shown}:1:1: the first line is not UTF-8 text; convert the file first")))?;
-    let line = line.trim_end_matches(['\r', '\n']).trim_start_matches('\u{feff}');
-    if line.is_empty() {
-        return Err(Error::input(format!("{shown} is empty; its first line must name the columns")));
-    }
-    Ok(line.split(',').map(|name| name.trim().trim_matches('"').to_string()).collect())
-}
-
-/// Declared columns with their declared type, others as text.
-fn csv_schema(path: &Path, table: &Table) -> Result<Schema> {
-    let fields = csv_header(path)?.into_iter().map(|name| {
-        let kind = table.column(&name).map_or(DataType::Utf8, |column| data_type(&column.domain));
-        Field::new(name, kind, true)
-    });
-    Ok(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-fn source_type(frame: &DataFrame, table: &Table, name: &str) -> Result<DataType> {
-    let schema = frame.schema();
-    match schema.fields().iter().find(|field| field.name() == name) {
-        Some(field) => Ok(field.data_type().clone()),
-        None => {
-            let hint = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()));
-            Err(Error::input(format!("{} has no column '{name}'{hint}", table.source.display())))
+/// The place and, where the file says it, the type of a column.
+fn find(file: &DataFile, columns: &[(String, Option<DataType>)], name: &str) -> Result<(usize, Option<DataType>)> {
+    let mut found = columns.iter().enumerate().filter(|(_, column)| column.0 == name);
+    match (found.next(), found.next()) {
+        (Some((place, (_, kind))), None) => Ok((place, kind.clone())),
+        _ => {
+            let hint = suggestion(name, columns.iter().map(|(name, _)| name.as_str()));
+            Err(Error::input(format!("{} has no column '{name}'{hint}", file.path.display())))
         }
     }
+}
+
+/// The files of one folder hold each declared column in one type.
+fn refuse_unequal(table: &Table, parts: &[Part]) -> Result<()> {
+    let Some((first, rest)) = parts.split_first() else { return Ok(()) };
+    let schema = schema(table);
+    for other in rest {
+        for ((one, two), field) in first.kinds().zip(other.kinds()).zip(schema.fields()) {
+            if one != two {
+                return Err(Error::input(format!(
+                    "{}: column '{}' holds {two}, but {one} in {}: the files of a folder must agree; write one of them anew",
+                    other.path().display(),
+                    field.name(),
+                    first.path().display()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -147,57 +170,43 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// Whose row it is: whole numbers stay numbers, everything else is its text.
-fn owner_column(frame: &DataFrame, table: &Table, name: &str) -> Result<Expr> {
-    let kind = source_type(frame, table, name)?;
-    let to = if kind.is_integer() && kind != DataType::UInt64 { DataType::Int64 } else { DataType::Utf8 };
-    if !(kind.is_integer() || is_text(&kind)) {
-        return Err(Error::input(format!("the owner column '{name}' must hold whole numbers or texts, not {kind}")));
-    }
-    Ok(cast(ident(name), to))
-}
-
-/// The column in its declared type.
-fn typed(frame: &DataFrame, table: &Table, column: &Column) -> Result<Expr> {
-    let kind = source_type(frame, table, &column.name)?;
-    let wanted = data_type(&column.domain);
-    let fits = match &column.domain {
+fn fits(kind: &DataType, domain: &Domain) -> bool {
+    match domain {
         Domain::Int { .. } => kind.is_integer(),
         Domain::Float { .. } => kind.is_numeric(),
-        Domain::Category { .. } => is_text(&kind),
-        Domain::Bool => kind == DataType::Boolean,
-    };
-    if !fits {
-        return Err(Error::input(format!(
-            "{}: column '{}' is declared as {} but holds {kind}",
-            table.source.display(),
-            column.name,
-            match column.domain {
-                Domain::Int { .. } => "int",
-                Domain::Float { .. } => "float",
-                Domain::Category { .. } => "category",
-                Domain::Bool => "bool",
-            }
-        )));
+        Domain::Category { .. } => is_text(kind),
+        Domain::Bool => *kind == DataType::Boolean,
     }
-    let expression = ident(&column.name);
-    // Texts stay in the form in which they are read: turning one into the other copies every text.
-    if kind == wanted || (wanted == DataType::Utf8 && kind == DataType::Utf8View) {
-        return Ok(expression);
+}
+
+/// The type's word in a project file.
+pub(crate) fn word(domain: &Domain) -> &'static str {
+    match domain {
+        Domain::Int { .. } => "int",
+        Domain::Float { .. } => "float",
+        Domain::Category { .. } => "category",
+        Domain::Bool => "bool",
     }
-    let same = expression.get_type(frame.schema()).is_ok_and(|found| found == wanted);
-    // Unsigned numbers beyond 2⁶³ do not fit: they are above every allowed bound and are read as the largest number.
-    match (same, &kind) {
-        (true, _) => Ok(expression),
-        (false, DataType::UInt64) if wanted == DataType::Int64 => {
-            let largest = datafusion::prelude::lit(i64::MAX);
-            Ok(datafusion::functions::expr_fn::coalesce(vec![
-                try_cast(expression.clone(), DataType::Int64),
-                datafusion::logical_expr::when(expression.is_not_null(), largest)
-                    .end()
-                    .map_err(|error| unusable(table, &error))?,
-            ]))
+}
+
+/// The type in which a file's column is read: plain texts at once in the plan's own.
+fn read_as(kind: &DataType) -> DataType {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => TEXT,
+        other => other.clone(),
+    }
+}
+
+/// The value in the declared type, for every value of `kind`: no conversion here can fail on one. Whole numbers beyond 2⁶³ are above every
+/// bound that can be declared, and are read as the largest number.
+fn converted(input: Expr, kind: &DataType, wanted: &DataType) -> Expr {
+    match (kind, wanted) {
+        (kind, wanted) if kind == wanted => input,
+        (DataType::UInt64, DataType::Int64) => {
+            let largest = lit(ScalarValue::UInt64(Some(i64::MAX.unsigned_abs())));
+            let moved = when(input.clone().gt(largest), lit(i64::MAX)).otherwise(cast(input.clone(), DataType::Int64));
+            moved.unwrap_or(try_cast(input, DataType::Int64))
         }
-        _ => Ok(cast(expression, wanted)),
+        _ => cast(input, wanted.clone()),
     }
 }

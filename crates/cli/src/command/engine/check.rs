@@ -1,0 +1,50 @@
+//! `scumble check`: whether the files of a project's tables fit their declaration. For whoever holds the files.
+
+use super::{print, table};
+use crate::failure::Failure;
+use clap::Args;
+use scumble_engine::check::{TableState, check, state};
+use scumble_engine::project::Project;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What `check` takes.
+#[derive(Args)]
+#[command(
+    after_help = "Reads all declared columns of all tables, as every release does before its charge. What it says names places of the \
+                  private files (file, line, column) and never a value; it is for whoever holds the files, and not to be published."
+)]
+pub struct Arguments {
+    /// The project file
+    #[arg(default_value = "scumble.toml")]
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let project = Project::open(&arguments.file)?;
+    let names: Vec<String> = project.tables.keys().cloned().collect();
+    let states = state(&project, &names)?;
+    check(&project, &names)?;
+    if arguments.json {
+        let tables: Vec<Value> = states.iter().map(table_json).collect();
+        return print(&format!("{:#}\n", json!({ "tables": tables })));
+    }
+    let rows = states.iter().flat_map(|state| {
+        state.files.iter().map(|file| vec![state.table.clone(), file.path.display().to_string(), file.digest.clone()])
+    });
+    let mut text = table(&["table", "file", "SHA-256"], rows.collect());
+    for state in &states {
+        text.push_str(&format!("table '{}' fits its declaration\n", state.table));
+    }
+    print(&text)
+}
+
+fn table_json(state: &TableState) -> Value {
+    let file = |file: &scumble_engine::check::FileState| json!({ "path": file.path, "sha256": file.digest, "bytes": file.bytes });
+    let files: Vec<Value> = state.files.iter().map(file).collect();
+    json!({ "table": state.table, "fits": true, "fingerprint": state.fingerprint, "files": files })
+}

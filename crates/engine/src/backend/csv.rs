@@ -1,0 +1,154 @@
+//! The records of a CSV file, one by one with their lines, strictly.
+//!
+//! The reader of the rows prefers any answer to none: a quote that is never closed swallows the rest of the file. This one says where such a
+//! thing is. It serves `check` alone; what both accept they cut into the same fields, which a test compares.
+
+use std::io::{BufRead, ErrorKind};
+
+/// A longer row is a mistake (a quote that is not closed, mostly), and nothing that fits into memory many times.
+pub(crate) const LONGEST_ROW: usize = 16 << 20;
+
+/// Why there is no next record.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The quote on this line, in this field (from 0), is never closed.
+    Unclosed(u64, usize),
+    /// Something stands between a closing quote and the next comma.
+    AfterQuote(u64, usize),
+    /// The row that begins on this line is too long.
+    Long(u64),
+    /// The file ended unexpectedly.
+    Machine(String),
+}
+
+/// Cuts bytes into records.
+pub(crate) struct Records<R> {
+    input: R,
+    /// The current line, from 1.
+    line: u64,
+    after_return: bool,
+    data: Vec<u8>,
+    ends: Vec<usize>,
+    /// The lines on which the fields begin.
+    lines: Vec<u64>,
+}
+
+/// Where the reader is inside of a record.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    RecordStart,
+    FieldStart,
+    Plain,
+    /// With the line on which the quote stands.
+    Quoted(u64),
+    /// Behind a quote inside of a quoted field: it closes the field or begins a doubled quote.
+    Quote(u64),
+}
+
+impl<R: BufRead> Records<R> {
+    /// From the beginning of a file; a byte-order mark is passed over.
+    pub fn new(mut input: R) -> std::io::Result<Self> {
+        if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+            input.consume(3);
+        }
+        Ok(Self { input, line: 1, after_return: false, data: Vec::new(), ends: Vec::new(), lines: Vec::new() })
+    }
+
+    /// Reads the next record; lines without anything in them are none. False at the end.
+    pub fn advance(&mut self) -> Result<bool, Trouble> {
+        self.data.clear();
+        self.ends.clear();
+        self.lines.clear();
+        let mut state = State::RecordStart;
+        loop {
+            let buffer = match self.input.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Trouble::Machine(error.to_string())),
+            };
+            if buffer.is_empty() {
+                return match state {
+                    State::RecordStart => Ok(false),
+                    State::Quoted(line) => Err(Trouble::Unclosed(line, self.ends.len())),
+                    _ => {
+                        self.ends.push(self.data.len());
+                        Ok(true)
+                    }
+                };
+            }
+            let mut used = 0;
+            let mut ended = false;
+            let mut trouble = None;
+            for &byte in buffer {
+                used += 1;
+                let is_break = byte == b'\n' || byte == b'\r';
+                let line = self.line;
+                if is_break {
+                    // The second byte of "\r\n" begins no other line.
+                    self.line += u64::from(!(byte == b'\n' && self.after_return));
+                }
+                self.after_return = byte == b'\r';
+                if state == State::RecordStart {
+                    if is_break {
+                        continue;
+                    }
+                    self.lines.push(line);
+                    state = State::FieldStart;
+                }
+                state = match (state, byte) {
+                    (State::Quoted(from), b'"') => State::Quote(from),
+                    (State::Quoted(from), byte) => {
+                        self.data.push(byte);
+                        State::Quoted(from)
+                    }
+                    (State::Quote(from), b'"') => {
+                        self.data.push(byte);
+                        State::Quoted(from)
+                    }
+                    (State::FieldStart, b'"') => State::Quoted(line),
+                    (_, b',') => {
+                        self.ends.push(self.data.len());
+                        self.lines.push(line);
+                        State::FieldStart
+                    }
+                    _ if is_break => {
+                        self.ends.push(self.data.len());
+                        ended = true;
+                        break;
+                    }
+                    (State::Quote(_), _) => {
+                        trouble = Some(Trouble::AfterQuote(line, self.ends.len()));
+                        break;
+                    }
+                    (_, byte) => {
+                        self.data.push(byte);
+                        State::Plain
+                    }
+                };
+            }
+            self.input.consume(used);
+            if let Some(trouble) = trouble {
+                return Err(trouble);
+            }
+            if ended {
+                return Ok(true);
+            }
+            if self.data.len() + self.ends.len() > LONGEST_ROW {
+                return Err(Trouble::Long(self.line_of(0)));
+            }
+        }
+    }
+
+    /// The line on which a field of the record begins.
+    pub fn line_of(&self, field: usize) -> u64 {
+        self.lines.get(field).copied().unwrap_or(self.line)
+    }
+
+    /// The record's fields, without their quotes.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|field| {
+            let start = if field == 0 { 0 } else { self.ends[field - 1] };
+            &self.data[start..self.ends[field]]
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! Whether the files of a table are what the project file declares: the one thing about the data that may be looked at without a charge.
+//!
+//! # Guarantee
+//! Every declared column of a table is read to its end, whatever will be asked: the outcome depends on the file and the declaration alone and is the same
+//! for every query, so that a query cannot be made to ask by failing. What passed is read without an error by every query, as long as
+//! its [`TableState::fingerprint`] stays. A sentence of this module names places of the private files (file, line, column), never a value: it is for
+//! whoever holds the files.
+
+use crate::backend::csv::{LONGEST_ROW, Records, Trouble};
+use crate::backend::files::{DataFile, Form};
+use crate::backend::{Backend, tables};
+use crate::error::{Error, Result};
+use crate::project::{Domain, Project, Table};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::compute::kernels::cast_utils::Parser;
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::prelude::DataFrame;
+use futures::StreamExt;
+use sha2::{Digest, Sha256};
+use std::io::{BufReader, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Raised when the check learns to look for more, so that nothing passes on the word of an older one.
+const VERSION: u32 = 1;
+/// A longer text is nobody's category and nobody's name.
+const LONGEST_TEXT: usize = 1 << 16;
+const BUFFER: usize = 1 << 20;
+
+/// What a table's source is at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableState {
+    /// The table's name.
+    pub table: String,
+    /// Its files, in the order of their names.
+    pub files: Vec<FileState>,
+    /// SHA-256 of all that [`check`] depends on: the files' bytes, the owner, the names and types of the columns.
+    pub fingerprint: String,
+}
+
+/// What a file is at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, hexadecimal.
+    pub digest: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// The state of each of `names`: the bytes of their files are digested, and nothing else is done with them.
+pub fn state(project: &Project, names: &[String]) -> Result<Vec<TableState>> {
+    names.iter().map(|name| table_state(project.table(name)?)).collect()
+}
+
+fn table_state(table: &Table) -> Result<TableState> {
+    let files = tables::source_files(table)?.iter().map(file_state).collect::<Result<Vec<_>>>()?;
+    let mut all = Sha256::new();
+    let mut add = |text: &str| {
+        all.update((text.len() as u64).to_be_bytes());
+        all.update(text.as_bytes());
+    };
+    add(&format!("scumble check {VERSION}"));
+    for field in tables::schema(table).fields() {
+        add(field.name());
+        add(&field.data_type().to_string());
+    }
+    add(if table.owner.is_some() { "owned" } else { "rows" });
+    for file in &files {
+        add(&file.digest);
+    }
+    Ok(TableState { table: table.name.clone(), files, fingerprint: crate::ledger::hex(&all.finalize()) })
+}
+
+fn file_state(file: &DataFile) -> Result<FileState> {
+    let unreadable = |error: std::io::Error| Error::input(format!("{} cannot be read ({error})", file.path.display()));
+    let mut input = file.open()?;
+    let (mut digest, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; BUFFER]);
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(number) => {
+                digest.update(&buffer[..number]);
+                bytes += number as u64;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+    }
+    Ok(FileState { path: file.path.clone(), digest: crate::ledger::hex(&digest.finalize()), bytes })
+}
+
+/// Checks all declared columns of the tables `names`; a sentence says where the first thing is that does not fit.
+pub fn check(project: &Project, names: &[String]) -> Result<()> {
+    for name in names {
+        let table = project.table(name)?;
+        let files = tables::source_files(table)?;
+        tables::rows(table, &files, &tables::TEXT)?;
+        let mut rows = 0;
+        for file in &files {
+            rows += match file.form {
+                Form::Csv => scan(table, file)?,
+                Form::Parquet => u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0),
+            };
+        }
+        let backend = Backend::without_data(project)?;
+        match read(&backend, table, &files, None) {
+            Ok(read) if read == rows => {}
+            Ok(_) => {
+                return Err(Error::input(format!(
+                    "table '{name}': {} is read as another number of rows than it holds; write it anew",
+                    table.source.display()
+                )));
+            }
+            Err(error) => return Err(located(&backend, table, &files).unwrap_or(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Reads declared columns of files as a query would, and counts the rows.
+fn read(backend: &Backend, table: &Table, files: &[DataFile], column: Option<usize>) -> Result<u64> {
+    let frame = backend.context.read_table(Arc::new(tables::rows(table, files, &tables::TEXT)?));
+    let failed = |_| {
+        Error::input(format!(
+            "table '{}': {} cannot be read to its end: it is damaged or changes while it is read",
+            table.name,
+            table.source.display()
+        ))
+    };
+    let mut plan = frame.map_err(failed)?;
+    if let Some(column) = column {
+        let name = tables::schema(table).field(column).name().clone();
+        plan = plan.select(vec![datafusion::prelude::ident(name)]).map_err(failed)?;
+    }
+    let rows = backend.wait(async {
+        let mut stream = DataFrame::execute_stream(plan).await?;
+        let mut rows = 0;
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            if let Some(name) = long_text(&batch) {
+                return Ok(Err(too_long(table, &name)));
+            }
+        }
+        Ok(Ok(rows))
+    });
+    rows.map_err(failed)?
+}
+
+fn too_long(table: &Table, name: &str) -> Error {
+    Error::input(format!(
+        "{}: a text in column '{name}' has more than {LONGEST_TEXT} bytes: shorten it, or do not declare the column",
+        table.source.display()
+    ))
+}
+
+/// The first column of texts with one that is too long.
+fn long_text(batch: &RecordBatch) -> Option<String> {
+    let long = |text: Option<&str>| text.is_some_and(|text| text.len() > LONGEST_TEXT);
+    let found = batch.columns().iter().position(|column| match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().iter().any(long),
+        DataType::Utf8View => column.as_string_view().iter().any(long),
+        _ => false,
+    })?;
+    Some(batch.schema().field(found).name().clone())
+}
+
+/// Which file and column cannot be read.
+fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error> {
+    for file in files {
+        for column in 0..tables::schema(table).fields().len() {
+            if read(backend, table, std::slice::from_ref(file), Some(column)).is_err() {
+                return Some(Error::input(format!(
+                    "{}: column '{}' cannot be read to its end: the file is damaged; write it anew",
+                    file.path.display(),
+                    tables::schema(table).field(column).name()
+                )));
+            }
+        }
+    }
+    None
+}
+
+/// Looks at every field of a CSV file, and counts the rows.
+fn scan(table: &Table, file: &DataFile) -> Result<u64> {
+    let shown = file.path.display();
+    let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
+    let columns: Vec<Option<Wanted>> = names.iter().map(|name| Wanted::of(table, name)).collect();
+    let failed = |error: std::io::Error| Error::input(format!("{shown} cannot be read ({error})"));
+    let mut records = Records::new(BufReader::with_capacity(BUFFER, file.open()?)).map_err(failed)?;
+    let called =
+        |field: usize| names.get(field).map_or(format!("field {}", field + 1), |name| format!("column '{name}'"));
+    let mut number = 0;
+    loop {
+        let is_record = records.advance().map_err(|trouble| match trouble {
+            Trouble::Unclosed(line, field) => Error::input(format!(
+                "{shown}:{line}: the quote that begins {} is never closed; close it, or double it inside of quotes",
+                called(field)
+            )),
+            Trouble::AfterQuote(line, field) => Error::input(format!(
+                "{shown}:{line}: something stands behind the closing quote in {}; a quote inside of a quoted text is written twice",
+                called(field)
+            )),
+            Trouble::Long(line) => Error::input(format!(
+                "{shown}:{line}: the row that begins here has more than {} MiB; is a quote not closed?",
+                LONGEST_ROW >> 20
+            )),
+            Trouble::Machine(why) => Error::input(format!("{shown} cannot be read ({why})")),
+        })?;
+        if !is_record {
+            // The first record is the names.
+            return Ok(u64::saturating_sub(number, 1));
+        }
+        let width = records.fields().len();
+        if width != columns.len() {
+            let line = records.line_of(0);
+            return Err(Error::input(format!(
+                "{shown}:{line}: this row has {width} fields, and the line of column names has {}; correct the row",
+                columns.len()
+            )));
+        }
+        for (field, (bytes, wanted)) in records.fields().zip(&columns).enumerate() {
+            let refused = |what: &str| {
+                Err(Error::input(format!("{shown}:{}: the value in {} {what}", records.line_of(field), called(field))))
+            };
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                return refused("is not UTF-8 text; convert the file first");
+            };
+            if let (Some(what), false) = (wanted.as_ref().and_then(|wanted| wanted.refuses(text)), number == 0) {
+                return refused(what);
+            }
+        }
+        number += 1;
+    }
+}
+
+/// What a declared column of a CSV file must hold.
+enum Wanted {
+    Whole,
+    Number,
+    Truth,
+    Text,
+}
+
+impl Wanted {
+    fn of(table: &Table, name: &str) -> Option<Self> {
+        if table.owner.as_deref() == Some(name) {
+            return Some(Self::Text);
+        }
+        Some(match table.column(name)?.domain {
+            Domain::Int { .. } => Self::Whole,
+            Domain::Float { .. } => Self::Number,
+            Domain::Category { .. } => Self::Text,
+            Domain::Bool => Self::Truth,
+        })
+    }
+
+    /// What is wrong with a value, by the parsers that read the rows. Nothing at all is a missing value in every column.
+    fn refuses(&self, text: &str) -> Option<&'static str> {
+        let (is_right, what) = match self {
+            _ if text.is_empty() => (true, ""),
+            Self::Whole => (
+                Int64Type::parse(text).is_some(),
+                "is declared as int and is no whole number of at most 64 bits; correct it, leave it empty, or declare the column as float or category",
+            ),
+            Self::Number => (
+                Float64Type::parse(text).is_some(),
+                "is declared as float and is no number; correct it, leave it empty, or declare the column as category",
+            ),
+            Self::Truth => (
+                text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
+                "is declared as bool and is neither true nor false; correct it, leave it empty, or declare the column otherwise",
+            ),
+            Self::Text => {
+                (text.len() <= LONGEST_TEXT, "has more than 65536 bytes: shorten it, or do not declare the column")
+            }
+        };
+        (!is_right).then_some(what)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! The check, and that what it passes is what is read.
