@@ -5,7 +5,7 @@
 
 use super::histogram::quoted;
 use super::noise::{Demand, Noise, calibrate, described};
-use super::output::{Answers, Cell, Column, Details, Uncertainty};
+use super::output::{Answers, Cell, Column, Details, Uncertainty, check_names};
 use super::sql::BOUNDING_FIELDS;
 use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
@@ -203,6 +203,7 @@ pub(super) static KIND: Kind = Kind {
 
 fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
     let steps = Steps::new(request, project)?;
+    check_names([(steps.column.as_str(), false), ("count", true)])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
     // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.

@@ -51,7 +51,7 @@ pub(super) static KIND: Kind = Kind {
 };
 
 fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    let attributes = Attributes::new(request, project, true, &["count", "count_error"])?;
+    let attributes = Attributes::new(request, project, true, &["count", "count_error", "count_interval"])?;
     let sizes = attributes.sizes();
     let unknown: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
     let delta = delta_of(request, project, !unknown.is_empty())?;

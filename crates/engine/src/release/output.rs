@@ -1,6 +1,7 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
 use super::Limit;
+use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
 
 /// A published table.
@@ -87,11 +88,11 @@ impl Cell {
         }
     }
 
-    /// As text for tables and charts.
+    /// As text for tables, charts and terminals: of a text that comes from the data, nothing that would be obeyed by a terminal.
     pub fn text(&self) -> String {
         match self {
             Self::Null => String::new(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => visible(text),
             Self::Whole(number) => number.to_string(),
             Self::Number(number) => format!("{number}"),
             Self::Truth(truth) => truth.to_string(),
@@ -118,18 +119,24 @@ impl Answers {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// The query's columns and, after each noisy one, `COLUMN_error`.
+    /// The query's columns and, after each noisy one, `COLUMN_error`. Texts are those of the data but for two things, which JSON and
+    /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
+    /// has an apostrophe before it.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         let names = self.columns.iter().flat_map(|column| {
             let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
             [Some(column.name.clone()), error]
         });
-        push_line(&mut text, names.flatten());
+        push_line(&mut text, names.flatten().map(|name| no_formula(visible(&name))));
         for row in 0..self.rows() {
             let cells = self.columns.iter().flat_map(|column| {
                 let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
-                [Some(column.cells[row].text()), error]
+                let cell = match &column.cells[row] {
+                    Cell::Text(text) => no_formula(visible(text)),
+                    other => other.text(),
+                };
+                [Some(cell), error]
             });
             push_line(&mut text, cells.flatten());
         }
@@ -159,6 +166,46 @@ impl Answers {
     }
 }
 
+/// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones.
+pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>) -> Result<()> {
+    let mut taken = std::collections::HashSet::new();
+    for (name, is_noisy) in columns {
+        let beside = if is_noisy { BESIDE } else { &[] };
+        for end in [""].iter().chain(beside) {
+            if !taken.insert(format!("{name}{end}")) {
+                return Err(Error::input(format!(
+                    "two published columns would be called '{name}{end}' (beside a noisy column stand COLUMN_error, COLUMN_interval and COLUMN_rank_error); give one of them another name"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ends of the names that may stand beside a noisy column.
+const BESIDE: &[&str] = &["_error", "_interval", "_rank_error"];
+
+/// Control characters and those that turn the direction of writing, as signs.
+fn visible(text: &str) -> String {
+    let sign = |letter: char| match letter {
+        '\n' | '\t' => letter,
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other => other,
+    };
+    text.chars().map(sign).collect()
+}
+
+/// A text that no spreadsheet takes for a formula.
+fn no_formula(text: String) -> String {
+    let first = text.trim_start().chars().next();
+    let is_formula = first.is_some_and(|letter| {
+        matches!(letter, '=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}')
+    });
+    if is_formula && text.trim().parse::<f64>().is_err() { format!("'{text}") } else { text }
+}
+
 /// Six significant digits are enough for an error.
 fn shown_error(error: f64) -> String {
     if !error.is_finite() {
@@ -178,3 +225,6 @@ fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

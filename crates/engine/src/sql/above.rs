@@ -4,6 +4,7 @@
 //! each released number is moved up and down by its standard error, and what that does to an output column adds up ([`Spread`]).
 
 use super::Source;
+use super::total::{total, total_plan};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
@@ -15,8 +16,6 @@ use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-const ROW: &str = "scumble row";
 
 /// Finds the one aggregate under projections, filters, sorts and limits.
 pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<Aggregate> {
@@ -45,14 +44,6 @@ pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<
 
 fn no_aggregate(source: &Source<'_>) -> Error {
     source.error("select", "the query has no aggregate, and rows are never published; use COUNT, SUM, AVG …")
-}
-
-/// A released table in the place of the aggregate: one column per output of the aggregate.
-pub(crate) struct Released {
-    /// The columns, in the aggregate's order and types.
-    pub columns: Vec<ArrayRef>,
-    /// What each independent noise does.
-    pub moved: Vec<Moved>,
 }
 
 /// The columns as they would be with one of the noises one standard deviation up and down.
@@ -115,11 +106,20 @@ pub(crate) fn outputs(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<O
     Ok(expressions(plan, aggregate)?.into_iter().zip(names).map(output).collect())
 }
 
-/// Runs the plan above the aggregate on released numbers.
-pub(crate) fn run(plan: &LogicalPlan, aggregate: &Aggregate, released: &Released, backend: &Backend) -> Result<Answer> {
-    let batch = finished(plan, aggregate, &released.columns, backend)?;
+/// For each output column that is a number and depends on noise, how far each released row may be off.
+pub(crate) type Errors = Vec<Option<Vec<Spread>>>;
+
+/// Runs the plan above the aggregate on a released table: `columns` in the aggregate's order and types, `errors` as
+/// [`column_errors`] gives them for the same rows.
+pub(crate) fn run(
+    plan: &LogicalPlan,
+    aggregate: &Aggregate,
+    columns: &[ArrayRef],
+    errors: Errors,
+    backend: &Backend,
+) -> Result<Answer> {
+    let batch = finished(plan, aggregate, columns, backend)?;
     let (rows, batch) = without_rows(&batch)?;
-    let errors = column_errors(plan, aggregate, released, backend)?;
     let errors = errors.into_iter().map(|errors| errors.map(|all| rows.iter().map(|row| all[*row]).collect()));
     Ok(Answer { errors: errors.collect(), batch, outputs: outputs(plan, aggregate)?, rows })
 }
@@ -129,12 +129,12 @@ pub(crate) fn run(plan: &LogicalPlan, aggregate: &Aggregate, released: &Released
 pub(crate) fn column_errors(
     plan: &LogicalPlan,
     aggregate: &Aggregate,
-    released: &Released,
+    rows: usize,
+    moved: &[Moved],
     backend: &Backend,
-) -> Result<Vec<Option<Vec<Spread>>>> {
+) -> Result<Errors> {
     let outputs = expressions(plan, aggregate)?;
     let keys = aggregate.group_expr.len();
-    let rows = released.columns.first().map_or(0, |column| column.len());
     let mut sums: Vec<Option<Vec<Cumulants>>> = plan
         .schema()
         .fields()
@@ -146,13 +146,13 @@ pub(crate) fn column_errors(
         })
         .collect();
     // All moved tables below one another: planning and running once is most of the time for few rows.
-    let moved = stacked(&released.moved)?;
-    if let Some(moved) = moved.filter(|_| rows > 0) {
-        let answers = evaluated(&outputs, aggregate, &moved, backend)?;
+    let below_one_another = stacked(moved)?;
+    if let Some(table) = below_one_another.filter(|_| rows > 0) {
+        let answers = evaluated(&outputs, aggregate, &table, backend)?;
         for (index, sum) in sums.iter_mut().enumerate() {
             let Some(sum) = sum else { continue };
             let numbers = numbers(answers.column(index))?;
-            for (pair, noise) in numbers.chunks_exact(2 * rows).zip(&released.moved) {
+            for (pair, noise) in numbers.chunks_exact(2 * rows).zip(moved) {
                 let (up, down) = pair.split_at(rows);
                 for (total, (up, down)) in sum.iter_mut().zip(up.iter().zip(down)) {
                     total.add((up - down) / 2.0, noise.kurtosis);
@@ -202,20 +202,34 @@ fn numbers(column: &ArrayRef) -> Result<Vec<f64>> {
 
 /// The output expressions on the released table, for all its rows in their order.
 fn evaluated(outputs: &[Expr], aggregate: &Aggregate, columns: &[ArrayRef], backend: &Backend) -> Result<RecordBatch> {
-    let expressions: Vec<Expr> = outputs
-        .iter()
-        .enumerate()
-        .map(|(index, expression)| expression.clone().alias(format!("output {index}")))
-        .collect();
-    let base = table(aggregate, columns, false).map_err(|error| post(&error))?;
-    let plan = LogicalPlanBuilder::from(base).project(expressions).and_then(LogicalPlanBuilder::build);
-    collected(plan.map_err(|error| post(&error))?, backend)
+    let attempt = || {
+        let base = table(aggregate, columns, None)?;
+        let mut expressions: Vec<Expr> = Vec::new();
+        for (index, expression) in outputs.iter().enumerate() {
+            expressions.push(total(expression.clone(), base.schema())?.alias(format!("output {index}")));
+        }
+        LogicalPlanBuilder::from(base).project(expressions).and_then(LogicalPlanBuilder::build)
+    };
+    collected(attempt().map_err(|error| post(&error))?, backend)
 }
 
 /// The whole plan above, on released numbers, with the row number as its last column.
 fn finished(plan: &LogicalPlan, aggregate: &Aggregate, columns: &[ArrayRef], backend: &Backend) -> Result<RecordBatch> {
-    let plan = replaced(plan, aggregate, columns).map_err(|error| post(&error))?;
+    let row = unused_name(plan);
+    let plan = replaced(plan, aggregate, columns, &row).and_then(total_plan).map_err(|error| post(&error))?;
     collected(plan, backend)
+}
+
+/// A name for the row numbers that no column of the plan has.
+fn unused_name(plan: &LogicalPlan) -> String {
+    let mut name = "scumble row".to_string();
+    let is_used = |name: &str| {
+        plan.exists(|node| Ok(node.schema().fields().iter().any(|field| field.name() == name))).unwrap_or(true)
+    };
+    while is_used(&name) {
+        name.push('\'');
+    }
+    name
 }
 
 /// The plan with the released table in the aggregate's place; every projection passes the row number on, as its last column.
@@ -223,18 +237,19 @@ fn replaced(
     plan: &LogicalPlan,
     aggregate: &Aggregate,
     columns: &[ArrayRef],
+    row: &str,
 ) -> std::result::Result<LogicalPlan, DataFusionError> {
     match plan {
-        LogicalPlan::Aggregate(_) => table(aggregate, columns, true),
+        LogicalPlan::Aggregate(_) => table(aggregate, columns, Some(row)),
         LogicalPlan::Projection(projection) => {
-            let input = replaced(&projection.input, aggregate, columns)?;
+            let input = replaced(&projection.input, aggregate, columns, row)?;
             let (qualifier, field) = input.schema().qualified_field(input.schema().fields().len() - 1);
             let row = Expr::Column(Column::new(qualifier.cloned(), field.name()));
             let expressions = projection.expr.iter().cloned().chain([row]).collect();
             Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(input))?))
         }
         other => {
-            let inputs = other.inputs().into_iter().map(|input| replaced(input, aggregate, columns));
+            let inputs = other.inputs().into_iter().map(|input| replaced(input, aggregate, columns, row));
             other.with_new_exprs(other.expressions(), inputs.collect::<std::result::Result<_, _>>()?)
         }
     }
@@ -258,17 +273,21 @@ fn post(error: &DataFusionError) -> Error {
     ))
 }
 
-/// A plan that gives the released columns with the aggregate's names.
-fn table(aggregate: &Aggregate, columns: &[ArrayRef], rows: bool) -> std::result::Result<LogicalPlan, DataFusionError> {
+/// A plan that gives the released columns with the aggregate's names, and behind them the row numbers if they have a name.
+fn table(
+    aggregate: &Aggregate,
+    columns: &[ArrayRef],
+    row: Option<&str>,
+) -> std::result::Result<LogicalPlan, DataFusionError> {
     let mut fields: Vec<Field> = columns
         .iter()
         .enumerate()
         .map(|(index, column)| Field::new(format!("released {index}"), column.data_type().clone(), true))
         .collect();
     let mut columns = columns.to_vec();
-    if rows {
+    if let Some(row) = row {
         let count = columns.first().map_or(0, |column| column.len()) as i64;
-        fields.push(Field::new(ROW, DataType::Int64, false));
+        fields.push(Field::new(row, DataType::Int64, false));
         columns.push(Arc::new(Int64Array::from_iter_values(0..count)));
     }
     let schema = Arc::new(Schema::new(fields));
@@ -276,7 +295,7 @@ fn table(aggregate: &Aggregate, columns: &[ArrayRef], rows: bool) -> std::result
     let memory = MemTable::try_new(Arc::clone(&schema), vec![vec![batch]])?;
     let scan = LogicalPlanBuilder::scan("scumble released", provider_as_source(Arc::new(memory)), None)?.build()?;
     let names = aggregate.schema.iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()));
-    let names = names.chain(rows.then(|| (None, ROW.to_string())));
+    let names = names.chain(row.map(|row| (None, row.to_string())));
     let expressions: Vec<Expr> = scan
         .schema()
         .columns()

@@ -13,6 +13,7 @@ pub(crate) mod integers;
 pub(crate) mod measure;
 mod refuse;
 pub(crate) mod sensitivity;
+mod total;
 pub(crate) mod window;
 
 use crate::backend::Backend;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Cell, Column, Details, Uncertainty};
 use crate::sql::Cut;
-use crate::sql::above::{self, Answer, Moved, Released, Spread};
+use crate::sql::above::{self, Answer, Errors, Moved, Spread};
 use crate::sql::integers::Integers;
 use crate::sql::measure::Computation;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
@@ -53,6 +53,15 @@ pub(super) struct NoisyCell {
     pub quantiles: Vec<f64>,
 }
 
+impl NoisyCell {
+    fn numbers(&self) -> Numbers {
+        Numbers { sums: self.sums.iter().map(|number| *number as f64).collect(), quantiles: self.quantiles.clone() }
+    }
+}
+
+/// How many moved numbers are held at once: 32 MB of them, a few times over.
+const NUMBERS_AT_ONCE: usize = 1 << 22;
+
 /// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay, and only of those are
 /// quantiles drawn.
 pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
@@ -80,8 +89,8 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
 /// From noisy cells to the query's columns.
 pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
     let backend = Backend::empty()?;
-    let released = released(cut, noisy, private)?;
-    let answer = above::run(&cut.plan, &cut.aggregate, &released, &backend)?;
+    let errors = errors(cut, noisy, private, &backend)?;
+    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, errors, &backend)?;
     let mut notes = Vec::new();
     if let Some(least) = private.threshold {
         notes.push(format!(
@@ -151,9 +160,14 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
     let uncertainty = answer.errors[index].as_ref().map(|errors| {
         let interval = |(spread, cell): (&Spread, &Cell)| {
             let half = exact_width.unwrap_or_else(|| spread.half_width());
-            let middle = cell.number().unwrap_or(f64::NAN);
-            let (low, high) = ((middle - half).max(least), (middle + half).min(most));
-            Uncertainty { standard_error: spread.standard_error, low, high }
+            match cell.number() {
+                Some(middle) => {
+                    let (low, high) = ((middle - half).max(least), (middle + half).min(most));
+                    Uncertainty { standard_error: spread.standard_error, low, high }
+                }
+                // Where there is no number, there is no error either.
+                None => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
+            }
         };
         errors.iter().zip(&cells).map(interval).collect()
     });
@@ -165,6 +179,8 @@ fn cell(value: &ScalarValue) -> Cell {
     match value {
         value if value.is_null() => Cell::Null,
         ScalarValue::Int64(Some(number)) => Cell::Whole(i128::from(*number)),
+        // Where nothing is defined, nothing is said: x / 0.0 is no number.
+        ScalarValue::Float64(Some(number)) if !number.is_finite() => Cell::Null,
         ScalarValue::Float64(Some(number)) => Cell::Number(*number),
         ScalarValue::Boolean(Some(truth)) => Cell::Truth(*truth),
         ScalarValue::Utf8(Some(text)) => Cell::Text(text.clone()),
@@ -182,39 +198,57 @@ pub(super) struct Numbers {
     pub quantiles: Vec<f64>,
 }
 
-/// The released table, and how it would look with each noise one standard deviation up and down. A quantile has no standard
-/// deviation: what depends on one is not a number when it moves.
-pub(super) fn released(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Released> {
-    let as_numbers = |cell: &NoisyCell| Numbers {
-        sums: cell.sums.iter().map(|number| *number as f64).collect(),
-        quantiles: cell.quantiles.clone(),
-    };
-    let cells: Vec<Numbers> = noisy.cells.iter().map(as_numbers).collect();
-    let key_columns = key_columns(cut, &noisy.keys)?;
-    let with_keys = |aggregates: Vec<ArrayRef>| key_columns.iter().cloned().chain(aggregates).collect::<Vec<_>>();
-    let kinds: Vec<DataType> = cut
-        .aggregate
-        .schema
-        .fields()
-        .iter()
-        .skip(cut.query.keys.len())
-        .map(|field| field.data_type().clone())
-        .collect();
-    let typed = cut.query.aggregates.iter().zip(&kinds).map(|(aggregate, kind)| {
+/// The released table, in the aggregate's order and types.
+pub(super) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
+    let cells: Vec<Numbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
+    let kinds = cut.aggregate.schema.fields().iter().skip(cut.query.keys.len()).map(|field| field.data_type());
+    let typed = cut.query.aggregates.iter().zip(kinds).map(|(aggregate, kind)| {
         let numbers = cells.iter().map(|cell| value(aggregate, cell));
         match kind {
             DataType::Int64 => Arc::new(Int64Array::from_iter_values(numbers.map(|number| number as i64))) as ArrayRef,
             _ => Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef,
         }
     });
-    let columns = with_keys(typed.collect());
+    Ok(key_columns(cut, &noisy.keys)?.into_iter().chain(typed).collect())
+}
+
+/// How far each output column of each released row may be off. So many rows at a time that what is moved stays small: all of it at
+/// once took gigabytes for 300,000 cells of five aggregates.
+pub(super) fn errors(cut: &Cut, noisy: &Noisy, private: &Private, backend: &Backend) -> Result<Errors> {
+    let width = cut.query.keys.len() + cut.query.aggregates.len();
+    let tables = 2 * (private.noises.len() + private.quantiles.len());
+    let rows = (NUMBERS_AT_ONCE / (width * tables).max(1)).clamp(1, noisy.cells.len().max(1));
+    let mut all: Option<Errors> = None;
+    let mut start = 0;
+    while start < noisy.cells.len() || all.is_none() {
+        let end = (start + rows).min(noisy.cells.len());
+        let moved = moved(cut, &noisy.keys[start..end], &noisy.cells[start..end], private)?;
+        let more = above::column_errors(&cut.plan, &cut.aggregate, end - start, &moved, backend)?;
+        match &mut all {
+            None => all = Some(more),
+            Some(all) => all.iter_mut().zip(more).for_each(|(column, more)| {
+                if let (Some(column), Some(more)) = (column, more) {
+                    column.extend(more);
+                }
+            }),
+        }
+        start = end;
+    }
+    Ok(all.unwrap_or_default())
+}
+
+/// The cells as they would be with each noise one standard deviation up and down. A quantile has no standard deviation: what depends
+/// on one is not a number when it moves.
+fn moved(cut: &Cut, keys: &[Vec<ScalarValue>], cells: &[NoisyCell], private: &Private) -> Result<Vec<Moved>> {
+    let cells: Vec<Numbers> = cells.iter().map(NoisyCell::numbers).collect();
+    let key_columns = key_columns(cut, keys)?;
     let changed = |change: &dyn Fn(&mut Numbers)| {
         let mut cells = cells.clone();
         cells.iter_mut().for_each(change);
         let column = |aggregate: &Computation| {
             Arc::new(Float64Array::from_iter_values(cells.iter().map(|cell| value(aggregate, cell)))) as ArrayRef
         };
-        with_keys(cut.query.aggregates.iter().map(column).collect())
+        key_columns.iter().cloned().chain(cut.query.aggregates.iter().map(column)).collect::<Vec<_>>()
     };
     let mut moved = Vec::new();
     for (index, noise) in private.noises.iter().enumerate() {
@@ -226,7 +260,7 @@ pub(super) fn released(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Re
         let unknown = changed(&|cell| cell.quantiles[index] = f64::NAN);
         moved.push(Moved { up: unknown.clone(), down: unknown, kurtosis: 0.0 });
     }
-    Ok(Released { columns, moved })
+    Ok(moved)
 }
 
 /// The excess kurtosis of a noise; of discrete Laplace noise it is 3 + 1/σ², and nobody draws an interval where σ is far below 1.

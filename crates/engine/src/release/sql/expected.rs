@@ -5,7 +5,7 @@
 //! their values lie: it is told for the number of rows that the release expects, values spread evenly over their bounds, and beside
 //! it the smallest and the largest for values that lie in other ways.
 
-use super::answer::{Noisy, NoisyCell, released};
+use super::answer::{Noisy, NoisyCell, errors, released};
 use super::{Private, rank_error};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -85,8 +85,9 @@ pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backen
     let lying = |lie: &Lie| cell(cut.query.measures.iter().map(|measure| lie.measure(measure, rows)).collect());
     cells.extend(LIES.iter().map(lying));
     let points = Noisy { keys: vec![key; cells.len()], cells };
-    let released = released(cut, &points, private)?;
-    let errors = above::column_errors(&cut.plan, &cut.aggregate, &released, backend)?;
+    let errors = errors(cut, &points, private, backend)?;
+    // What fails on every number, such as a pattern that is none, fails here and not after the charge.
+    above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, errors.clone(), backend)?;
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     let mut all = Vec::new();
     for (output, errors) in outputs.into_iter().zip(errors) {

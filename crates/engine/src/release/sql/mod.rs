@@ -6,6 +6,7 @@ mod expected;
 pub(super) use answer::RANK_ERROR;
 
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
+use super::output::check_names;
 use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan, limits};
 use crate::attackers::Counted;
 use crate::backend::Backend;
@@ -15,7 +16,7 @@ use crate::ledger::Receipt;
 use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
-use crate::sql::{Cut, analyse, sensitivity, window};
+use crate::sql::{Cut, above, analyse, sensitivity, window};
 use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};
 use scumble::mechanism::quantile::Quantile;
@@ -113,6 +114,8 @@ impl SqlPlan {
     pub fn new(sql: &str, bounding: Bounding, request: &Request, project: &Project) -> Result<Self> {
         let backend = Backend::without_data(project)?;
         let cut = analyse(sql, bounding, project, &backend)?;
+        let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())))?;
         let query = &cut.query;
         let moves =
             query.measures.iter().map(|measure| sensitivity::moves(measure, query)).collect::<Result<Vec<Moves>>>()?;

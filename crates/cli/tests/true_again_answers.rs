@@ -1,0 +1,69 @@
+//! Stories of published answers that were wrong, or that did something to whoever opened them.
+
+use support::Folder;
+
+mod support;
+
+const PROJECT: &str = r#"
+[dataset.people]
+source = "people.csv"
+[dataset.people.columns]
+age   = { type = "int", lower = 0, upper = 120 }
+count = { type = "category", values = ["a", "b"] }
+name  = { type = "category", values = ["=cmd|'/c calc'!A1", "plain"] }
+"#;
+
+fn folder() -> Folder {
+    let rows = "30,a,plain\n".repeat(40);
+    Folder::with(&[("scumble.toml", PROJECT), ("people.csv", &format!("age,count,name\n{rows}"))])
+}
+
+/// `COUNT(*) * 9223372036854775807` was published as −2 with an error of 0: the product wrapped around. A quotient by a noisy number
+/// that happens to be zero ended the run after its charge.
+#[test]
+fn arithmetic_on_released_numbers_that_has_no_result_is_published_as_nothing() {
+    let folder = folder();
+    let sql = "SELECT COUNT(*) * 9223372036854775807 AS product, 1 / (COUNT(*) - COUNT(*)) AS quotient, COUNT(*) AS n, \
+               CAST(COUNT(*) * 1000 AS TINYINT) AS small FROM people";
+    let answer = folder.json(&["query", sql, "--cost", "epsilon=5", "--json"]);
+    let row = &answer["rows"][0];
+    for column in ["product", "quotient", "small"] {
+        assert!(row[column].is_null(), "{row}");
+    }
+    assert!(row["n"].as_i64().is_some_and(|n| (n - 40).abs() < 20), "{row}");
+    let csv = folder.read("out/query.csv");
+    assert!(csv.lines().nth(1).unwrap().starts_with(",,"), "{csv}");
+}
+
+/// `COUNT(*) AS n, COUNT(age) AS n_error` had one field for two numbers in its JSON, and a histogram of a column `count` had the
+/// counts in the place of the values.
+#[test]
+fn columns_that_would_have_one_name_are_refused_before_the_charge() {
+    let folder = folder();
+    let sql = "SELECT COUNT(*) AS n, COUNT(age) AS n_error FROM people";
+    folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, "'n_error'");
+    let histogram = "[[release]]\nname = \"h\"\nkind = \"histogram\"\ntable = \"people\"\ncolumn = \"count\"\ncost = { epsilon = 1 }\n";
+    folder.write("scumble.toml", &format!("{PROJECT}{histogram}"));
+    folder.refused(&["release"], 2, "'count'");
+    assert!(!folder.file("scumble.ledger").exists());
+}
+
+/// A value `=cmd|…` of the data stood in the CSV as it was, and a spreadsheet that opens the file obeys it.
+#[test]
+fn no_text_of_the_data_is_a_formula_in_the_csv() {
+    let folder = folder();
+    folder.stdout(&["query", "SELECT name, COUNT(*) AS n FROM people GROUP BY name", "--cost", "epsilon=1"]);
+    let csv = folder.read("out/query.csv");
+    assert!(csv.contains("\n'=cmd|"), "{csv}");
+    let json = folder.json_file("out/query.json");
+    assert_eq!(json["answers"]["rows"][0]["name"], "=cmd|'/c calc'!A1");
+}
+
+/// An alias `scumble row` met the name of our own column, and the run failed.
+#[test]
+fn an_alias_may_have_any_name() {
+    let folder = folder();
+    let sql = "SELECT COUNT(*) AS \"scumble row\", COUNT(age) AS \"scumble row'\" FROM people";
+    let answer = folder.json(&["query", sql, "--cost", "epsilon=5", "--json"]);
+    assert!(answer["rows"][0]["scumble row"].is_i64() && answer["rows"][0]["scumble row'"].is_i64(), "{answer}");
+}

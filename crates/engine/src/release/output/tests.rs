@@ -1,0 +1,38 @@
+use super::*;
+
+fn texts(cells: &[&str]) -> Answers {
+    let cells = cells.iter().map(|text| Cell::Text((*text).to_string())).collect();
+    let columns = vec![Column { name: "key".to_string(), cells, uncertainty: None }];
+    Answers { columns, notes: Vec::new(), details: Details::default() }
+}
+
+/// The story: a key `=cmd|'/c calc'!A1` of the data was published as it was, and a spreadsheet that opens the CSV runs it; a key with
+/// an escape sequence rewrote the terminal of whoever looked at it.
+#[test]
+fn a_key_is_neither_a_formula_nor_a_command_for_the_terminal() {
+    let answers =
+        texts(&["=cmd|'/c calc'!A1", "\t@SUM(A1)", "\u{1b}]0;owned\u{7}", "a\u{202e}b", "-5", "+1e3", "plain", "-"]);
+    let csv = answers.csv();
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert_eq!(lines[0], "'=cmd|'/c calc'!A1");
+    assert_eq!(lines[1], "'\t@SUM(A1)");
+    assert_eq!(lines[2], "␛]0;owned␇");
+    assert_eq!(lines[3], "a\u{fffd}b");
+    assert_eq!(lines[4..], ["-5", "+1e3", "plain", "'-"]);
+    assert!(!csv.contains(['\u{1b}', '\u{7}', '\u{202e}']));
+    // JSON keeps what was published, and writes it so that no terminal obeys it.
+    assert_eq!(answers.json()["rows"][0]["key"], "=cmd|'/c calc'!A1");
+    assert!(!answers.json().to_string().contains('\u{1b}'));
+}
+
+/// The story: `SELECT COUNT(*) AS n, COUNT(age) AS n_error` had one field `n_error` in its JSON for two numbers.
+#[test]
+fn names_that_would_swallow_each_other_are_refused() {
+    assert!(check_names([("state", false), ("n", true), ("m", true)]).is_ok());
+    for names in
+        [[("n", true), ("n_error", true)], [("n_interval", false), ("n", true)], [("count", false), ("count", true)]]
+    {
+        let sentence = check_names(names).unwrap_err().to_string();
+        assert!(sentence.contains("give one of them another name"), "{sentence}");
+    }
+}

@@ -1,0 +1,189 @@
+//! What is done with released numbers fails on no number: where it would, the result is NULL.
+//!
+//! The charge is spent before the numbers are known, so a division by a noisy zero, a product that 64 bits do not hold or a text that is
+//! no number must not take the answer away. All of this is post-processing and costs nothing.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, TryCast, Volatility, cast, lit,
+};
+use std::sync::Arc;
+
+/// The plan with every expression made total; the names of its columns stay.
+pub(super) fn total_plan(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.transform_up(|node| {
+        let Some(input) = node.inputs().first().map(|input| Arc::clone(input.schema())) else {
+            return Ok(Transformed::no(node));
+        };
+        let names = NamePreserver::new(&node);
+        let rewritten = node.map_expressions(|expression| {
+            let name = names.save(&expression);
+            Ok(Transformed::yes(name.restore(total(expression, &input)?)))
+        })?;
+        rewritten.data.recompute_schema().map(Transformed::yes)
+    })
+    .map(|transformed| transformed.data)
+}
+
+/// The expression with NULL where it would fail on a row of columns as in `schema`.
+pub(super) fn total(expression: Expr, schema: &DFSchema) -> Result<Expr> {
+    let rewritten = expression.transform_up(|node| match node {
+        Expr::Cast(cast) => Ok(Transformed::yes(Expr::TryCast(TryCast { expr: cast.expr, field: cast.field }))),
+        Expr::BinaryExpr(binary) => arithmetic(binary, schema),
+        Expr::Negative(inner) if inner.get_type(schema)?.is_integer() => {
+            Ok(Transformed::yes(Whole::of(Operator::Minus).call(lit(0i64), *inner)))
+        }
+        Expr::ScalarFunction(function) if can_fail(&function.func) => {
+            let func = Arc::new(ScalarUDF::new_from_impl(Guarded { inner: function.func }));
+            Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args: function.args })))
+        }
+        other => Ok(Transformed::no(other)),
+    });
+    rewritten.map(|rewritten| rewritten.data)
+}
+
+/// Functions that choose among their arguments are rewritten to CASE by DataFusion, and fail on nothing that their arguments do not.
+fn can_fail(function: &ScalarUDF) -> bool {
+    !function.short_circuits()
+        && function.signature().volatility == Volatility::Immutable
+        && !function.inner().is::<Guarded>()
+        && !function.inner().is::<Whole>()
+}
+
+fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_arithmetic = matches!(
+        binary.op,
+        Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
+    );
+    let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+    let is_decimal = |kind: &DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+    if is_arithmetic && left.is_integer() && right.is_integer() {
+        return Ok(Transformed::yes(Whole::of(binary.op).call(*binary.left, *binary.right)));
+    }
+    if is_arithmetic && (is_decimal(&left) || is_decimal(&right)) {
+        let number = |side: Box<Expr>| Box::new(cast(*side, DataType::Float64));
+        let binary = BinaryExpr { left: number(binary.left), op: binary.op, right: number(binary.right) };
+        return Ok(Transformed::yes(Expr::BinaryExpr(binary)));
+    }
+    Ok(Transformed::no(Expr::BinaryExpr(binary)))
+}
+
+/// Arithmetic on whole numbers of 64 bits; NULL where the result is none.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Whole {
+    operator: Operator,
+    signature: Signature,
+}
+
+impl Whole {
+    fn of(operator: Operator) -> Self {
+        Self { operator, signature: Signature::uniform(2, vec![DataType::Int64], Volatility::Immutable) }
+    }
+
+    fn call(self, left: Expr, right: Expr) -> Expr {
+        ScalarUDF::new_from_impl(self).call(vec![cast(left, DataType::Int64), cast(right, DataType::Int64)])
+    }
+
+    fn apply(&self, left: i64, right: i64) -> Option<i64> {
+        match self.operator {
+            Operator::Plus => left.checked_add(right),
+            Operator::Minus => left.checked_sub(right),
+            Operator::Multiply => left.checked_mul(right),
+            Operator::Divide => left.checked_div(right),
+            _ => left.checked_rem(right),
+        }
+    }
+}
+
+impl ScalarUDFImpl for Whole {
+    fn name(&self) -> &str {
+        "scumble_whole"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let left = arguments.args[0].to_array(arguments.number_rows)?;
+        let right = arguments.args[1].to_array(arguments.number_rows)?;
+        let pairs = left.as_primitive::<Int64Type>().iter().zip(right.as_primitive::<Int64Type>());
+        let results: Int64Array = pairs.map(|(left, right)| self.apply(left?, right?)).collect();
+        Ok(ColumnarValue::Array(Arc::new(results)))
+    }
+}
+
+/// A function of DataFusion, with NULL in the rows on which it fails.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Guarded {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for Guarded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> Result<FieldRef> {
+        let field = self.inner.return_field_from_args(arguments)?;
+        Ok(Arc::new(field.as_ref().clone().with_nullable(true)))
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let whole = self.inner.invoke_with_args(arguments.clone());
+        if whole.is_ok() {
+            return whole;
+        }
+        let columns = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let rows = (0..arguments.number_rows).map(|row| self.one_row(&arguments, &columns, row));
+        let values = rows.collect::<Result<Vec<ScalarValue>>>()?;
+        if values.is_empty() {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(arguments.return_field.data_type())?));
+        }
+        Ok(ColumnarValue::Array(ScalarValue::iter_to_array(values)?))
+    }
+}
+
+impl Guarded {
+    /// The function's value in one row.
+    fn one_row(&self, arguments: &ScalarFunctionArgs, columns: &[ArrayRef], row: usize) -> Result<ScalarValue> {
+        let mut one = arguments.clone();
+        one.number_rows = 1;
+        for (argument, column) in one.args.iter_mut().zip(columns) {
+            // What was written as a constant stays one: some functions demand that.
+            if let ColumnarValue::Array(_) = argument {
+                *argument = ColumnarValue::Array(column.slice(row, 1));
+            }
+        }
+        match self.inner.invoke_with_args(one) {
+            Ok(ColumnarValue::Scalar(value)) => Ok(value),
+            Ok(ColumnarValue::Array(array)) => ScalarValue::try_from_array(&array, 0),
+            Err(_) => ScalarValue::try_from(arguments.return_field.data_type()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
