@@ -1,7 +1,7 @@
 //! What a ledger adds up to, as JSON: spent and left in every scope, by release.
 
-use crate::budget::{Budget, Limit, Spent, attributes_of, one_attribute};
-use crate::error::Result;
+use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
+use crate::error::{Error, Result};
 use crate::ledger::{Charge, State};
 use scumble::event::{Event, Kind, Moves, Shift};
 use scumble::quantity::{Delta, Epsilon, Exact};
@@ -30,17 +30,27 @@ pub struct Question<'a> {
     pub group: Option<NonZeroU32>,
 }
 
-/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`, and `groups` if they are asked for.
-pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
-    let scopes = scopes(charges, question)?;
+/// What all charges add up to, with a sum for each of `sets`.
+pub fn sums_of(charges: &[Charge], sets: &[AttributeSet]) -> Result<Sums> {
+    let events = || charges.iter().map(|charge| charge.events.as_slice());
+    let mut sums = Sums::of(events())?;
+    sets.iter().try_for_each(|set| sums.ask(set, events()))?;
+    Ok(sums)
+}
+
+/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`, and `groups` if they are asked for. `sums` are those of
+/// all charges, with the question's sets; `charges` are those to be told one by one, which for groups must be all.
+pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Result<Value> {
+    let scopes = scopes(sums, question)?;
     let mut whole = Map::new();
     let mut attributes = Map::new();
     let mut remaining = Map::new();
     let mut remaining_attributes = Map::new();
     for (scope, limit) in &scopes {
-        let spent = spent(charges, scope)?;
-        let told = cost(&spent, limit.as_ref(), question);
-        let left = limit.as_ref().map(|limit| left(&spent, limit));
+        let spent =
+            sums.spent(scope).ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))?;
+        let told = cost(spent, limit.as_ref(), question);
+        let left = limit.as_ref().map(|limit| left(spent, limit));
         match scope {
             Scope::Attributes(set) => {
                 let name = set.iter().collect::<Vec<_>>().join(",");
@@ -63,12 +73,6 @@ pub fn summary(charges: &[Charge], question: &Question<'_>) -> Result<Value> {
         whole.insert("groups".into(), groups(charges, &scopes, size, question)?);
     }
     Ok(Value::Object(whole))
-}
-
-fn spent(charges: &[Charge], scope: &Scope) -> Result<Spent> {
-    let mut spent = Spent::nothing();
-    charges.iter().try_for_each(|charge| spent.add_all(&charge.events, scope))?;
-    Ok(spent)
 }
 
 /// A release's events as they may be counted for groups of owners.
@@ -117,9 +121,9 @@ fn groups(
 }
 
 /// Presence, person, each attribute and each set asked for, with its limit if there is one.
-fn scopes(charges: &[Charge], question: &Question<'_>) -> Result<Vec<(Scope, Option<Limit>)>> {
+fn scopes(sums: &Sums, question: &Question<'_>) -> Result<Vec<(Scope, Option<Limit>)>> {
     let mut names = question.attributes.clone();
-    charges.iter().for_each(|charge| names.extend(attributes_of(&charge.events)));
+    names.extend(sums.attributes());
     let limits = question.budget.limits(&names)?;
     let limit = |scope: &Scope| limits.iter().find(|(other, _)| other == scope).map(|(_, limit)| limit.clone());
     let mut scopes = vec![Scope::Presence, Scope::Person];

@@ -3,11 +3,15 @@
 use rusqlite::Connection;
 use scumble::event::{Event, Kind, Moves, Shift};
 use scumble::quantity::{Exact, Scale};
-use scumble_engine::budget::{Budget, Limit};
-use scumble_engine::ledger::{Charge, Ledger, Proposal, State};
+use scumble::scope::{AttributeSet, Scope};
+use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
+use scumble_engine::ledger::{About, Anchor, Declaration, Head, Ledger, Proposal, Standing, State};
+use scumble_engine::project::Project;
 use scumble_engine::{Error, Result};
+use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 fn proposal(name: &str) -> Proposal {
     let kind = Kind::DiscreteLaplace { scale: Scale::new(10.0).unwrap() };
@@ -17,22 +21,20 @@ fn proposal(name: &str) -> Proposal {
         kind: "sql".to_string(),
         project: None,
         events: vec![event],
-        rule: serde_json::json!({ "why": "test" }),
+        rule: json!({ "why": "test" }),
+        about: About::default(),
     }
 }
 
-fn anything(_: &[Charge]) -> Result<()> {
+fn anything(_: &Standing) -> Result<()> {
     Ok(())
 }
 
-fn within(budget: &Budget, asked: &Proposal) -> impl Fn(&[Charge]) -> Result<()> {
+fn within(budget: &Budget, asked: &Proposal) -> impl Fn(&Standing) -> Result<()> {
     let (budget, events) = (budget.clone(), asked.events.clone());
-    move |charges| {
-        let charged: Vec<&[Event]> = charges.iter().map(|charge| charge.events.as_slice()).collect();
-        match budget.first_refusal(&charged, &events)? {
-            Some(refusal) => Err(refusal.error("test", "nothing fits")),
-            None => Ok(()),
-        }
+    move |standing| match budget.first_refusal(standing.sums()?, &events)? {
+        Some(refusal) => Err(refusal.error("test", "nothing fits")),
+        None => Ok(()),
     }
 }
 
@@ -79,14 +81,17 @@ fn every_cut_of_the_wal_leaves_a_prefix_of_the_steps() {
     let mut ledger = Ledger::open_or_create(&path).unwrap();
     let wal_path = folder.path().join("ledger-wal");
     let wal_length = || fs::metadata(&wal_path).map_or(0, |data| data.len() as usize);
-    // What a reader may see after each step: (length of the WAL when the step had returned, entries then).
+    // What a reader may see after each step: (length of the WAL when the step had returned, entries then). The first reservation
+    // comes with the budget's entry, in one transaction.
+    let mut first = proposal("a");
+    first.about.budget = json!({ "person": "epsilon 1" });
     let mut steps = vec![(wal_length(), 0)];
-    let receipt = ledger.reserve(&proposal("a"), anything).unwrap();
-    steps.push((wal_length(), 1));
-    ledger.commit(receipt, "00").unwrap();
+    let receipt = ledger.reserve(&first, anything).unwrap();
     steps.push((wal_length(), 2));
-    let _interrupted = ledger.reserve(&proposal("b"), anything).unwrap();
+    ledger.commit(receipt, "00").unwrap();
     steps.push((wal_length(), 3));
+    let _interrupted = ledger.reserve(&first, anything).unwrap();
+    steps.push((wal_length(), 4));
     assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "no checkpoint in between: {steps:?}");
 
     let last = steps[steps.len() - 1].0;
@@ -99,12 +104,18 @@ fn every_cut_of_the_wal_leaves_a_prefix_of_the_steps() {
         };
         let durable = steps.iter().filter(|(length, _)| *length <= cut).map(|(_, entries)| *entries).max().unwrap_or(0);
         assert!(entries >= durable, "cut at {cut}: a charge that had returned is lost ({entries} < {durable})");
-        let begun = steps.iter().filter(|(length, _)| *length <= cut).count() as u64;
-        assert!(entries <= begun, "cut at {cut}: an entry from nowhere");
-        // And the image is a ledger that goes on.
+        let next = steps.iter().find(|(length, _)| *length > cut).map_or(durable, |(_, entries)| *entries);
+        assert!(entries == durable || entries == next, "cut at {cut}: {entries} entries are half a step");
+        // And the image is a ledger that goes on, with the right sums.
         let mut opened = Ledger::open_existing(&image).unwrap().unwrap();
-        opened.reserve(&proposal("after the crash"), anything).unwrap();
-        assert_eq!(opened.verify().unwrap().entries, entries + 1);
+        let charges = opened.charges().unwrap().len() as u64;
+        opened
+            .reserve(&first, |standing| {
+                assert_eq!(standing.releases(), charges);
+                Ok(())
+            })
+            .unwrap();
+        opened.verify().unwrap();
     }
 }
 
@@ -134,43 +145,282 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
+/// Whether a reservation notices depends on the place: it reads the end of the chain only, and uses nothing else.
 #[test]
 fn every_tampering_is_detected() {
-    let check = |what: &str, statements: &str, sentence: &str| {
+    let check = |what: &str, statements: &str, sentence: &str, at_the_end: bool| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger");
         drop(filled(&path, 3));
         Connection::open(&path).unwrap().execute_batch(statements).unwrap();
-        let ledger = Ledger::open_existing(&path).unwrap().unwrap();
+        let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
         let error = ledger.verify().expect_err(what);
         assert!(error.to_string().contains(sentence), "{what}: {error}");
         assert_eq!(error.exit_status(), 1);
-        let mut ledger = ledger;
-        assert!(ledger.reserve(&proposal("x"), anything).is_err(), "{what}: a damaged ledger took a charge");
+        let mut sums = None;
+        let reserved = ledger.reserve(&proposal("x"), |standing| {
+            sums = Some(standing.sums()?.clone());
+            Ok(())
+        });
+        assert_eq!(reserved.is_err(), at_the_end, "{what}");
+        if !at_the_end {
+            let truth: Vec<Vec<Event>> = (0..3).map(|_| proposal("r").events).collect();
+            assert_eq!(
+                sums.unwrap(),
+                Sums::of(truth.iter().map(Vec::as_slice)).unwrap(),
+                "{what}: a wrong sum was used"
+            );
+        }
+        assert!(ledger.verify().is_err(), "{what}: a charge has covered it up");
     };
-    check("edited", "UPDATE entry SET body = replace(body, 'r1', 'r9') WHERE sequence = 3", "entry 3 or its place");
-    check("edited scale", "UPDATE entry SET body = replace(body, '10.0', '99.0') WHERE sequence = 1", "entry 1");
-    check("removed", "DELETE FROM entry WHERE sequence = 2", "entry 2 is missing");
-    check("first removed", "DELETE FROM entry WHERE sequence = 1", "entry 1 is missing");
-    check("end removed", "DELETE FROM entry WHERE sequence = 6", "the end is missing");
-    check("all removed", "DELETE FROM entry", "the end is missing");
+    check(
+        "edited",
+        "UPDATE entry SET body = replace(body, 'r1', 'r9') WHERE sequence = 3",
+        "entry 3 or its place",
+        false,
+    );
+    check("edited scale", "UPDATE entry SET body = replace(body, '10.0', '99.0') WHERE sequence = 1", "entry 1", false);
+    check("edited sum", "UPDATE entry SET body = replace(body, '0.3', '0.1') WHERE sequence = 5", "entry 5", true);
+    check("removed", "DELETE FROM entry WHERE sequence = 2", "entry 2 is missing", false);
+    check("first removed", "DELETE FROM entry WHERE sequence = 1", "entry 1 is missing", false);
+    check("end removed", "DELETE FROM entry WHERE sequence = 6", "the end is missing", true);
+    check("all removed", "DELETE FROM entry", "the end is missing", true);
     check(
         "swapped",
         "UPDATE entry SET sequence = 100 WHERE sequence = 3; UPDATE entry SET sequence = 3 WHERE sequence = 4;
          UPDATE entry SET sequence = 4 WHERE sequence = 100",
         "entry 3 or its place",
+        true,
     );
     check(
         "renumbered",
         "DELETE FROM entry WHERE sequence = 2; UPDATE entry SET sequence = sequence - 1 WHERE sequence > 2",
         "entry 2",
+        true,
     );
-    check("head moved", "UPDATE head SET entries = 7", "the end is missing");
-    check("hash edited", "UPDATE entry SET hash = zeroblob(32) WHERE sequence = 5", "entry 5");
+    check("head moved", "UPDATE head SET entries = 7", "the end is missing", true);
+    check("hash edited", "UPDATE entry SET hash = zeroblob(32) WHERE sequence = 5", "entry 5", true);
+}
+
+/// Writes a whole new chain of these bodies, hashes and all.
+fn rewritten(path: &Path, bodies: &[String]) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute("DELETE FROM entry", []).unwrap();
+    let mut head = Head::empty();
+    for body in bodies {
+        head = head.followed_by(body);
+        connection
+            .execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (head.entries as i64, body, &head.hash[..]))
+            .unwrap();
+    }
+    connection.execute("UPDATE head SET entries = ?1, hash = ?2", (head.entries as i64, &head.hash[..])).unwrap();
+}
+
+fn bodies(ledger: &Ledger) -> Vec<String> {
+    let export = ledger.export().unwrap();
+    export["entries"].as_array().unwrap().iter().map(|entry| entry["text"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn sums_that_are_not_those_of_the_chain_are_detected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let all = bodies(&filled(&path, 3));
+    assert!(all[4].contains("\"0.3 0 "), "{}", all[4]);
+    for (what, from, to) in [
+        ("less is said to be spent", "\"0.3 0 ", "\"0.2 0 "),
+        ("fewer releases", "{\"sql\":3}", "{\"sql\":2}"),
+        ("a budget that is not there", "\"budget\":null", "\"budget\":{\"entry\":2,\"hash\":\"00\"}"),
+    ] {
+        let mut changed = all.clone();
+        changed[4] = changed[4].replace(from, to);
+        assert_ne!(changed, all, "{what}");
+        rewritten(&path, &changed);
+        let error = Ledger::open_existing(&path).unwrap().unwrap().verify().expect_err(what);
+        assert!(error.to_string().contains("the sums in entry 5 are not those"), "{what}: {error}");
+    }
+}
+
+#[test]
+fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let all = bodies(&filled(&path, 2));
+    let mut strange = all.clone();
+    strange.push(json!({ "entry": "refund", "of": 1 }).to_string());
+    rewritten(&path, &strange);
+    let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    assert!(ledger.verify().is_err() && ledger.reserve(&proposal("x"), anything).is_err());
+    // Sums by another rule are not used: everything is read and counted again.
+    let mut other = all.clone();
+    other[2] = other[2].replace("\"rule\":1", "\"rule\":0").replace("\"0.2 0 ", "\"0.1 0 ");
+    assert_ne!(other, all);
+    rewritten(&path, &other);
+    let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    let spent = |standing: &Standing| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();
+    let right = Spent::of(&[proposal("a").events, proposal("b").events].concat(), &Scope::Person).unwrap();
+    assert_eq!(spent(&ledger.standing(&[]).unwrap().0), right);
+    drop(ledger.reserve(&proposal("x"), anything).unwrap());
+    ledger.verify().unwrap();
+}
+
+/// A ledger that version 1 wrote (three releases of a project with one table): it is read, verified and costs what it cost.
+#[test]
+fn a_ledger_of_version_1_costs_what_it_cost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.ledger");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger/version-1.ledger"), &path).unwrap();
+    let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.hex(), "ccc5ed00aec7222b4e3bd3f362c9c89f7b57941948f33a22ba0a1ebb6e4e8b21");
+    // As version 1 told them.
+    let rho = |standing: &Standing, scope: &Scope| {
+        let spent = standing.sums().unwrap().spent(scope).unwrap().clone();
+        spent.rho(&"1e-6".parse().unwrap()).unwrap().to_f64_up()
+    };
+    let told = |standing: &Standing| {
+        for (scope, truth) in [
+            (Scope::Presence, 0.036740363363673936),
+            (Scope::Person, 0.0668140600606812),
+            (one_attribute("age").unwrap(), 0.03560468668689373),
+            (one_attribute("sex").unwrap(), 0.031209373373787472),
+            (one_attribute("state").unwrap(), 0.015604686686893736),
+            (one_attribute("nobody's").unwrap(), 0.0),
+        ] {
+            assert_eq!(rho(standing, &scope), truth, "{scope}");
+        }
+        assert_eq!(standing.releases(), 3);
+        Ok(())
+    };
+    told(&ledger.standing(&[]).unwrap().0).unwrap();
+    assert_eq!(ledger.charges().unwrap().len(), 3);
+    // The next release finds the same, and its sums go on from there.
+    let mut next = proposal("next");
+    next.about.sets = vec![AttributeSet::new(["age", "sex"]).unwrap()];
+    let receipt = ledger.reserve(&next, told).unwrap();
+    ledger.commit(receipt, "00").unwrap();
+    ledger.verify().unwrap();
+    let all: Vec<Event> = ledger.charges().unwrap().into_iter().flat_map(|charge| charge.events).collect();
+    let (standing, _) = ledger.standing(&next.about.sets).unwrap();
+    for scope in [Scope::Person, Scope::Attributes(next.about.sets[0].clone()), one_attribute("new").unwrap()] {
+        assert_eq!(standing.sums().unwrap().spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{scope}");
+    }
+    assert!(ledger.knows_head(&head.hex()).unwrap());
+    let version: i32 =
+        Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 2, "a program of version 1 must not add to it without sums");
+}
+
+/// A path with a meaning of its own to SQLite kept no charge; two names of one file kept two ledgers.
+#[test]
+fn a_ledger_is_one_plain_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in [":memory:", "", "file:x?mode=memory", "FILE:x", "x/"] {
+        let error = Ledger::open_or_create(Path::new(name)).err().unwrap_or_else(|| panic!("'{name}' was opened"));
+        assert_eq!(error.exit_status(), 2, "{name}: {error}");
+        assert!(Ledger::open_existing(Path::new(name)).is_err(), "{name}");
+    }
+    assert!(Ledger::open_or_create(folder.path()).is_err(), "a folder");
+    assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    assert!(Ledger::open_or_create(&at("pipe")).is_err(), "a pipe, which would never open");
+    symlink(at("nowhere"), at("dangling")).unwrap();
+    assert!(Ledger::open_or_create(&at("dangling")).is_err() && Ledger::open_existing(&at("dangling")).is_err());
+    // A link is the file that it leads to, and shares its log.
+    drop(filled(&at("ledger"), 1));
+    symlink(at("ledger"), at("link")).unwrap();
+    let mut open = Ledger::open_existing(&at("ledger")).unwrap().unwrap();
+    let mut other = Ledger::open_existing(&at("link")).unwrap().unwrap();
+    drop(other.reserve(&proposal("by the link"), anything).unwrap());
+    open.reserve(&proposal("x"), |standing| {
+        assert_eq!(standing.releases(), 2);
+        Ok(())
+    })
+    .unwrap();
+    // A hard link has a log of its own.
+    fs::hard_link(at("ledger"), at("hard")).unwrap();
+    assert!(Ledger::open_existing(&at("hard")).err().unwrap().to_string().contains("a second name"));
+}
+
+#[test]
+fn a_ledger_that_is_replaced_while_it_is_open_gives_no_receipt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let mut ledger = filled(&path, 1);
+    fs::rename(&path, folder.path().join("away")).unwrap();
+    drop(filled(&folder.path().join("other"), 1));
+    fs::rename(folder.path().join("other"), &path).unwrap();
+    let error = ledger.reserve(&proposal("x"), anything).unwrap_err().to_string();
+    assert!(error.contains("was moved, removed or replaced"), "{error}");
+    assert!(ledger.reserve(&proposal("x"), anything).is_err(), "and nothing more is believed");
+}
+
+fn declared(folder: &Path, owner: &str) -> About {
+    let text = format!(
+        "[dataset.people]\nsource = \"people.csv\"\n{owner}[dataset.people.columns]\nage = {{ type = \"int\", lower = 0, upper = 9 }}\n"
+    );
+    let project = Project::parse(&folder.join("scumble.toml"), &text).unwrap();
+    let folder = folder.canonicalize().unwrap();
+    let tables = project.tables.iter().map(|(name, table)| (name.clone(), Declaration::of(table, &folder)));
+    About { tables: tables.collect(), ..About::default() }
+}
+
+#[test]
+fn the_first_release_says_what_a_person_is_and_later_ones_must_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let mut ledger = Ledger::open_or_create(&path).unwrap();
+    let ask = |owner: &str, marks: &[(&str, &str)]| {
+        let mut ask = proposal("a");
+        ask.about = declared(folder.path(), owner);
+        ask.about.data = marks.iter().map(|(table, mark)| (table.to_string(), mark.to_string())).collect();
+        ask
+    };
+    let owner = "owner = \"id\"\nmax_rows_per_owner = 1\n";
+    let kinds = |ledger: &Ledger| -> Vec<String> {
+        let bodies = bodies(ledger).into_iter().map(|body| serde_json::from_str::<Value>(&body).unwrap());
+        bodies.map(|body| body["entry"].as_str().unwrap().to_string()).collect()
+    };
+    drop(ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap());
+    assert_eq!(kinds(&ledger), ["declaration", "data", "reserve"]);
+    drop(ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap());
+    assert_eq!(kinds(&ledger)[3..], ["reserve"], "nothing is new");
+    let error = ledger.reserve(&ask("", &[]), anything).unwrap_err();
+    assert!(error.to_string().contains("it had the owner 'id' and has no owner"), "{error}");
+    assert_eq!((error.exit_status(), kinds(&ledger).len()), (2, 4), "nothing was charged");
+    // A file that has changed is an entry.
+    drop(ledger.reserve(&ask(owner, &[("people", "m2")]), anything).unwrap());
+    assert_eq!(kinds(&ledger)[4..], ["data", "reserve"]);
+    assert_eq!(ledger.standing(&[]).unwrap().0.mark("people"), Some("m2"));
+    ledger.verify().unwrap();
+}
+
+#[test]
+fn anchors_show_a_reset_a_cut_and_another_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let file: PathBuf = folder.path().join("anchors");
+    let ledger = filled(&path, 2);
+    Anchor::now(ledger.head().unwrap()).append_to(&file).unwrap();
+    let ledger = {
+        drop(ledger);
+        filled(&path, 2)
+    };
+    Anchor::now(ledger.head().unwrap()).append_to(&file).unwrap();
+    let anchors: Vec<Head> = Anchor::read(&file).unwrap().into_iter().map(|(_, anchor)| anchor.head).collect();
+    assert_eq!(anchors.len(), 2);
+    assert_eq!(ledger.first_unknown(&anchors).unwrap(), None);
+    let all = bodies(&ledger);
+    rewritten(&path, &all[..6]);
+    assert_eq!(ledger.first_unknown(&anchors).unwrap(), Some(&anchors[1]), "the end was cut");
+    let reset = filled(&folder.path().join("new"), 5);
+    assert_eq!(reset.first_unknown(&anchors).unwrap(), Some(&anchors[0]), "the same place, another history");
+    fs::write(&file, "scumble-ledger entries 4 head 00 time now\n").unwrap();
+    assert!(Anchor::read(&file).unwrap_err().to_string().contains(":1:1: this is not an anchor"));
 }
 
 #[test]

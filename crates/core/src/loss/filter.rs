@@ -12,6 +12,7 @@ use std::fmt;
 
 mod cost;
 mod spent;
+mod written;
 
 pub use spent::Spent;
 

@@ -5,7 +5,11 @@
 //! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP]; a privacy-loss distribution
 //! of the whole would not be.
 
+mod sums;
+
 pub use scumble::loss::filter::{Limit, Spent};
+pub(crate) use sums::RULE;
+pub use sums::Sums;
 
 use crate::error::{Error, Result};
 use scumble::event::Event;
@@ -49,17 +53,17 @@ impl Budget {
         all.map(Limit::delta).min().filter(|delta| **delta > Exact::zero()).cloned()
     }
 
-    /// The first limit that `asked` on top of `charged` would pass.
+    /// The first limit that `asked` on top of what has been charged would pass.
     ///
     /// # Guarantee
     /// If this is none for every prefix of a ledger, then the composition of everything in it, adaptively chosen, is within each
     /// limit, in each limit's scope (see [`Spent::epsilon`] for the rule).
-    pub fn first_refusal(&self, charged: &[&[Event]], asked: &[Event]) -> Result<Option<Refusal>> {
+    pub fn first_refusal(&self, charged: &Sums, asked: &[Event]) -> Result<Option<Refusal>> {
         let mut attributes = attributes_of(asked);
-        charged.iter().for_each(|events| attributes.extend(attributes_of(events)));
+        attributes.extend(charged.attributes());
         for (scope, limit) in self.limits(&attributes)? {
-            let mut before = Spent::nothing();
-            charged.iter().try_for_each(|events| before.add_all(events, &scope))?;
+            let before = charged.spent(&scope).cloned();
+            let before = before.ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))?;
             let mut after = before.clone();
             after.add_all(asked, &scope)?;
             // A release that costs this scope nothing is never refused on its account.
@@ -71,6 +75,27 @@ impl Budget {
         }
         Ok(None)
     }
+
+    /// The limits as they stand in a ledger: exact, in a fixed order.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let told = |limit: &Limit| serde_json::json!(exactly(limit));
+        let attributes = self.attributes.iter().map(|(name, limit)| (name.clone(), told(limit)));
+        let attributes: serde_json::Map<_, _> = attributes.collect();
+        serde_json::json!({
+            "presence": self.presence.as_ref().map(told), "person": self.person.as_ref().map(told),
+            "attributes": attributes, "every_attribute": self.every_attribute.as_ref().map(told),
+        })
+    }
+}
+
+/// A limit in words, with its δ exactly.
+fn exactly(limit: &Limit) -> String {
+    let more = match limit {
+        Limit::Tcdp { omega, .. } => format!(" below omega {omega}"),
+        Limit::Renyi { order, .. } => format!(" at order {order}"),
+        Limit::Approximate { .. } | Limit::Zcdp { .. } => String::new(),
+    };
+    format!("{} {}{more} at delta {}", limit.word(), limit.most(), limit.delta())
 }
 
 /// Why a charge does not fit.

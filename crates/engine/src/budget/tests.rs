@@ -23,9 +23,10 @@ fn an_attribute_without_its_own_limit_falls_under_the_star() {
         ..Budget::default()
     };
     let event = laplace(4.0);
-    assert!(budget.first_refusal(&[], std::slice::from_ref(&event)).unwrap().is_none());
+    assert!(budget.first_refusal(&Sums::nothing(), std::slice::from_ref(&event)).unwrap().is_none());
     let charged = [event.clone()];
-    let refusal = budget.first_refusal(&[&charged], std::slice::from_ref(&event)).unwrap().unwrap();
+    let charged = Sums::of([&charged[..]]).unwrap();
+    let refusal = budget.first_refusal(&charged, std::slice::from_ref(&event)).unwrap().unwrap();
     assert_eq!(refusal.scope.to_string(), "attributes {state}");
     let sentence = refusal.error("again", "nothing fits").to_string();
     assert!(sentence.contains("asks for epsilon 0.5"), "{sentence}");

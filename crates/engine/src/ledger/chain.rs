@@ -41,6 +41,13 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A hash that was written in hexadecimal.
+pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
+    let pair = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..32).map(pair).collect();
+    bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok())
+}
+
 /// The heads of a chain, from the empty one on.
 pub(crate) fn heads(bodies: &[String]) -> impl Iterator<Item = Head> + '_ {
     let later = bodies.iter().scan(Head::empty(), |head, body| {
@@ -55,11 +62,7 @@ pub(crate) fn heads(bodies: &[String]) -> impl Iterator<Item = Head> + '_ {
 /// # Guarantee
 /// If this succeeds, the bodies are those that were appended, in that order, unless somebody rewrote all hashes from some entry on,
 /// the head included, or found a collision of SHA-256.
-pub(crate) fn verify(
-    stored: Vec<(i64, String, Vec<u8>)>,
-    entries: i64,
-    last: &[u8],
-) -> Result<(Vec<String>, Head), String> {
+pub(crate) fn verify(stored: Vec<(i64, String, Vec<u8>)>, end: &Head) -> Result<(Vec<String>, Head), String> {
     let mut head = Head::empty();
     let mut bodies = Vec::with_capacity(stored.len());
     for (sequence, body, hash) in stored {
@@ -73,10 +76,10 @@ pub(crate) fn verify(
         }
         bodies.push(body);
     }
-    if i64::try_from(head.entries).ok() != Some(entries) || last != head.hash {
+    if head != *end {
         return Err(format!(
-            "{} entries are there, and the head speaks of {entries}: the end is missing",
-            head.entries
+            "{} entries are there, and the head speaks of {}: the end is missing",
+            head.entries, end.entries
         ));
     }
     Ok((bodies, head))

@@ -1,6 +1,10 @@
 //! The bodies of entries, and the charges that they add up to.
 
+use super::chain;
+use super::declaration::Declarations;
+use super::standing::Standing;
 use scumble::event::Event;
+use scumble::scope::AttributeSet;
 use scumble_wire::{event_to_json, events_at};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,20 +22,39 @@ pub struct Proposal {
     pub events: Vec<Event>,
     /// What else is needed to check the events by hand.
     pub rule: Value,
+    /// What must be in force when it runs.
+    pub about: About,
+}
+
+/// What a release runs under. What of it is new to the ledger becomes an entry before the charge.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The tables that it reads.
+    pub tables: Declarations,
+    /// The marks of their files, which have passed the check.
+    pub data: BTreeMap<String, String>,
+    /// The limits.
+    pub budget: Value,
+    /// Sets of attributes whose sums somebody will ask for.
+    pub sets: Vec<AttributeSet>,
 }
 
 impl Proposal {
-    pub(super) fn body(&self, time: &str) -> String {
+    /// The body of the reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
+    /// filled with the same releases has other heads.
+    pub(super) fn body(&self, time: &str, nonce: &str, after: &Standing) -> String {
         let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
         json!({
             "entry": "reserve",
             "time": time,
+            "nonce": nonce,
             "release": self.release,
             "kind": self.kind,
             "project": self.project,
             "engine": crate::ENGINE,
             "events": events,
             "rule": self.rule,
+            "after": after.json(),
         })
         .to_string()
     }
@@ -42,7 +65,7 @@ impl Proposal {
 pub enum State {
     /// The outputs are in place; their digest.
     Committed(String),
-    /// The outputs may or may not have been seen: the process is still at work, or died.
+    /// The outputs may or may not have been seen: the process is still at work, failed, or died.
     Interrupted,
 }
 
@@ -65,28 +88,79 @@ pub struct Charge {
     pub state: State,
 }
 
-/// Reads verified bodies. An entry or event that is not known is an error: a charge is never skipped.
-pub(super) fn charges(bodies: &[String]) -> Result<Vec<Charge>, String> {
-    let mut charges: BTreeMap<u64, Charge> = BTreeMap::new();
-    for (index, body) in bodies.iter().enumerate() {
-        let sequence = index as u64 + 1;
-        let value: Value = serde_json::from_str(body).map_err(|_| format!("entry {sequence} is not JSON"))?;
-        match value["entry"].as_str() {
-            Some("reserve") => {
-                charges.insert(sequence, reservation(sequence, &value)?);
-            }
-            Some("commit") => {
-                let charge = value["of"].as_u64().and_then(|of| charges.get_mut(&of));
-                let charge = charge.ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
-                charge.state = State::Committed(text(&value, "output", sequence)?);
-            }
-            _ => return Err(format!("entry {sequence} is of a kind that this version does not know")),
-        }
-    }
-    Ok(charges.into_values().collect())
+/// All entries, read.
+pub(super) struct History {
+    pub(super) charges: Vec<Charge>,
+    pub(super) standing: Standing,
 }
 
-fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
+impl History {
+    /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an error: a charge
+    /// is never skipped.
+    pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
+        let mut charges: BTreeMap<u64, Charge> = BTreeMap::new();
+        let mut standing = Standing::nothing();
+        for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
+            let sequence = link.entries;
+            let value = parsed(body, sequence)?;
+            match value["entry"].as_str() {
+                Some("reserve") => {
+                    let charge = reservation(sequence, &value)?;
+                    standing.charge(&charge.kind, &charge.events);
+                    charges.insert(sequence, charge);
+                    compared(&mut standing, &value["after"], sequence, &charges)?;
+                }
+                Some("commit") => {
+                    let (of, output) = committed(&value, sequence)?;
+                    let charge = charges.get_mut(&of);
+                    let charge = charge.ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
+                    charge.state = State::Committed(output);
+                }
+                _ => standing.note(&value, link)?,
+            }
+        }
+        Ok(Self { charges: charges.into_values().collect(), standing })
+    }
+
+    /// The events of each charge.
+    pub(super) fn events(&self) -> impl Iterator<Item = &[Event]> + Clone {
+        self.charges.iter().map(|charge| charge.events.as_slice())
+    }
+}
+
+/// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
+fn compared(
+    standing: &mut Standing,
+    after: &Value,
+    sequence: u64,
+    charges: &BTreeMap<u64, Charge>,
+) -> Result<(), String> {
+    if after.is_null() || after["rule"] != json!(crate::budget::RULE) || after["sums"].is_null() {
+        return Ok(());
+    }
+    let sets = after["sums"]["sets"].as_array().into_iter().flatten().filter_map(|set| {
+        let names = set["attributes"].as_array()?.iter().filter_map(Value::as_str);
+        AttributeSet::new(names).ok()
+    });
+    let sets: Vec<AttributeSet> = sets.collect();
+    standing.ask(&sets, charges.values().map(|charge| charge.events.as_slice()));
+    if standing.json() == *after {
+        return Ok(());
+    }
+    Err(format!("the sums in entry {sequence} are not those of the entries up to it"))
+}
+
+pub(super) fn parsed(body: &str, sequence: u64) -> Result<Value, String> {
+    serde_json::from_str(body).map_err(|_| format!("entry {sequence} is not JSON"))
+}
+
+/// Which reservation a commit is of, and the digest of its output.
+pub(super) fn committed(value: &Value, sequence: u64) -> Result<(u64, String), String> {
+    let of = value["of"].as_u64().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
+    Ok((of, text(value, "output", sequence)?))
+}
+
+pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
     let place = scumble_wire::Place::at(&value["events"], format!("entry {sequence}, events"));
     let events = events_at(&place).map_err(|error| error.to_string())?;
     Ok(Charge {

@@ -1,26 +1,39 @@
 //! What has been published, durably, and what that adds up to. The format and its reasons: `docs/ledger-format.md`.
 //!
-//! A release asks twice: [`Ledger::reserve`] before any noise is drawn, [`Ledger::commit`] when the outputs are in place. There is
-//! no way to take a charge back.
+//! A release asks twice: [`Ledger::reserve`] before any row is read, [`Ledger::commit`] when the outputs are in place. There is
+//! no way to take a charge back. What a reservation costs in time does not depend on how many there are ([`Standing`]).
 
+mod anchor;
 mod chain;
+mod declaration;
 mod entry;
+mod mark;
 mod path;
+mod standing;
+mod store;
 
+pub use anchor::Anchor;
 pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};
-pub use entry::{Charge, Proposal, State};
+pub(crate) use declaration::joined;
+pub use declaration::{Declaration, Declarations};
+pub use entry::{About, Charge, Proposal, State};
+pub use mark::Key;
 pub(crate) use path::unusable_name;
+pub use standing::Standing;
 
 use crate::error::{Error, Result};
 use crate::time;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use scumble::noise::{BitSource, SecureSource};
+use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use store::Trouble;
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -128,9 +141,14 @@ impl Ledger {
         self.connection.query_row(query, [], |row| row.get(0)).map_err(|error| trouble(&self.path, &error))
     }
 
-    /// The head: how many entries there are, and the hash of the last. The chain is verified first.
+    /// The head: how many entries there are, and the hash of the last. The last entry is verified, those before it are not.
+    pub fn head(&self) -> Result<Head> {
+        store::end(&self.connection).map_err(|error| self.explain(error))
+    }
+
+    /// The head, after everything was verified: the chain, what stands in it, and its sums.
     pub fn verify(&self) -> Result<Head> {
-        self.bodies().map(|(_, head)| head)
+        store::history(&self.connection).map(|(_, head)| head).map_err(|error| self.explain(error))
     }
 
     /// Whether `hash` (hexadecimal, as a report prints it) is the head, or was the head once.
@@ -139,15 +157,38 @@ impl Ledger {
         Ok(chain::heads(&bodies).any(|head| head.hex().eq_ignore_ascii_case(hash)))
     }
 
-    /// What has been charged, in order, with what became of it. The chain is verified first.
-    pub fn charges(&self) -> Result<Vec<Charge>> {
+    /// The first of these heads that is not in the chain, at its place.
+    pub fn first_unknown<'a>(&self, heads: impl IntoIterator<Item = &'a Head>) -> Result<Option<&'a Head>> {
         let (bodies, _) = self.bodies()?;
-        entry::charges(&bodies).map_err(|sentence| self.damaged(&sentence))
+        let chain: Vec<Head> = chain::heads(&bodies).collect();
+        let known = |head: &Head| usize::try_from(head.entries).ok().and_then(|index| chain.get(index)) == Some(head);
+        Ok(heads.into_iter().find(|head| !known(head)))
+    }
+
+    /// What has been charged, in order, with what became of it. Everything is verified first.
+    pub fn charges(&self) -> Result<Vec<Charge>> {
+        store::history(&self.connection).map(|(history, _)| history.charges).map_err(|error| self.explain(error))
+    }
+
+    /// The last charges, oldest first, whatever is before them.
+    pub fn recent(&self, number: usize) -> Result<Vec<Charge>> {
+        self.read(|connection| store::recent(connection, number))
+    }
+
+    /// What the charges add up to, with a sum for each of `sets`, and the head.
+    pub fn standing(&self, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
+        self.read(|connection| store::standing(connection, sets))
+    }
+
+    /// Reads at one moment, whatever other processes write meanwhile.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> std::result::Result<T, Trouble>) -> Result<T> {
+        let moment = self.connection.unchecked_transaction().map_err(|error| trouble(&self.path, &error))?;
+        read(&moment).map_err(|error| self.explain(error))
     }
 
     /// All bodies in order, verified.
     fn bodies(&self) -> Result<(Vec<String>, Head)> {
-        read(&self.connection).map_err(|error| self.explain(error))
+        store::bodies(&self.connection).map_err(|error| self.explain(error))
     }
 
     /// Every entry with its hash, as JSON, for auditors.
@@ -161,16 +202,21 @@ impl Ledger {
         Ok(json!({ "version": VERSION, "entries": entries, "head": head.hex() }))
     }
 
-    /// Makes a charge durable, if `admit` agrees when it sees all that has been charged.
+    /// Makes a charge durable, if `admit` agrees when it sees what has been charged, and if the tables are what they were.
     ///
     /// # Guarantee
     /// When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
-    /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged.
-    pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&[Charge]) -> Result<()>) -> Result<Receipt> {
-        let body = proposal.body(&time::now());
-        let head = self.append(body, |bodies| {
-            let charges = entry::charges(bodies).map_err(Error::machine)?;
-            admit(&charges)
+    /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged, or it was charged to a
+    /// file that somebody has put away since.
+    pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&Standing) -> Result<()>) -> Result<Receipt> {
+        let folder = self.path.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
+        let head = self.append(|entries| {
+            let (mut standing, head) = store::standing(entries, &proposal.about.sets)?;
+            admit(&standing).map_err(Trouble::Refused)?;
+            let head = noted(entries, head, &mut standing, proposal, &folder)?;
+            standing.charge(&proposal.kind, &proposal.events);
+            store::append(entries, &head, &proposal.body(&time::now(), &nonce, &standing))
         })?;
         Ok(Receipt { sequence: head.entries, head })
     }
@@ -178,16 +224,16 @@ impl Ledger {
     /// Writes down that the outputs of a reservation are in place.
     pub fn commit(&mut self, receipt: Receipt, output_digest: &str) -> Result<Head> {
         let body = json!({ "entry": "commit", "time": time::now(), "of": receipt.sequence, "output": output_digest });
-        self.append(body.to_string(), |_| Ok(()))
+        self.append(|entries| store::append(entries, &store::end(entries)?, &body.to_string()))
     }
 
-    /// Appends one entry in a transaction that excludes other writers from the check on.
-    fn append(&mut self, body: String, check: impl FnOnce(&[String]) -> Result<()>) -> Result<Head> {
+    /// Appends in a transaction that excludes other writers from its first reading on.
+    fn append(&mut self, write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, Trouble>) -> Result<Head> {
         if self.doubtful {
             let sentence = "had an error before; nothing more is written to it by this process";
             return Err(Error::machine(format!("the ledger {} {sentence}", self.path.display())));
         }
-        let result = append_in_transaction(&mut self.connection, &body, check);
+        let result = in_transaction(&mut self.connection, write);
         let head = result.map_err(|error| {
             self.doubtful = matches!(error, Trouble::Store(_) | Trouble::Damaged(_));
             self.explain(error)
@@ -216,47 +262,55 @@ impl Ledger {
     }
 }
 
-/// What can go wrong in a transaction.
-enum Trouble {
-    Store(rusqlite::Error),
-    Damaged(String),
-    Refused(Error),
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-fn append_in_transaction(
+fn in_transaction(
     connection: &mut Connection,
-    body: &str,
-    check: impl FnOnce(&[String]) -> Result<()>,
+    write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, Trouble>,
 ) -> std::result::Result<Head, Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let (bodies, head) = read(&transaction)?;
-    check(&bodies).map_err(Trouble::Refused)?;
-    let next = head.followed_by(body);
-    let sequence = i64::try_from(next.entries).unwrap_or(i64::MAX);
-    transaction.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (sequence, body, next.hash.as_slice()))?;
-    transaction.execute("UPDATE head SET entries = ?1, hash = ?2", (sequence, next.hash.as_slice()))?;
+    // It may have changed since the ledger was opened.
+    let version: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version > VERSION {
+        return Err(Trouble::Damaged(format!("it is of version {version} now, which this program does not know")));
+    }
+    if version < VERSION {
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    let head = write(&transaction)?;
     transaction.commit()?;
-    Ok(next)
+    Ok(head)
 }
 
-/// Reads and verifies everything.
-fn read(connection: &Connection) -> std::result::Result<(Vec<String>, Head), Trouble> {
-    let mut statement = connection.prepare("SELECT sequence, body, hash FROM entry ORDER BY sequence")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut stored = Vec::new();
-    for row in rows {
-        stored.push(row?);
+/// Appends what is new of what a release runs under: its tables, their files, the budget.
+fn noted(
+    entries: &Connection,
+    mut head: Head,
+    standing: &mut Standing,
+    proposal: &Proposal,
+    folder: &Path,
+) -> std::result::Result<Head, Trouble> {
+    let About { tables, data, budget, .. } = &proposal.about;
+    let mut bodies = Vec::new();
+    if let Some(all) = joined(standing.declared(), tables, folder).map_err(Trouble::Refused)? {
+        bodies.push(json!({ "entry": "declaration", "time": time::now(), "tables": declaration::to_json(&all) }));
     }
-    let (entries, hash): (i64, Vec<u8>) =
-        connection
-            .query_row("SELECT entries, hash FROM head WHERE one = 1", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    chain::verify(stored, entries, &hash).map_err(Trouble::Damaged)
+    if data.iter().any(|(table, mark)| standing.mark(table) != Some(mark)) {
+        let mut all = standing.data.value.clone();
+        all.extend(data.clone());
+        bodies.push(json!({ "entry": "data", "time": time::now(), "tables": all }));
+    }
+    if standing.budget.value != *budget {
+        bodies.push(json!({ "entry": "budget", "time": time::now(), "limits": budget }));
+    }
+    for body in bodies {
+        head = store::append(entries, &head, &body.to_string())?;
+        standing.note(&body, head.clone())?;
+    }
+    Ok(head)
+}
+
+/// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.
+pub fn folder(path: &Path) -> Result<PathBuf> {
+    Ok(path::resolved(path)?.parent().unwrap_or(Path::new("/")).to_path_buf())
 }
 
 fn replaced(path: &Path) -> Error {

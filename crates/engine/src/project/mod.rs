@@ -13,6 +13,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use scumble::quantity::{Delta, Exact};
+use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -223,6 +224,18 @@ impl Project {
             let hint = suggestion(name, self.tables.keys().map(String::as_str));
             Error::input(format!("there is no table '{name}' in the project file{hint}"))
         })
+    }
+
+    /// Pairs of attributes of which at least one is declared sensitive: the report tells about them together.
+    pub fn sensitive_pairs(&self) -> Result<Vec<AttributeSet>> {
+        let sensitive = self.tables.values().flat_map(|table| &table.columns).filter(|column| column.sensitive);
+        let mut pairs = std::collections::BTreeSet::new();
+        for column in sensitive {
+            for other in self.attributes().into_iter().filter(|other| *other != column.name) {
+                pairs.insert(AttributeSet::new([column.name.clone(), other])?);
+            }
+        }
+        Ok(pairs.into_iter().collect())
     }
 
     /// The attributes: the names of all private columns that do not name an owner.

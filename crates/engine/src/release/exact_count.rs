@@ -3,7 +3,8 @@
 //! What protects anybody is the uncertainty of the attacker that the project file declares. The ledger charges the truth: (0, 1), which
 //! holds for everything and promises nothing, in every scope that the count depends on. So every budget that it touches refuses
 //! it, and without a budget the ledger tells an infinite ε from then on. And because such guarantees do not compose, an exact count
-//! stands alone in its ledger: nothing may come before it or after it (`Runner`).
+//! stands alone, in its ledger and in every other that can be seen from here (`alone`). Two counts of two nearly equal sets tell
+//! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
 
 use super::histogram::quoted;
 use super::output::{Answers, Cell, Column, Details};
@@ -13,10 +14,13 @@ use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
 use crate::ledger::Receipt;
-use crate::project::{Bounding, Project, Request};
+use crate::project::{Bounding, Project, Request, Spot};
 use crate::sql::integers::integers;
 use crate::sql::measure::Computation;
 use crate::sql::{Cut, analyse};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
 use scumble::attacker::{Learned, Noise, Statistic, Verdict, assess, brittleness};
 use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
 use scumble::quantity::{Delta, Epsilon};
@@ -25,6 +29,10 @@ use serde_json::{Map, Value, json};
 
 /// The word in project files and in the ledger.
 pub(super) const NAME: &str = "exact-count";
+
+/// What no program can see.
+const VOID: &str = "This guarantee is void if anything else about these people is or was ever published: from another ledger, by another program, \
+     or from another copy of the data. Scumble refuses what it can see, and it sees only the ledgers beside the project and its sources.";
 
 const FIELDS: [Field; 3] = [
     Field { name: "table", form: "text", required: true, about: "the table" },
@@ -60,7 +68,7 @@ fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
         )));
     }
     let condition = request.fields.need("where")?;
-    let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), condition.text()?);
+    let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), one_condition(condition)?);
     let cut = analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
         .map_err(|error| error.without_place().or_at(condition.place()))?;
     let plain = cut.query.keys.is_empty() && matches!(cut.query.aggregates[..], [Computation::Count(_)]);
@@ -71,6 +79,18 @@ fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
     let learned = guarantee(project, &counted, request)?;
     let events = vec![nothing_promised(&cut)?];
     Ok(Box::new(ExactCountPlan { sql, cut, counted, learned, events }))
+}
+
+/// The condition as it was understood: all of the text is one expression. (As text inside of a query, `1 = 1) HAVING (…` and comments
+/// made another query of it.)
+fn one_condition(spot: &Spot) -> Result<String> {
+    let understood = |text: &str| {
+        let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).ok()?;
+        let expression = parser.parse_expr().ok()?;
+        (parser.peek_token().token == Token::EOF).then(|| expression.to_string())
+    };
+    let text = understood(spot.text()?).filter(|text| understood(text).as_ref() == Some(text));
+    text.ok_or_else(|| spot.error("this must be one condition on the rows of the table, such as answer = 'yes'"))
 }
 
 /// What the declared attacker learns; without a guarantee there is no release.
@@ -147,8 +167,8 @@ impl Plan for ExactCountPlan {
         let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
         let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
         self.contradicted(count)?;
-        let notes =
-            vec![brittleness().to_string(), self.learned.words.replacen(brittleness(), "", 1).trim().to_string()];
+        let learned = self.learned.words.replacen(brittleness(), "", 1).trim().to_string();
+        let notes = vec![brittleness().to_string(), learned, VOID.to_string()];
         Ok(Box::new(move |_receipt, _bits| {
             let column = Column { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
             let mut facts = Map::new();
@@ -159,16 +179,13 @@ impl Plan for ExactCountPlan {
 }
 
 impl ExactCountPlan {
-    /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published. The sentence does not
-    /// tell the count.
+    /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not told.
     fn contradicted(&self, count: i128) -> Result<()> {
         let mut scenario = self.learned.scenario.clone();
         scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
         match assess(&scenario)? {
             Verdict::Guarantee(_) => Ok(()),
-            _ => Err(Error::input(
-                "the count is next to impossible under the uncertainty that [attacker] declares: the declaration is wrong, and nothing was published",
-            )),
+            _ => Err(Error::machine("the count is next to impossible under what [attacker] declares")),
         }
     }
 }

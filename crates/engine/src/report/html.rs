@@ -55,7 +55,7 @@ fn summary(report: &Report<'_>) -> Result<String> {
         "<p>{releases} {} published in this run; the ledger holds {} in all. The numbers below bound what all of them together can \
          give away, to somebody who knows everything else.</p><div class=\"big\">",
         if releases == 1 { "statistic was" } else { "statistics were" },
-        report.charges.len()
+        report.standing.releases()
     );
     for (scope, words) in
         [(Scope::Person, "all of a person's values"), (Scope::Presence, "whether a person is in the data")]
@@ -207,6 +207,14 @@ fn matrix(report: &Report<'_>) -> Result<String> {
         let _ = write!(text, "<th>{}</th>", escaped(&scope_name(scope)));
     }
     text.push_str("</tr></thead><tbody>");
+    if report.earlier() > 0 {
+        let _ = write!(
+            text,
+            "<tr><td colspan=\"{}\">{} earlier releases (<code>scumble ledger show</code> tells them all)</td></tr>",
+            scopes.len() + 1,
+            report.earlier()
+        );
+    }
     for charge in report.charges {
         let _ = write!(text, "<tr><td>{}</td>", escaped(&charge.release));
         for scope in &scopes {

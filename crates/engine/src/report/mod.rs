@@ -8,8 +8,8 @@ mod reading;
 mod text;
 
 use crate::budget::{Spent, one_attribute};
-use crate::error::Result;
-use crate::ledger::{Charge, Head};
+use crate::error::{Error, Result};
+use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
 use crate::release::{Outcome, written};
 use crate::summary::{Question, delta_for, summary};
@@ -22,8 +22,10 @@ use std::path::{Path, PathBuf};
 pub struct Report<'a> {
     /// The project.
     pub project: &'a Project,
-    /// All charges of the ledger, those of this run included.
+    /// The last charges of the ledger, those of this run included: they are told one by one.
     pub charges: &'a [Charge],
+    /// What all charges add up to.
+    pub standing: &'a Standing,
     /// What was published in this run.
     pub outcomes: &'a [Outcome],
     /// The ledger's head.
@@ -66,6 +68,7 @@ impl Report<'_> {
             "project_digest": self.project.digest,
             "ledger_head": self.head.hex(),
             "ledger_entries": self.head.entries,
+            "earlier_releases": self.earlier(),
             "summary": self.summary()?,
             "curves": curves,
             "readings": reading::json(self)?,
@@ -79,7 +82,7 @@ impl Report<'_> {
 
     /// What the ledger adds up to.
     pub(crate) fn summary(&self) -> Result<Value> {
-        summary(self.charges, &self.question(&self.project.attributes(), &self.pairs()?))
+        summary(self.charges, self.standing.sums()?, &self.question(&self.project.attributes(), &self.pairs()?))
     }
 
     fn question<'b>(
@@ -100,17 +103,7 @@ impl Report<'_> {
 
     /// Pairs of attributes of which at least one is declared sensitive.
     pub(crate) fn pairs(&self) -> Result<Vec<AttributeSet>> {
-        let sensitive = self.project.tables.values().flat_map(|table| &table.columns).filter(|column| column.sensitive);
-        let mut pairs = Vec::new();
-        for column in sensitive {
-            for other in self.project.attributes().iter().filter(|other| **other != column.name) {
-                let pair = AttributeSet::new([column.name.clone(), other.clone()])?;
-                if !pairs.contains(&pair) {
-                    pairs.push(pair);
-                }
-            }
-        }
-        Ok(pairs)
+        self.project.sensitive_pairs()
     }
 
     /// Presence, person and each attribute that something was spent on.
@@ -124,9 +117,13 @@ impl Report<'_> {
 
     /// What has been spent in a scope.
     pub(crate) fn spent(&self, scope: &Scope) -> Result<Spent> {
-        let mut spent = Spent::nothing();
-        self.charges.iter().try_for_each(|charge| spent.add_all(&charge.events, scope))?;
-        Ok(spent)
+        let spent = self.standing.sums()?.spent(scope).cloned();
+        spent.ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))
+    }
+
+    /// How many charges are not told one by one.
+    pub(crate) fn earlier(&self) -> u64 {
+        self.standing.releases().saturating_sub(self.charges.len() as u64)
     }
 
     /// δ against ε in each scope.

@@ -1,6 +1,6 @@
 //! `scumble demo`: a made-up population, a complete release on it, a report.
 
-use super::{print, run_and_report, runner};
+use super::{head_line, print, run_and_report, runner};
 use crate::failure::Failure;
 use clap::Args;
 use scumble_engine::project::Project;
@@ -41,11 +41,12 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         return Ok(());
     }
     print(&format!(
-        "made up a population in {}\nreleased {} statistics into {}\nreport: {}\ntry: cd {} && scumble ledger show\n",
+        "made up a population in {}\nreleased {} statistics into {}\nreport: {}\n{}\ntry: cd {} && scumble ledger show\n",
         folder.display(),
         outcomes.len(),
         out.display(),
         report.display(),
+        head_line(&head),
         folder.display()
     ))
 }

@@ -1,15 +1,15 @@
 //! `scumble ledger`: what has been spent, by release, in every scope; whether the ledger is whole; everything as JSON.
 
-use super::{ProjectArguments, print, table};
+use super::{ProjectArguments, head_line, print, table};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use scumble_engine::budget::rounded_up;
-use scumble_engine::ledger::Ledger;
+use scumble_engine::ledger::{Anchor, Head, Ledger};
 use scumble_engine::project::Project;
-use scumble_engine::summary::{Question, summary};
-use serde_json::Value;
+use scumble_engine::summary::{Question, summary, sums_of};
+use serde_json::{Value, json};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -32,6 +32,8 @@ enum Action {
     Verify(VerifyArguments),
     /// All entries with their hashes, as JSON
     Export(ExportArguments),
+    /// The head in one line, to be published or kept elsewhere: a ledger that was reset, cut or replaced does not hold it any more
+    Anchor(AnchorArguments),
 }
 
 /// What `show` takes.
@@ -61,6 +63,22 @@ struct VerifyArguments {
     /// A head from an earlier report, which must still be in the chain
     #[arg(long, value_name = "HASH")]
     head: Option<String>,
+    /// A file of lines that 'ledger anchor' wrote, all of which must still be in the chain
+    #[arg(long, value_name = "FILE")]
+    anchors: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `anchor` takes.
+#[derive(Args)]
+struct AnchorArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Also append the line to this file
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -88,6 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }),
         Some(Action::Show(arguments)) => show(arguments),
         Some(Action::Verify(arguments)) => verify(arguments),
+        Some(Action::Anchor(arguments)) => anchor(arguments),
         Some(Action::Export(arguments)) => {
             let (_, path) = located(&arguments.project)?;
             print(&format!("{:#}\n", existing(&path)?.export()?))
@@ -108,9 +127,9 @@ fn existing(path: &std::path::Path) -> Result<Ledger, Failure> {
 
 fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let (project, path) = located(&arguments.project)?;
-    let charges = match Ledger::open_existing(&path)? {
-        Some(ledger) => ledger.charges()?,
-        None => Vec::new(),
+    let (charges, head) = match Ledger::open_existing(&path)? {
+        Some(ledger) => (ledger.charges()?, ledger.head()?),
+        None => (Vec::new(), Head::empty()),
     };
     let known = project.attributes();
     let mut sets = Vec::new();
@@ -123,11 +142,13 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
     let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets, group: arguments.group };
-    let told = summary(&charges, &question)?;
+    let mut told = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
+    told["head"] = json!(head.hex());
+    told["entries"] = json!(head.entries);
     if arguments.json {
         return print(&format!("{told:#}\n"));
     }
-    print(&text(&told))
+    print(&format!("{}{}\n", text(&told), head_line(&head)))
 }
 
 fn text(told: &Value) -> String {
@@ -174,7 +195,9 @@ fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
     let (_, path) = located(&arguments.project)?;
     let ledger = existing(&path)?;
     let head = ledger.verify()?;
-    ledger.charges()?;
+    if let Some(file) = &arguments.anchors {
+        anchored(&ledger, &path, file)?;
+    }
     if let Some(hash) = &arguments.head
         && !ledger.knows_head(hash)?
     {
@@ -184,7 +207,37 @@ fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
         )));
     }
     match arguments.json {
-        true => print(&format!("{:#}\n", serde_json::json!({ "entries": head.entries, "head": head.hex() }))),
+        true => print(&format!("{:#}\n", json!({ "entries": head.entries, "head": head.hex() }))),
         false => print(&format!("{} entries, all in their place; head {}\n", head.entries, head.hex())),
+    }
+}
+
+/// Every head that was written down must still be in the chain.
+fn anchored(ledger: &Ledger, path: &std::path::Path, file: &std::path::Path) -> Result<(), Failure> {
+    let anchors = Anchor::read(file)?;
+    let unknown = ledger.first_unknown(anchors.iter().map(|(_, anchor)| &anchor.head))?;
+    let Some((line, anchor)) = unknown.and_then(|head| anchors.iter().find(|(_, anchor)| anchor.head == *head)) else {
+        return Ok(());
+    };
+    Err(Failure::Other(format!(
+        "{}:{line}:1: the ledger {} does not hold the head that it had on {}: it was reset, cut or rewritten since, or is another ledger",
+        file.display(),
+        path.display(),
+        anchor.time
+    )))
+}
+
+fn anchor(arguments: &AnchorArguments) -> Result<(), Failure> {
+    let (_, path) = located(&arguments.project)?;
+    let anchor = Anchor::now(existing(&path)?.verify()?);
+    if let Some(file) = &arguments.to {
+        anchor.append_to(file)?;
+    }
+    match arguments.json {
+        true => print(&format!(
+            "{:#}\n",
+            json!({ "entries": anchor.head.entries, "head": anchor.head.hex(), "time": anchor.time, "line": anchor.to_string() })
+        )),
+        false => print(&format!("{anchor}\n")),
     }
 }

@@ -39,6 +39,9 @@ pub fn runner<'a>(project: &'a Project, ledger: Option<&PathBuf>) -> Runner<'a> 
     }
 }
 
+/// How many of the last charges a report tells one by one; the sums are those of all.
+const RECENT: usize = 50;
+
 /// Runs planned releases and writes the report of everything that the ledger holds.
 pub fn run_and_report(
     project: &Project,
@@ -52,10 +55,15 @@ pub fn run_and_report(
     let progress = Progress::new(quiet, planned.len() + 1);
     let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
     progress.begin("writing the report");
-    let charges = runner.charges()?;
-    let report = Report { project, charges: &charges, outcomes: &outcomes, head: head.clone() };
+    let (charges, standing) = runner.recent(planned.len().max(RECENT))?;
+    let report = Report { project, charges: &charges, standing: &standing, outcomes: &outcomes, head: head.clone() };
     let path = report.write(out)?;
     Ok((outcomes, head, path))
+}
+
+/// The ledger's head, as every output tells it.
+pub fn head_line(head: &Head) -> String {
+    format!("ledger head: {} ({} entries)", head.hex(), head.entries)
 }
 
 /// Writes to stdout, all at once.

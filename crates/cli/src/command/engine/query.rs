@@ -1,6 +1,6 @@
 //! `scumble query`: one ad-hoc SQL release through the same path as those of the project file.
 
-use super::{print, run_and_report, runner};
+use super::{head_line, print, run_and_report, runner};
 use crate::failure::Failure;
 use clap::Args;
 use scumble_engine::project::{Project, Request};
@@ -38,10 +38,19 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let runner = runner(&project, arguments.ledger.as_ref());
     let planned = [runner.plan(&request)?];
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
-    let (outcomes, ..) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
+    let (outcomes, head, _) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     let text = outcomes.iter().map(|outcome| match arguments.json {
-        true => format!("{:#}\n", outcome.answers.json()),
+        true => {
+            let mut told = outcome.answers.json();
+            told["ledger_head"] = serde_json::json!(head.hex());
+            told["ledger_entries"] = serde_json::json!(head.entries);
+            format!("{told:#}\n")
+        }
         false => outcome.answers.csv(),
     });
+    // The answer alone is on stdout: whoever reads it there reads a table.
+    if !(quiet || arguments.json) {
+        eprintln!("{}", head_line(&head));
+    }
     print(&text.collect::<String>())
 }

@@ -1,6 +1,6 @@
 //! `scumble release`: runs the releases of a project, charges the ledger, writes the outputs and the report.
 
-use super::{ProjectArguments, print, run_and_report, runner};
+use super::{ProjectArguments, head_line, print, run_and_report, runner};
 use crate::failure::Failure;
 use clap::Args;
 use scumble_engine::nearest;
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             .iter()
             .map(|outcome| json!({ "name": outcome.name, "sequence": outcome.sequence, "files": outcome.files, "answers": outcome.answers.json() }))
             .collect();
-        let told = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "head": head.hex() });
+        let told = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
         return print(&format!("{told:#}\n"));
     }
     if quiet {
@@ -69,6 +69,6 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             outcome.files[0].display()
         ));
     }
-    text.push_str(&format!("report: {}\n", report.display()));
+    text.push_str(&format!("report: {}\n{}\n", report.display(), head_line(&head)));
     print(&text)
 }

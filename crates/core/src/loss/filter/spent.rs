@@ -24,15 +24,15 @@ use crate::scope::Scope;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
     /// Σε over the events that have one.
-    pure: Exact,
+    pub(super) pure: Exact,
     /// Σρ over the events that have no ε; none if one of them has no ρ.
-    rho_of_rest: Option<Exact>,
+    pub(super) rho_of_rest: Option<Exact>,
     /// Σρ over all events; none if an event has no ρ.
-    rho_of_all: Option<Exact>,
+    pub(super) rho_of_all: Option<Exact>,
     /// Σρ over all events up to the least of their ω; none if an event has neither.
-    truncated: Option<Truncated>,
+    pub(super) truncated: Option<Truncated>,
     /// Σδ.
-    delta: Exact,
+    pub(super) delta: Exact,
 }
 
 impl Spent {

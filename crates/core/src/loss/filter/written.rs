@@ -1,0 +1,135 @@
+//! Sums as text, for whoever must keep them: every number exactly.
+
+use super::Spent;
+use super::cost::Truncated;
+use crate::error::{Error, Result};
+use crate::quantity::Exact;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+
+/// What stands for a sum that some event has no number for.
+const NONE: &str = "none";
+/// What stands for an ω that no event bounds.
+const INFINITE: &str = "inf";
+/// A longer number is no sum of costs.
+const LONGEST: usize = 2000;
+
+impl Spent {
+    /// All sums in one line: Σε, Σρ of the events without ε, Σρ, Σρ up to ω, ω, Σδ. Reading it gives the same sums again.
+    ///
+    /// ```
+    /// use scumble::loss::filter::Spent;
+    /// assert_eq!(Spent::nothing().to_text(), "0 0 0 0 inf 0");
+    /// assert_eq!(Spent::from_text("0 0 0 0 inf 0")?, Spent::nothing());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn to_text(&self) -> String {
+        let number = |sum: Option<&Exact>| sum.map_or(NONE.to_string(), Exact::to_string);
+        let (truncated, omega) = match &self.truncated {
+            None => (NONE.to_string(), NONE.to_string()),
+            Some(Truncated { rho, omega }) => {
+                (rho.to_string(), omega.as_ref().map_or(INFINITE.to_string(), Exact::to_string))
+            }
+        };
+        let [rest, all] = [&self.rho_of_rest, &self.rho_of_all].map(|sum| number(sum.as_ref()));
+        format!("{} {rest} {all} {truncated} {omega} {}", self.pure, self.delta)
+    }
+
+    /// The sums that [`Spent::to_text`] wrote.
+    pub fn from_text(text: &str) -> Result<Self> {
+        let refused = || Error::refused("this is not a line of sums");
+        let words: Vec<&str> = text.split(' ').collect();
+        let [pure, rest, all, truncated, omega, delta] = words[..] else { return Err(refused()) };
+        let number = |word: &str| exact(word).ok_or_else(refused);
+        let perhaps = |word: &str| if word == NONE { Ok(None) } else { number(word).map(Some) };
+        let truncated = match (truncated, omega) {
+            (NONE, NONE) => None,
+            (rho, INFINITE) => Some(Truncated { rho: number(rho)?, omega: None }),
+            (rho, omega) => Some(Truncated { rho: number(rho)?, omega: Some(number(omega)?) }),
+        };
+        let spent = Self {
+            pure: number(pure)?,
+            rho_of_rest: perhaps(rest)?,
+            rho_of_all: perhaps(all)?,
+            truncated,
+            delta: number(delta)?,
+        };
+        // One text for each sum: what was written otherwise was not written here.
+        if spent.to_text() == text { Ok(spent) } else { Err(refused()) }
+    }
+}
+
+/// A number of at least zero, as `Exact` prints it: a decimal without exponent, or a fraction.
+fn exact(word: &str) -> Option<Exact> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = |part: &str| digits(part).then(|| part.parse::<BigInt>().ok()).flatten();
+    if word.len() > LONGEST {
+        return None;
+    }
+    if let Some((numerator, denominator)) = word.split_once('/') {
+        let (numerator, denominator) = (whole(numerator)?, whole(denominator)?);
+        return (!denominator.is_zero()).then(|| Exact::from_rational(BigRational::new(numerator, denominator)));
+    }
+    let (units, fraction) = word.split_once('.').unwrap_or((word, ""));
+    if !(digits(units) && (fraction.is_empty() || digits(fraction))) {
+        return None;
+    }
+    let power = num_traits::pow(BigInt::from(10), fraction.len());
+    let number = format!("{units}{fraction}").parse::<BigInt>().ok()?;
+    Some(Exact::from_rational(BigRational::new(number, power)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Event, Kind, Moves, Shift};
+    use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
+    use crate::scope::Scope;
+    use proptest::prelude::*;
+
+    fn events(parameters: &[(u8, f64, f64, u64)]) -> Vec<Event> {
+        let one = |&(which, a, b, times): &(u8, f64, f64, u64)| {
+            let kind = match which % 5 {
+                0 => Kind::DiscreteLaplace { scale: Scale::new(a).unwrap() },
+                1 => Kind::DiscreteGaussian { sigma: Sigma::new(a).unwrap() },
+                2 => Kind::Approximate { epsilon: Epsilon::new(b).unwrap(), delta: Delta::new(b * 1e-9).unwrap() },
+                3 => Kind::Tcdp { rho: Rho::new(b).unwrap(), omega: Omega::new(3.0 + a).unwrap() },
+                _ => Kind::Exponential { epsilon: Epsilon::new(b).unwrap() },
+            };
+            Event::new(kind, Moves::everywhere(Shift::new(3, 1.0).unwrap())).repeated(times).unwrap()
+        };
+        parameters.iter().map(one).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again_exactly(
+            parameters in proptest::collection::vec((0u8..5, 0.1f64..1e6, 1e-9f64..1.0, 1u64..1_000_000_000), 0..8)
+        ) {
+            let spent = Spent::of(&events(&parameters), &Scope::Person).unwrap();
+            prop_assert_eq!(Spent::from_text(&spent.to_text()).unwrap(), spent);
+        }
+    }
+
+    #[test]
+    fn what_was_not_written_here_is_refused() {
+        for text in [
+            "",
+            "0 0 0 0 inf",
+            "0 0 0 0 inf 0 0",
+            "0 0 0 0 inf -1",
+            "00 0 0 0 inf 0",
+            "0.0 0 0 0 inf 0",
+            "2/4 0 0 0 inf 0",
+            "1/0 0 0 0 inf 0",
+            "1e5 0 0 0 inf 0",
+            "none 0 0 0 inf 0",
+            "0 0 0 none inf 0",
+            "0 0 0 0 inf 0 ",
+            "0  0 0 0 inf 0",
+        ] {
+            assert!(Spent::from_text(text).is_err(), "{text:?}");
+        }
+    }
+}

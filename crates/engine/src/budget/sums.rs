@@ -1,0 +1,196 @@
+//! What all charges add up to, scope by scope, such that the next charge can be added without reading the ones before.
+//!
+//! Kept are `presence`, `person`, each attribute that some event names, sets of attributes that somebody asked about, and one sum for
+//! all attributes that no event names: only events that are the same in every scope cost those anything. So the sum of an attribute
+//! that is named for the first time is known without looking back.
+
+use super::{Spent, attributes_of, one_attribute};
+use crate::error::{Error, Result};
+use scumble::event::Event;
+use scumble::scope::{AttributeSet, Scope};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is used.
+pub(crate) const RULE: u32 = 1;
+
+/// The sums.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sums {
+    by_scope: BTreeMap<Scope, Spent>,
+    /// For an attribute that no event names.
+    others: Spent,
+}
+
+impl Sums {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        let by_scope = [Scope::Presence, Scope::Person].map(|scope| (scope, Spent::nothing()));
+        Self { by_scope: by_scope.into(), others: Spent::nothing() }
+    }
+
+    /// What these charges add up to.
+    pub fn of<'a>(charges: impl IntoIterator<Item = &'a [Event]>) -> Result<Self> {
+        let mut sums = Self::nothing();
+        charges.into_iter().try_for_each(|events| sums.add(events))?;
+        Ok(sums)
+    }
+
+    /// Adds a charge. An event that has no cost by the filter's rule is an error, after which the sums are good for nothing.
+    pub fn add(&mut self, events: &[Event]) -> Result<()> {
+        for name in attributes_of(events) {
+            let others = &self.others;
+            self.by_scope.entry(one_attribute(&name)?).or_insert_with(|| others.clone());
+        }
+        for (scope, spent) in &mut self.by_scope {
+            spent.add_all(events, scope)?;
+        }
+        let everywhere: Vec<Event> = events.iter().filter(|event| event.moves.parts().3).cloned().collect();
+        // The same in every scope: any will do.
+        Ok(self.others.add_all(&everywhere, &Scope::Person)?)
+    }
+
+    /// What has been spent in a scope; none for a set of attributes that nobody has asked about, and for groups.
+    pub fn spent(&self, scope: &Scope) -> Option<&Spent> {
+        let Scope::Attributes(set) = scope else { return self.by_scope.get(scope) };
+        // An attribute that no event names adds nothing to those that are named.
+        let named = self.named(set);
+        if named.is_empty() { Some(&self.others) } else { self.by_scope.get(&Scope::Attributes(named)) }
+    }
+
+    /// Keeps the sum of a set of attributes from now on; `charges` are all so far.
+    pub fn ask<'a>(&mut self, set: &AttributeSet, charges: impl IntoIterator<Item = &'a [Event]>) -> Result<()> {
+        let scope = Scope::Attributes(self.named(set));
+        if self.spent(&scope).is_some() {
+            return Ok(());
+        }
+        let mut spent = Spent::nothing();
+        charges.into_iter().try_for_each(|events| spent.add_all(events, &scope))?;
+        self.by_scope.insert(scope, spent);
+        Ok(())
+    }
+
+    /// The attributes that some event names.
+    pub fn attributes(&self) -> BTreeSet<String> {
+        self.sets().filter(|set| set.len() == 1).flat_map(|set| set.iter().map(str::to_string)).collect()
+    }
+
+    fn named(&self, set: &AttributeSet) -> AttributeSet {
+        let known = |name: &&str| {
+            let one = AttributeSet::new([*name]);
+            one.is_ok_and(|one| self.by_scope.contains_key(&Scope::Attributes(one)))
+        };
+        AttributeSet::new(set.iter().filter(known)).unwrap_or_default()
+    }
+
+    /// The sets of attributes that have a sum of their own.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &AttributeSet> {
+        self.by_scope.keys().filter_map(|scope| match scope {
+            Scope::Attributes(set) => Some(set),
+            _ => None,
+        })
+    }
+
+    /// As JSON, every number exactly.
+    pub(crate) fn json(&self) -> Value {
+        let mut told = Map::new();
+        let (mut attributes, mut sets) = (Map::new(), Vec::new());
+        for (scope, spent) in &self.by_scope {
+            match scope {
+                Scope::Attributes(set) if set.len() == 1 => {
+                    attributes.insert(set.iter().collect(), json!(spent.to_text()));
+                }
+                Scope::Attributes(set) => {
+                    sets.push(json!({ "attributes": set.iter().collect::<Vec<_>>(), "spent": spent.to_text() }));
+                }
+                scope => drop(told.insert(scope.to_string(), json!(spent.to_text()))),
+            }
+        }
+        told.insert("others".into(), json!(self.others.to_text()));
+        told.insert("attributes".into(), Value::Object(attributes));
+        told.insert("sets".into(), Value::Array(sets));
+        Value::Object(told)
+    }
+
+    /// What [`Sums::json`] wrote.
+    pub(crate) fn from_json(told: &Value) -> Result<Self> {
+        let refused = || Error::machine("the sums are not in a form that this version knows");
+        let spent = |value: &Value| -> Result<Spent> {
+            Spent::from_text(value.as_str().ok_or_else(refused)?).map_err(|_| refused())
+        };
+        let mut sums = Self::nothing();
+        sums.others = spent(&told["others"])?;
+        for scope in [Scope::Presence, Scope::Person] {
+            let value = spent(&told[scope.to_string()])?;
+            sums.by_scope.insert(scope, value);
+        }
+        for (name, value) in told["attributes"].as_object().ok_or_else(refused)? {
+            sums.by_scope.insert(one_attribute(name)?, spent(value)?);
+        }
+        for set in told["sets"].as_array().ok_or_else(refused)? {
+            let names = set["attributes"].as_array().ok_or_else(refused)?.iter().filter_map(Value::as_str);
+            sums.by_scope.insert(Scope::Attributes(AttributeSet::new(names)?), spent(&set["spent"])?);
+        }
+        // What was left out or written in another order would not be what was written.
+        if sums.json() == *told { Ok(sums) } else { Err(refused()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use scumble::event::{Kind, Moves, Shift, Touch};
+    use scumble::quantity::{Scale, Sigma};
+
+    /// Laplace or Gaussian noise on some attributes, or the same everywhere.
+    fn event((gaussian, scale, touched): (bool, f64, u8)) -> Event {
+        let kind = match gaussian {
+            true => Kind::DiscreteGaussian { sigma: Sigma::new(scale).unwrap() },
+            false => Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() },
+        };
+        let shifts = vec![Shift::new(2, 1.0).unwrap()];
+        let names = ["a", "b", "c"].into_iter().enumerate().filter(|(bit, _)| touched >> bit & 1 == 1);
+        let attributes = AttributeSet::new(names.map(|(_, name)| name)).unwrap();
+        if touched == 8 {
+            return Event::new(kind, Moves::everywhere(shifts[0]));
+        }
+        let touches =
+            if attributes.is_empty() { Vec::new() } else { vec![Touch { attributes, shifts: shifts.clone() }] };
+        Event::new(kind, Moves::by_scope(shifts.clone(), shifts, touches))
+    }
+
+    proptest! {
+        /// The running sums are those of all charges, in every scope, whenever it was asked about, and also after being written.
+        #[test]
+        fn running_sums_are_the_sums(charges in proptest::collection::vec((any::<bool>(), 1.0f64..100.0, 0u8..9), 0..12), asked in 0usize..12) {
+            let charges: Vec<Vec<Event>> = charges.into_iter().map(|one| vec![event(one)]).collect();
+            let set = AttributeSet::new(["a", "b", "unknown"]).unwrap();
+            let mut sums = Sums::nothing();
+            for (index, events) in charges.iter().enumerate() {
+                if index == asked {
+                    sums.ask(&set, charges[..index].iter().map(Vec::as_slice)).unwrap();
+                }
+                sums.add(events).unwrap();
+                sums = Sums::from_json(&sums.json()).unwrap();
+            }
+            sums.ask(&set, charges.iter().map(Vec::as_slice)).unwrap();
+            let singles = ["a", "b", "c", "unknown"].map(|name| one_attribute(name).unwrap());
+            for scope in singles.into_iter().chain([Scope::Presence, Scope::Person, Scope::Attributes(set)]) {
+                let all: Vec<Event> = charges.concat();
+                prop_assert_eq!(sums.spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{}", scope);
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_that_was_not_asked_about_is_not_guessed() {
+        let charges = [vec![event((false, 4.0, 1))], vec![event((false, 4.0, 2))]];
+        let mut sums = Sums::of(charges.iter().map(Vec::as_slice)).unwrap();
+        let pair = Scope::Attributes(AttributeSet::new(["a", "b"]).unwrap());
+        assert!(sums.spent(&pair).is_none());
+        sums.ask(&AttributeSet::new(["a", "b"]).unwrap(), charges.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!(sums.spent(&pair).unwrap(), &Spent::of(&charges.concat(), &pair).unwrap());
+        assert!(Sums::from_json(&json!({ "presence": "0 0 0 0 inf 0" })).is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! What a table was when a release first read it. A ledger adds up what is given away about people, and who these are is what the
+//! tables' declarations say: a table that has an owner today and none tomorrow would be charged 1 where one person moves it by 1000.
+//!
+//! # Guarantee
+//! Every release of a ledger reads a table under the declaration that stands in the chain before it, and two declarations that reach the
+//! same file agree on whose rows they are, on whether they are private, and on what each column is. So an owner is the same person in
+//! every release that can see their rows; what tables of other sources say adds up, which is right for whoever is in several of them.
+//!
+//! New columns and new tables are added by an entry. No earlier release could read them under another meaning: a column of that
+//! name was not declared before, and undeclared columns do not exist for queries.
+//!
+//! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would be a free
+//! and exact answer to somebody who can write one of them.
+
+use super::path::identity;
+use crate::error::{Error, Result};
+use crate::project::{Domain, Table};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Lists of values that are longer than this stand in the ledger as their digest.
+const LONGEST_LIST: usize = 64;
+
+/// The tables of a ledger by name.
+pub type Declarations = BTreeMap<String, Declaration>;
+
+/// One table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declaration {
+    /// The file or folder, links resolved, as the way there from the ledger's folder: a project may move as a whole.
+    source: String,
+    owner: Option<String>,
+    public: bool,
+    columns: BTreeMap<String, Value>,
+}
+
+impl Declaration {
+    /// The declaration of a table in a ledger that is in `folder`.
+    pub fn of(table: &Table, folder: &Path) -> Self {
+        let columns = table.columns.iter().map(|column| (column.name.clone(), domain(&column.domain)));
+        Self {
+            source: way(folder, &real(&table.source)),
+            owner: table.owner.clone(),
+            public: table.public,
+            columns: columns.collect(),
+        }
+    }
+
+    /// Whether the two reach a common file, as far as paths tell.
+    pub(crate) fn meets(&self, folder: &Path, other: &Self, other_folder: &Path) -> bool {
+        let (one, two) = (real(&folder.join(&self.source)), real(&other_folder.join(&other.source)));
+        let linked = || identity(&one).is_some_and(|file| identity(&two) == Some(file));
+        one.starts_with(&two) || two.starts_with(&one) || linked()
+    }
+
+    /// What differs between the two that must not, in words.
+    fn against(&self, before: &Self) -> Option<String> {
+        let whose = |owner: &Option<String>| match owner {
+            Some(owner) => format!("the owner '{owner}'"),
+            None => "no owner (each row is one person)".to_string(),
+        };
+        if self.owner != before.owner {
+            return Some(format!("it had {} and has {} now", whose(&before.owner), whose(&self.owner)));
+        }
+        if self.public != before.public {
+            let word = |public: bool| if public { "public" } else { "private" };
+            return Some(format!("it was {} and is {} now", word(before.public), word(self.public)));
+        }
+        let changed =
+            self.columns.iter().find(|(name, domain)| before.columns.get(*name).is_some_and(|old| old != *domain));
+        changed.map(|(name, domain)| {
+            format!("its column '{name}' was {} and is {} now", short(&before.columns[name]), short(domain))
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({ "source": self.source, "owner": self.owner, "public": self.public, "columns": self.columns })
+    }
+
+    fn from_json(told: &Value) -> Option<Self> {
+        let owner = match &told["owner"] {
+            Value::Null => None,
+            owner => Some(owner.as_str()?.to_string()),
+        };
+        let columns = told["columns"].as_object()?.iter().map(|(name, domain)| (name.clone(), domain.clone()));
+        let source = told["source"].as_str()?.to_string();
+        Some(Self { source, owner, public: told["public"].as_bool()?, columns: columns.collect() })
+    }
+}
+
+/// All declarations after these are added to those before, in a ledger that is in `folder`; none if that changes nothing. What
+/// contradicts an earlier declaration is refused.
+pub(crate) fn joined(before: &Declarations, new: &Declarations, folder: &Path) -> Result<Option<Declarations>> {
+    let mut all = before.clone();
+    for (name, table) in new {
+        if let Some(old) = all.get(name)
+            && old.source != table.source
+        {
+            let what = format!("it was read from '{}' and is read from '{}' now", old.source, table.source);
+            return Err(refused(name, &what, "give the new source a table of another name"));
+        }
+        for (other, old) in &all {
+            if !(other == name || table.meets(folder, old, folder)) {
+                continue;
+            }
+            if let Some(what) = table.against(old) {
+                let what =
+                    if other == name { what } else { format!("as table '{other}', which reads the same, {what}") };
+                return Err(refused(name, &what, "declare it as it was ('scumble ledger export' shows that)"));
+            }
+        }
+        let merged = all.entry(name.clone()).or_insert_with(|| table.clone());
+        merged.columns.extend(table.columns.clone());
+    }
+    Ok((all != *before).then_some(all))
+}
+
+fn refused(table: &str, what: &str, remedy: &str) -> Error {
+    Error::input(format!(
+        "table '{table}' is not what earlier releases of this ledger read: {what}; what they were charged would not be true of it, so nothing was charged or released: {remedy}"
+    ))
+}
+
+/// The body's part of a `declaration` entry.
+pub(super) fn to_json(declarations: &Declarations) -> Value {
+    Value::Object(declarations.iter().map(|(name, table)| (name.clone(), table.json())).collect())
+}
+
+pub(super) fn from_json(told: &Value) -> Option<Declarations> {
+    let tables = told.as_object()?.iter();
+    tables.map(|(name, table)| Some((name.clone(), Declaration::from_json(table)?))).collect()
+}
+
+/// What a column is, as far as sensitivities and keys depend on it.
+fn domain(domain: &Domain) -> Value {
+    let mut told = Map::new();
+    let mut put = |key: &str, value: Value| drop(told.insert(key.to_string(), value));
+    match domain {
+        Domain::Int { bounds } => {
+            put("type", json!("int"));
+            put("bounds", json!(bounds));
+        }
+        Domain::Float { bounds, granularity } => {
+            put("type", json!("float"));
+            put("bounds", json!(bounds));
+            put("granularity", json!(granularity));
+        }
+        Domain::Category { values } => {
+            put("type", json!("category"));
+            match values {
+                Some(list) if list.len() > LONGEST_LIST => {
+                    put("values", json!(list.len()));
+                    put("digest", json!(crate::digest(json!(list).to_string().as_bytes())));
+                }
+                values => put("values", json!(values)),
+            }
+        }
+        Domain::Bool => put("type", json!("bool")),
+    }
+    Value::Object(told)
+}
+
+/// A column for a sentence.
+fn short(domain: &Value) -> String {
+    let text = domain.to_string();
+    let start: String = text.chars().take(80).collect();
+    if start.len() < text.len() { format!("{start}…") } else { text }
+}
+
+/// The absolute path with links resolved, as far as the path exists.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut missing = Vec::new();
+    let mut existing = path.as_path();
+    loop {
+        if let Ok(found) = existing.canonicalize() {
+            return missing.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (existing.parent(), existing.components().next_back()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.as_os_str().to_os_string());
+                existing = parent;
+            }
+            _ => return path,
+        }
+    }
+}
+
+/// The way from a folder to a path, both absolute and without links.
+fn way(folder: &Path, path: &Path) -> String {
+    let folder = real(folder);
+    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(path.components().skip(common)).collect();
+    if way.as_os_str().is_empty() { ".".to_string() } else { way.to_string_lossy().into_owned() }
+}
+
+#[cfg(test)]
+mod tests;

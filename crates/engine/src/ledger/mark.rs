@@ -1,0 +1,85 @@
+//! What a ledger remembers of a file's content: a keyed hash of its digest, with a key that stands beside the ledger and not in it.
+//!
+//! # Guarantee
+//! The plain digest of a file would give away the one value that somebody does not know who knows all others: they digest every
+//! candidate. Without the key a mark is a random number; that a file has changed, and when, is all that the ledger tells.
+//! Key and digest have a fixed length, so that nothing can be appended to what is hashed.
+
+use crate::error::{Error, Result};
+use scumble::noise::{BitSource, SecureSource};
+use sha2::{Digest, Sha256};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The key of a ledger's marks.
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// The key beside a ledger (`NAME.key`), made if there is none. Without it the files are checked again, and nothing else is lost.
+    pub fn beside(ledger: &Path) -> Result<Self> {
+        let mut name = ledger.file_name().unwrap_or_default().to_os_string();
+        name.push(".key");
+        let path = ledger.with_file_name(name);
+        if !path.exists() {
+            made(&path).map_err(|error| Error::machine(format!("{} cannot be written ({error})", path.display())))?;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let bytes: Option<Vec<u8>> =
+            (0..32).map(|i| text.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect();
+        let key = bytes.filter(|_| text.trim_end().len() == 64).and_then(|bytes| bytes.try_into().ok());
+        key.map(Self).ok_or_else(|| {
+            Error::input(format!(
+                "{} is not a key of scumble; remove it, and the files are checked again",
+                path.display()
+            ))
+        })
+    }
+
+    /// The mark of a digest (hexadecimal, of a fixed length).
+    pub fn mark(&self, digest: &str) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(self.0);
+        hasher.update(Sha256::digest(digest.as_bytes()));
+        super::hex(&hasher.finalize())
+    }
+}
+
+/// Makes a key that nobody else may read: complete or not at all, and never over one that is there.
+fn made(path: &Path) -> std::io::Result<()> {
+    let mut source = SecureSource::new().map_err(|error| std::io::Error::other(error.to_string()))?;
+    let words: [u64; 5] = std::array::from_fn(|_| source.next_u64());
+    let temporary: PathBuf = path.with_file_name(format!(".scumble-{:016x}.tmp", words[4]));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temporary)?;
+    let key: String = words[..4].iter().map(|word| format!("{word:016x}")).collect();
+    let written = file.write_all(format!("{key}\n").as_bytes()).and_then(|()| file.sync_all());
+    // A link fails where a name is taken: another process was first, and its key is as good.
+    let linked = written.and_then(|()| match fs::hard_link(&temporary, path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    });
+    fs::remove_file(&temporary)?;
+    linked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_a_mark_tells_only_equality() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("x.ledger");
+        let key = Key::beside(&ledger).unwrap();
+        assert_eq!(key.mark("00"), Key::beside(&ledger).unwrap().mark("00"));
+        assert_ne!(key.mark("00"), key.mark("01"));
+        assert_ne!(key.mark("00"), Key::beside(&folder.path().join("y.ledger")).unwrap().mark("00"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
+        fs::write(folder.path().join("x.ledger.key"), "short\n").unwrap();
+        assert!(Key::beside(&ledger).err().unwrap().to_string().contains("remove it"));
+    }
+}

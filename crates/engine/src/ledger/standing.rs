@@ -1,0 +1,170 @@
+//! What the entries so far add up to: carried along in the chain, so that the next reservation need not read all before it.
+//!
+//! Each reservation's body ends with `after`: how many releases of each kind there are, the sums in every scope (`budget::Sums`), and
+//! which entries hold the declaration, the data's marks and the budget that are in force, each by number and hash.
+//!
+//! # Guarantee
+//! A sum that is used is the sum of all charges before it:
+//! 1. It stands in the last reservation. [`store::tail`](super::store) walks from the head down and stops at the first one that it meets.
+//! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it, link by link down to
+//!    that reservation. A body of another ledger, of another place or with another number in it does not have that hash. (Whoever can
+//!    rewrite all hashes can write any history; heads that were published elsewhere show that, see `anchor`.)
+//! 3. It was right when it was written: in a transaction that excludes other writers, it was made from the `after` before it by
+//!    adding that reservation's events, or from a reading of all entries.
+//! 4. It is counted by today's rule: `rule` must be [`RULE`], or all entries are read again. So they are if a reservation has no
+//!    `after` (an older program wrote it) or a scope is asked about that has no sum.
+//!
+//! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
+//! recomputes each `after` and demands that it is the one that stands there.
+
+use super::chain::{Head, hex, unhex};
+use super::declaration::{self, Declarations};
+use crate::budget::{RULE, Sums};
+use crate::error::{Error, Result};
+use scumble::event::Event;
+use scumble::scope::AttributeSet;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The state of a ledger after some entry.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    kinds: BTreeMap<String, u64>,
+    /// None if there is an event that no budget can count.
+    sums: Option<Sums>,
+    pub(super) declared: Noted<Declarations>,
+    /// The marks of the tables' files as they were read last, which have passed the check.
+    pub(super) data: Noted<BTreeMap<String, String>>,
+    pub(super) budget: Noted<Value>,
+}
+
+/// What the last entry of some kind says, and which one that is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Noted<T> {
+    pub(super) value: T,
+    pub(super) at: Option<Head>,
+}
+
+impl Standing {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        Self {
+            kinds: BTreeMap::new(),
+            sums: Some(Sums::nothing()),
+            declared: Noted::default(),
+            data: Noted::default(),
+            budget: Noted::default(),
+        }
+    }
+
+    /// How many charges there are.
+    pub fn releases(&self) -> u64 {
+        self.kinds.values().sum()
+    }
+
+    /// Whether there is a charge of this kind.
+    pub fn holds(&self, kind: &str) -> bool {
+        self.kinds.contains_key(kind)
+    }
+
+    /// What the tables are.
+    pub fn declared(&self) -> &Declarations {
+        &self.declared.value
+    }
+
+    /// The mark of the files of a table that have passed the check.
+    pub fn mark(&self, table: &str) -> Option<&str> {
+        self.data.value.get(table).map(String::as_str)
+    }
+
+    /// What the charges add up to.
+    pub fn sums(&self) -> Result<&Sums> {
+        self.sums.as_ref().ok_or_else(|| {
+            Error::machine(
+                "the ledger holds an event that no sum can count (docs/known-limits.md); see 'scumble ledger export'",
+            )
+        })
+    }
+
+    /// Whether there is a sum for each of these sets.
+    pub(super) fn knows(&self, sets: &[AttributeSet]) -> bool {
+        let known =
+            |set: &AttributeSet, sums: &Sums| sums.spent(&scumble::scope::Scope::Attributes(set.clone())).is_some();
+        self.sums.as_ref().is_some_and(|sums| sets.iter().all(|set| known(set, sums)))
+    }
+
+    /// Keeps a sum for each of these sets from now on; `charges` are all so far.
+    pub(super) fn ask<'a>(&mut self, sets: &[AttributeSet], charges: impl Iterator<Item = &'a [Event]> + Clone) {
+        let asked = self.sums.as_mut().map(|sums| sets.iter().try_for_each(|set| sums.ask(set, charges.clone())));
+        if matches!(asked, Some(Err(_))) {
+            self.sums = None;
+        }
+    }
+
+    /// Adds a charge.
+    pub fn charge(&mut self, kind: &str, events: &[Event]) {
+        *self.kinds.entry(kind.to_string()).or_insert(0) += 1;
+        if self.sums.as_mut().is_some_and(|sums| sums.add(events).is_err()) {
+            self.sums = None;
+        }
+    }
+
+    /// The field `after`.
+    pub(super) fn json(&self) -> Value {
+        let link =
+            |at: &Option<Head>| at.as_ref().map(|head| json!({ "entry": head.entries, "hash": hex(&head.hash) }));
+        json!({
+            "rule": RULE,
+            "kinds": self.kinds,
+            "sums": self.sums.as_ref().map(Sums::json),
+            "declaration": link(&self.declared.at),
+            "data": link(&self.data.at),
+            "budget": link(&self.budget.at),
+        })
+    }
+
+    /// What `after` says, if its sums are counted by today's rule; `noted` gives the body of an entry that it points to.
+    pub(super) fn from_json<E: From<String>>(
+        after: &Value,
+        noted: impl Fn(&Head) -> std::result::Result<Value, E>,
+    ) -> std::result::Result<Option<Self>, E> {
+        let damaged = || E::from("an entry's sums are not in a form that this version knows".to_string());
+        if after["rule"] != json!(RULE) || after["sums"].is_null() {
+            return Ok(None);
+        }
+        let kinds = after["kinds"].as_object().ok_or_else(damaged)?.iter();
+        let kinds = kinds.map(|(kind, number)| Some((kind.clone(), number.as_u64()?)));
+        let mut standing = Self::nothing();
+        standing.kinds = kinds.collect::<Option<_>>().ok_or_else(damaged)?;
+        standing.sums = Some(Sums::from_json(&after["sums"]).map_err(|_| damaged())?);
+        for field in ["declaration", "data", "budget"] {
+            if after[field].is_null() {
+                continue;
+            }
+            let entries = after[field]["entry"].as_u64().ok_or_else(damaged)?;
+            let hash = after[field]["hash"].as_str().and_then(unhex).ok_or_else(damaged)?;
+            let head = Head { entries, hash };
+            standing.note(&noted(&head)?, head).map_err(E::from)?;
+        }
+        Ok(Some(standing))
+    }
+
+    /// Takes in an entry that says what is in force from now on.
+    pub(super) fn note(&mut self, body: &Value, at: Head) -> std::result::Result<(), String> {
+        let unknown = || format!("entry {} is of a form that this version does not know", at.entries);
+        match body["entry"].as_str() {
+            Some("declaration") => {
+                let value = declaration::from_json(&body["tables"]).ok_or_else(unknown)?;
+                self.declared = Noted { value, at: Some(at) };
+            }
+            Some("data") => {
+                let tables = body["tables"].as_object().ok_or_else(unknown)?.iter();
+                let value = tables.map(|(name, mark)| Some((name.clone(), mark.as_str()?.to_string())));
+                self.data = Noted { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
+            }
+            Some("budget") => self.budget = Noted { value: body["limits"].clone(), at: Some(at) },
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Reading and writing entries in SQLite.
+
+use super::chain::{self, GENESIS, Head};
+use super::entry::{Charge, History, State, committed, parsed, reservation};
+use super::standing::Standing;
+use crate::error::Error;
+use rusqlite::{Connection, OptionalExtension};
+use scumble::scope::AttributeSet;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What can go wrong in a transaction.
+pub(super) enum Trouble {
+    Store(rusqlite::Error),
+    Damaged(String),
+    Refused(Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(sentence: String) -> Self {
+        Self::Damaged(sentence)
+    }
+}
+
+type Result<T> = std::result::Result<T, Trouble>;
+
+/// Reads and verifies the whole chain.
+pub(super) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
+    let mut statement = connection.prepare("SELECT sequence, body, hash FROM entry ORDER BY sequence")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut stored = Vec::new();
+    for row in rows {
+        stored.push(row?);
+    }
+    let head = stored_head(connection)?;
+    Ok(chain::verify(stored, &head)?)
+}
+
+/// Everything: the chain is verified, and so is every sum in it.
+pub(super) fn history(connection: &Connection) -> Result<(History, Head)> {
+    let (bodies, head) = bodies(connection)?;
+    Ok((History::of(&bodies)?, head))
+}
+
+/// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
+pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
+    if let (Some(standing), head) = tail(connection)?
+        && standing.knows(sets)
+    {
+        return Ok((standing, head));
+    }
+    let (history, head) = history(connection)?;
+    let mut standing = history.standing.clone();
+    standing.ask(sets, history.events());
+    Ok((standing, head))
+}
+
+/// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
+fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
+    let head = end(connection)?;
+    let mut found = None;
+    downwards(connection, &head, |_, value| {
+        match value["entry"].as_str() {
+            Some("reserve") => {
+                let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
+                found = Standing::from_json(&value["after"], noted)?;
+                return Ok(false);
+            }
+            Some("commit" | "declaration" | "data" | "budget") => {}
+            _ => return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into())),
+        }
+        Ok(true)
+    })?;
+    if head.entries == 0 {
+        found = Some(Standing::nothing());
+    }
+    Ok((found, head))
+}
+
+/// The last charges, oldest first.
+pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
+    let (mut charges, mut outputs) = (Vec::new(), HashMap::new());
+    downwards(connection, &end(connection)?, |sequence, value| {
+        match value["entry"].as_str() {
+            Some("reserve") => {
+                let mut charge: Charge = reservation(sequence, &value)?;
+                if let Some(output) = outputs.remove(&sequence) {
+                    charge.state = State::Committed(output);
+                }
+                charges.push(charge);
+            }
+            Some("commit") => {
+                let (of, output) = committed(&value, sequence)?;
+                outputs.insert(of, output);
+            }
+            _ => {}
+        }
+        Ok(charges.len() < number)
+    })?;
+    charges.reverse();
+    Ok(charges)
+}
+
+/// The head, of which the last entry is verified to be there.
+pub(super) fn end(connection: &Connection) -> Result<Head> {
+    let head = stored_head(connection)?;
+    let last: Option<i64> = connection.query_row("SELECT max(sequence) FROM entry", [], |row| row.get(0))?;
+    let last = u64::try_from(last.unwrap_or(0)).unwrap_or(0);
+    if last != head.entries || (last == 0 && head.hash != GENESIS) {
+        return Err(Trouble::Damaged(format!(
+            "the last entry is {last}, and the head speaks of {}: the end is missing",
+            head.entries
+        )));
+    }
+    Ok(head)
+}
+
+/// Calls `look` with each entry from the head down, link by link, until it says no.
+fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(u64, Value) -> Result<bool>) -> Result<()> {
+    let mut at = head.clone();
+    while at.entries > 0 {
+        let (value, before) = linked(connection, &at)?;
+        if !look(at.entries, value)? {
+            break;
+        }
+        at = before;
+    }
+    Ok(())
+}
+
+/// The entry whose hash is `at`'s, and the head before it.
+fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
+    let missing = || Trouble::Damaged(format!("entry {} is missing", at.entries));
+    let row = |column: &str, sequence: u64| format!("SELECT {column} FROM entry WHERE sequence = {sequence}");
+    let body: Option<String> = connection.query_row(&row("body", at.entries), [], |row| row.get(0)).optional()?;
+    let body = body.ok_or_else(missing)?;
+    let entries = at.entries.checked_sub(1).ok_or_else(missing)?;
+    let mut before = Head { entries, hash: GENESIS };
+    if entries > 0 {
+        let hash: Option<Vec<u8>> = connection.query_row(&row("hash", entries), [], |row| row.get(0)).optional()?;
+        before.hash = hash
+            .and_then(|hash| hash.try_into().ok())
+            .ok_or_else(|| Trouble::Damaged(format!("entry {entries} is missing")))?;
+    }
+    if before.followed_by(&body) != *at {
+        return Err(Trouble::Damaged(format!("entry {} or its place in the chain was edited", at.entries)));
+    }
+    Ok((parsed(&body, at.entries)?, before))
+}
+
+fn stored_head(connection: &Connection) -> Result<Head> {
+    let (entries, hash): (i64, Vec<u8>) =
+        connection
+            .query_row("SELECT entries, hash FROM head WHERE one = 1", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let hash = hash.try_into().ok();
+    let head = u64::try_from(entries).ok().zip(hash).map(|(entries, hash)| Head { entries, hash });
+    head.ok_or_else(|| Trouble::Damaged("its head was edited".to_string()))
+}
+
+/// Appends an entry after `head`, and moves the head.
+pub(super) fn append(connection: &Connection, head: &Head, body: &str) -> Result<Head> {
+    let next = head.followed_by(body);
+    let sequence = i64::try_from(next.entries).unwrap_or(i64::MAX);
+    connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (sequence, body, next.hash.as_slice()))?;
+    connection.execute("UPDATE head SET entries = ?1, hash = ?2", (sequence, next.hash.as_slice()))?;
+    Ok(next)
+}

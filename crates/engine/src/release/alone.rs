@@ -1,0 +1,106 @@
+//! What is published without noise protects somebody only while nothing else about them is known: it stands alone, in its ledger and in
+//! every other that can be seen from here.
+//!
+//! Seen are the project's own ledger, the one that was asked for, and each file `*.ledger` beside the project file or beside a source. A
+//! ledger that was deleted, or kept elsewhere, is not seen: the words of the release say what that means.
+
+use super::{Planned, exact_count};
+use crate::error::{Error, Result};
+use crate::ledger::{Declarations, Ledger, Standing, folder};
+use crate::project::Project;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Nothing comes before a count without noise or after it, in one ledger or in one run. `before` are the releases before this one.
+pub(super) fn in_ledger(planned: &Planned, before: &Standing) -> Result<()> {
+    let name = &planned.request.name;
+    if before.holds(exact_count::NAME) {
+        return Err(refused(
+            name,
+            "the ledger or this run holds a count without noise, which protects somebody only while nothing else about them is published, here or anywhere; what is about other people has a source, a project and a ledger of its own",
+        ));
+    }
+    if planned.request.kind == exact_count::NAME && before.releases() > 0 {
+        let why = format!(
+            "a count without noise protects somebody only if nothing else about them is ever published, and there are {} other releases in the ledger or in this run",
+            before.releases()
+        );
+        return Err(refused(name, &why));
+    }
+    Ok(())
+}
+
+fn refused(name: &str, why: &str) -> Error {
+    Error::Budget(format!("release '{name}' was refused and nothing was charged: {why}"))
+}
+
+/// The same for other ledgers that have answered about one of these tables. `here` is the ledger that is in use.
+pub(super) fn among_ledgers(project: &Project, planned: &Planned, tables: &Declarations, here: &Path) -> Result<()> {
+    let exact = planned.request.kind == exact_count::NAME;
+    let home = folder(here)?;
+    for path in others(project, here) {
+        let shown = path.display();
+        let read =
+            Ledger::open_existing(&path).and_then(|ledger| ledger.map(|ledger| ledger.standing(&[])).transpose());
+        let standing = match read {
+            Ok(Some((standing, _))) => standing,
+            Ok(None) => continue,
+            Err(_) if !exact => continue,
+            Err(_) => {
+                let why = format!(
+                    "whether {shown} has answered about the same people cannot be read, and a count without noise must be all that is known"
+                );
+                return Err(refused(&planned.request.name, &why));
+            }
+        };
+        if standing.releases() == 0 || !(exact || standing.holds(exact_count::NAME)) {
+            continue;
+        }
+        let there = folder(&path)?;
+        let declared = standing.declared();
+        // An older ledger does not say what it was about.
+        let meets = declared.is_empty()
+            || declared.values().any(|other| tables.values().any(|table| table.meets(&home, other, &there)));
+        if meets {
+            let why = match exact {
+                true => format!(
+                    "the ledger {shown} has answered about the same source, and a count without noise protects somebody only if nothing else about them is ever published"
+                ),
+                false => format!(
+                    "the ledger {shown} holds a count without noise of the same source, which protects somebody only while nothing else about them is published"
+                ),
+            };
+            return Err(refused(&planned.request.name, &why));
+        }
+    }
+    Ok(())
+}
+
+/// The other ledgers that can be seen.
+fn others(project: &Project, here: &Path) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut folders: BTreeSet<PathBuf> = [here, &project.ledger(), &project.path].into_iter().map(beside).collect();
+    for table in project.tables.values() {
+        folders.insert(beside(&real(&table.source)));
+        folders.insert(beside(&table.source));
+        folders.insert(table.source.clone());
+    }
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let ledgers = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "ledger"));
+    // An empty file is no ledger yet, and opening it would make it one.
+    let written = |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+    let found: BTreeSet<PathBuf> = ledgers
+        .chain([project.ledger()])
+        .filter(written)
+        .map(|path| real(&path))
+        .filter(|path| *path != real(here))
+        .collect();
+    found.into_iter().collect()
+}
+
+fn beside(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
