@@ -91,6 +91,14 @@ impl Sums {
         })
     }
 
+    /// Whether these are the same sums in the same scopes, up to what another machine's arithmetic makes of the same events.
+    pub(crate) fn agree_with(&self, other: &Self) -> bool {
+        let same = |(one, two): ((&Scope, &Spent), (&Scope, &Spent))| one.0 == two.0 && one.1.agrees_with(two.1);
+        self.by_scope.len() == other.by_scope.len()
+            && self.by_scope.iter().zip(&other.by_scope).all(same)
+            && self.others.agrees_with(&other.others)
+    }
+
     /// As JSON, every number exactly.
     pub(crate) fn json(&self) -> Value {
         let mut told = Map::new();
@@ -181,6 +189,51 @@ mod tests {
                 prop_assert_eq!(sums.spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{}", scope);
             }
         }
+    }
+
+    const COSTS: &str = "\
+1.7142857e0 0.0000000e0 2.4324548e-1 2.4324548e-1 inf 0.0000000e0
+1.7142857e0 0.0000000e0 2.4324548e-1 2.4324548e-1 inf 0.0000000e0
+0.0000000e0 4.8000000e-1 4.8000000e-1 4.8000000e-1 inf 0.0000000e0
+0.0000000e0 4.8000000e-1 4.8000000e-1 4.8000000e-1 inf 0.0000000e0
+3.6000000e0 0.0000000e0 1.0487254e0 1.0487254e0 inf 0.0000000e0
+3.6000000e0 0.0000000e0 1.0487254e0 1.0487254e0 inf 0.0000000e0
+3.6000000e0 0.0000000e0 2.7000000e-1 2.7000000e-1 inf 0.0000000e0
+9.0000000e0 0.0000000e0 7.4084138e0 7.4084138e0 inf 0.0000000e0
+0.0000000e0 2.4000000e-1 2.4000000e-1 2.4000000e-1 inf 0.0000000e0
+0.0000000e0 none none 2.4000000e-1 4.0000000e1 0.0000000e0
+3.6000000e0 0.0000000e0 2.5786723e0 2.5786723e0 inf 2.8866773e-8
+";
+
+    /// Ledgers hold sums by this rule. If this fails because an event costs something else now, raise [`RULE`] and change the numbers:
+    /// then every ledger is counted again, and no sum by the older rule is used.
+    #[test]
+    fn what_events_cost_is_a_rule_with_a_number() {
+        use scumble::quantity::{Delta, Epsilon, Omega, Rho};
+        let (epsilon, shift) = (Epsilon::new(0.3).unwrap(), Shift::new(3, 2.0).unwrap());
+        let kinds = [
+            Kind::Laplace { scale: Scale::new(7.0).unwrap() },
+            Kind::DiscreteLaplace { scale: Scale::new(7.0).unwrap() },
+            Kind::Gaussian { sigma: Sigma::new(5.0).unwrap() },
+            Kind::DiscreteGaussian { sigma: Sigma::new(5.0).unwrap() },
+            Kind::RandomizedResponse { epsilon, values: 4 },
+            Kind::Pure { epsilon },
+            Kind::Exponential { epsilon },
+            Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), clip: 3, rise: 1, levels: 2 },
+            Kind::Zcdp { rho: Rho::new(0.01).unwrap() },
+            Kind::Tcdp { rho: Rho::new(0.01).unwrap(), omega: Omega::new(80.0).unwrap() },
+            Kind::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() },
+        ];
+        let mut text = String::new();
+        for kind in kinds {
+            let sums = Sums::of([&[Event::new(kind, Moves::everywhere(shift)).repeated(2).unwrap()][..]]).unwrap();
+            let spent = sums.spent(&Scope::Person).unwrap().to_text();
+            // Eight digits are the same on every machine.
+            let short = |word: &str| word.parse::<f64>().map_or(word.to_string(), |number| format!("{number:.7e}"));
+            text.push_str(&spent.split(' ').map(short).collect::<Vec<_>>().join(" "));
+            text.push('\n');
+        }
+        assert_eq!((RULE, text.as_str()), (1, COSTS));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::path::identity;
 use crate::error::{Error, Result};
 use crate::project::{Domain, Table};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Lists of values that are longer than this stand in the ledger as their digest.
@@ -47,11 +47,10 @@ impl Declaration {
         }
     }
 
-    /// Whether the two reach a common file, as far as paths tell.
+    /// Whether the two reach a common file, as far as paths and links tell.
     pub(crate) fn meets(&self, folder: &Path, other: &Self, other_folder: &Path) -> bool {
         let (one, two) = (real(&folder.join(&self.source)), real(&other_folder.join(&other.source)));
-        let linked = || identity(&one).is_some_and(|file| identity(&two) == Some(file));
-        one.starts_with(&two) || two.starts_with(&one) || linked()
+        one.starts_with(&two) || two.starts_with(&one) || !files(&one).is_disjoint(&files(&two))
     }
 
     /// What differs between the two that must not, in words.
@@ -166,6 +165,12 @@ fn short(domain: &Value) -> String {
     let text = domain.to_string();
     let start: String = text.chars().take(80).collect();
     if start.len() < text.len() { format!("{start}…") } else { text }
+}
+
+/// The file, or those in the folder, by what they are on the disk: a link is the file that it leads to.
+fn files(path: &Path) -> BTreeSet<(u64, u64)> {
+    let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    inside.chain([path.to_path_buf()]).filter(|path| path.is_file()).filter_map(|path| identity(&path)).collect()
 }
 
 /// The absolute path with links resolved, as far as the path exists.

@@ -144,7 +144,7 @@ fn compared(
     });
     let sets: Vec<AttributeSet> = sets.collect();
     standing.ask(&sets, charges.values().map(|charge| charge.events.as_slice()));
-    if standing.json() == *after {
+    if standing.wrote(after) {
         return Ok(());
     }
     Err(format!("the sums in entry {sequence} are not those of the entries up to it"))

@@ -5,6 +5,8 @@
 //! candidate. Without the key a mark is a random number; that a file has changed, and when, is all that the ledger tells.
 //! Key and digest have a fixed length, so that nothing can be appended to what is hashed.
 
+use super::chain::unhex;
+use super::path::resolved;
 use crate::error::{Error, Result};
 use scumble::noise::{BitSource, SecureSource};
 use sha2::{Digest, Sha256};
@@ -16,24 +18,25 @@ use std::path::{Path, PathBuf};
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key beside a ledger (`NAME.key`), made if there is none. Without it the files are checked again, and nothing else is lost.
-    pub fn beside(ledger: &Path) -> Result<Self> {
-        let mut name = ledger.file_name().unwrap_or_default().to_os_string();
-        name.push(".key");
-        let path = ledger.with_file_name(name);
-        if !path.exists() {
-            made(&path).map_err(|error| Error::machine(format!("{} cannot be written ({error})", path.display())))?;
+    /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else is lost.
+    pub fn existing(ledger: &Path) -> Result<Option<Self>> {
+        let path = beside(ledger)?;
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let key = text.strip_suffix('\n').and_then(unhex);
+        let sentence = "is not a key of scumble; remove it, and the files are checked again";
+        key.map(|key| Some(Self(key))).ok_or_else(|| Error::input(format!("{} {sentence}", path.display())))
+    }
+
+    /// The key beside a ledger, made if there is none.
+    pub fn of(ledger: &Path) -> Result<Self> {
+        let path = beside(ledger)?;
+        let failed =
+            |error: &dyn std::fmt::Display| Error::machine(format!("{} cannot be written ({error})", path.display()));
+        if let Some(key) = Self::existing(ledger)? {
+            return Ok(key);
         }
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let bytes: Option<Vec<u8>> =
-            (0..32).map(|i| text.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect();
-        let key = bytes.filter(|_| text.trim_end().len() == 64).and_then(|bytes| bytes.try_into().ok());
-        key.map(Self).ok_or_else(|| {
-            Error::input(format!(
-                "{} is not a key of scumble; remove it, and the files are checked again",
-                path.display()
-            ))
-        })
+        made(&path).map_err(|error| failed(&error))?;
+        Self::existing(ledger)?.ok_or_else(|| failed(&"it is gone again"))
     }
 
     /// The mark of a digest (hexadecimal, of a fixed length).
@@ -43,6 +46,13 @@ impl Key {
         hasher.update(Sha256::digest(digest.as_bytes()));
         super::hex(&hasher.finalize())
     }
+}
+
+fn beside(ledger: &Path) -> Result<PathBuf> {
+    let ledger = resolved(ledger)?;
+    let mut name = ledger.file_name().unwrap_or_default().to_os_string();
+    name.push(".key");
+    Ok(ledger.with_file_name(name))
 }
 
 /// Makes a key that nobody else may read: complete or not at all, and never over one that is there.
@@ -74,12 +84,12 @@ mod tests {
     fn a_key_is_made_once_and_a_mark_tells_only_equality() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = folder.path().join("x.ledger");
-        let key = Key::beside(&ledger).unwrap();
-        assert_eq!(key.mark("00"), Key::beside(&ledger).unwrap().mark("00"));
+        let key = Key::of(&ledger).unwrap();
+        assert_eq!(key.mark("00"), Key::of(&ledger).unwrap().mark("00"));
         assert_ne!(key.mark("00"), key.mark("01"));
-        assert_ne!(key.mark("00"), Key::beside(&folder.path().join("y.ledger")).unwrap().mark("00"));
+        assert_ne!(key.mark("00"), Key::of(&folder.path().join("y.ledger")).unwrap().mark("00"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
         fs::write(folder.path().join("x.ledger.key"), "short\n").unwrap();
-        assert!(Key::beside(&ledger).err().unwrap().to_string().contains("remove it"));
+        assert!(Key::of(&ledger).err().unwrap().to_string().contains("remove it"));
     }
 }

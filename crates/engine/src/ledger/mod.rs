@@ -180,6 +180,13 @@ impl Ledger {
         self.read(|connection| store::standing(connection, sets))
     }
 
+    /// Whether the text `"kind":"…"` stands anywhere: without it there is no charge of that kind.
+    pub(crate) fn mentions(&self, kind: &str) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM entry WHERE instr(body, ?1))";
+        let text = format!("\"kind\":\"{kind}\"");
+        self.connection.query_row(query, [text], |row| row.get(0)).map_err(|error| trouble(&self.path, &error))
+    }
+
     /// Reads at one moment, whatever other processes write meanwhile.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> std::result::Result<T, Trouble>) -> Result<T> {
         let moment = self.connection.unchecked_transaction().map_err(|error| trouble(&self.path, &error))?;

@@ -123,6 +123,18 @@ impl Standing {
         })
     }
 
+    /// Whether `after` is what this standing would write, up to the last digits of sums that another machine computed.
+    pub(super) fn wrote(&self, after: &Value) -> bool {
+        let rest = |told: &Value| {
+            let mut told = told.clone();
+            told["sums"] = Value::Null;
+            told
+        };
+        let sums = Sums::from_json(&after["sums"]);
+        let agree = self.sums.as_ref().zip(sums.ok()).is_some_and(|(ours, theirs)| ours.agree_with(&theirs));
+        agree && rest(&self.json()) == rest(after)
+    }
+
     /// What `after` says, if its sums are counted by today's rule; `noted` gives the body of an entry that it points to.
     pub(super) fn from_json<E: From<String>>(
         after: &Value,

@@ -40,8 +40,11 @@ pub(super) fn among_ledgers(project: &Project, planned: &Planned, tables: &Decla
     let home = folder(here)?;
     for path in others(project, here) {
         let shown = path.display();
-        let read =
-            Ledger::open_existing(&path).and_then(|ledger| ledger.map(|ledger| ledger.standing(&[])).transpose());
+        let read = Ledger::open_existing(&path).and_then(|ledger| match ledger {
+            // A long ledger of an older version would be read whole each time.
+            Some(ledger) if exact || ledger.mentions(exact_count::NAME)? => ledger.standing(&[]).map(Some),
+            _ => Ok(None),
+        });
         let standing = match read {
             Ok(Some((standing, _))) => standing,
             Ok(None) => continue,

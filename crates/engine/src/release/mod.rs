@@ -26,7 +26,7 @@ mod sql;
 
 pub use limits::Limit;
 pub use output::{Answers, BandedCurve, Cell, Column, Details, Uncertainty};
-pub(crate) use publish::written;
+pub(crate) use publish::{free, written};
 pub use run::{Outcome, Planned, Runner, file_stem};
 
 use crate::attackers::Counted;

@@ -86,7 +86,7 @@ impl Drop for Places {
 }
 
 /// Refuses a place that is a link or a folder.
-fn free(place: &Path) -> Result<()> {
+pub(crate) fn free(place: &Path) -> Result<()> {
     match fs::symlink_metadata(place) {
         Ok(found) if !found.is_file() => Err(Error::input(format!(
             "{} is not a plain file (a link, a folder or a device), and is not written through; remove it or give another --out",

@@ -6,6 +6,7 @@ use super::{Answers, Limit, Plan, alone, kinds};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
+use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
 use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
@@ -187,12 +188,12 @@ impl<'a> Runner<'a> {
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
         let marks = self.checked(releases, &before)?;
-        let places = releases.iter().map(|planned| Places::claim(out, &file_names(&planned.request.name)));
-        let places = places.collect::<Result<Vec<_>>>()?;
+        // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
+        releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
-        let run = releases.iter().zip(places).map(|(planned, places)| {
+        let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
-            self.publish(planned, &marks, &backend, places, bits, &mut ledger)
+            self.publish(planned, &marks, &backend, places(out, planned)?, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -219,14 +220,17 @@ impl<'a> Runner<'a> {
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
     fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
-        let (tables, mut marks) = (tables_of(releases), Marks::new());
-        for (table, fingerprint) in fingerprints(self.project, &tables)? {
-            marks.insert(table, ledger::Key::beside(&self.ledger)?.mark(&fingerprint));
-        }
-        let passed = |table: &String| marks.get(table).is_some_and(|mark| before.mark(table) == Some(mark));
-        let unchecked: Vec<String> = tables.into_iter().filter(|table| !passed(table)).collect();
-        check(self.project, &unchecked)?;
-        Ok(marks)
+        let states = check::state(self.project, &tables_of(releases))?;
+        let key = ledger::Key::existing(&self.ledger)?;
+        let passed = |state: &TableState| {
+            let mark = key.as_ref().map(|key| key.mark(&state.fingerprint));
+            mark.is_some_and(|mark| before.mark(&state.table) == Some(&mark))
+        };
+        let unchecked: Vec<String> =
+            states.iter().filter(|state| !passed(state)).map(|state| state.table.clone()).collect();
+        check::check(self.project, &unchecked)?;
+        let key = key.map_or_else(|| ledger::Key::of(&self.ledger), Ok)?;
+        Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
     }
 
     /// What a release runs under.
@@ -335,16 +339,6 @@ fn tables_of(releases: &[Planned]) -> Vec<String> {
     tables.into_iter().collect()
 }
 
-/// A digest of all that the check of a table depends on.
-fn fingerprints(_project: &Project, _tables: &[String]) -> Result<Marks> {
-    Ok(Marks::new())
-}
-
-/// The check of all declared columns of these tables.
-fn check(_project: &Project, _tables: &[String]) -> Result<()> {
-    Ok(())
-}
-
 /// A decimal text of a positive number.
 fn decimal(number: f64) -> String {
     format!("{number:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
@@ -355,7 +349,7 @@ pub fn file_stem(name: &str) -> String {
     name.trim().to_string()
 }
 
-/// The files of a release.
-fn file_names(name: &str) -> [String; 3] {
-    ["csv", "parquet", "json"].map(|extension| format!("{}.{extension}", file_stem(name)))
+/// The places of a release's files.
+fn places(out: &Path, planned: &Planned) -> Result<Places> {
+    Places::claim(out, &["csv", "parquet", "json"].map(|end| format!("{}.{end}", file_stem(&planned.request.name))))
 }

@@ -11,7 +11,7 @@ use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
-use crate::release::{Outcome, written};
+use crate::release::{Outcome, free, written};
 use crate::summary::{Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -40,6 +40,11 @@ pub(crate) struct Curve {
 }
 
 impl Report<'_> {
+    /// Whether a report could be written into a folder, if it is asked before anything is released.
+    pub fn places(folder: &Path) -> Result<()> {
+        ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))
+    }
+
     /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         // Once for both files: for millions of owners this takes a moment.

@@ -50,6 +50,7 @@ pub fn run_and_report(
     out: &Path,
     quiet: bool,
 ) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
+    Report::places(out)?;
     let mut bits = SecureSource::new()?;
     // After the releases comes the report.
     let progress = Progress::new(quiet, planned.len() + 1);

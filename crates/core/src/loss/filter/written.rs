@@ -12,6 +12,8 @@ use num_traits::Zero;
 const NONE: &str = "none";
 /// What stands for an ω that no event bounds.
 const INFINITE: &str = "inf";
+/// The single costs are rounded up by a thousand times less, so that both sums are upper bounds.
+const AGREE: f64 = 1e-9;
 /// A longer number is no sum of costs.
 const LONGEST: usize = 2000;
 
@@ -57,6 +59,36 @@ impl Spent {
         };
         // One text for each sum: what was written otherwise was not written here.
         if spent.to_text() == text { Ok(spent) } else { Err(refused()) }
+    }
+}
+
+impl Spent {
+    /// Whether two sums are the same up to one part in 10⁹: what another machine's exp and tanh make of the same events.
+    ///
+    /// ```
+    /// use scumble::loss::filter::Spent;
+    /// let (one, two) = (Spent::from_text("1 0 0.5 0.5 inf 0")?, Spent::from_text("1 0 0.5000000001 0.5 inf 0")?);
+    /// assert!(one.agrees_with(&two) && !one.agrees_with(&Spent::nothing()));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let near = |one: &Exact, two: &Exact| {
+            let (one, two) = (one.to_f64(), two.to_f64());
+            (one - two).abs() <= AGREE * one.abs().max(two.abs())
+        };
+        let both = |one: Option<&Exact>, two: Option<&Exact>| match (one, two) {
+            (Some(one), Some(two)) => near(one, two),
+            (one, two) => one.is_none() && two.is_none(),
+        };
+        let truncated = match (&self.truncated, &other.truncated) {
+            (Some(one), Some(two)) => near(&one.rho, &two.rho) && both(one.omega.as_ref(), two.omega.as_ref()),
+            (one, two) => one.is_none() && two.is_none(),
+        };
+        truncated
+            && near(&self.pure, &other.pure)
+            && near(&self.delta, &other.delta)
+            && both(self.rho_of_rest.as_ref(), other.rho_of_rest.as_ref())
+            && both(self.rho_of_all.as_ref(), other.rho_of_all.as_ref())
     }
 }
 

@@ -71,6 +71,11 @@ fn another_name_for_the_same_source_is_the_same_table() {
     };
     check(&linked(|from, to| symlink(from, to).unwrap()), same);
     check(&linked(|from, to| fs::hard_link(from, to).unwrap()), same);
+    let inside = |folder: &Path| {
+        symlink(folder.join("people.csv"), folder.join("sub/other name.csv")).unwrap();
+        renamed("sub", "")(folder)
+    };
+    check(&inside, same);
     let public = |folder: &Path| renamed("people.csv", "public = true\n")(folder);
     check(&public, same);
 }
