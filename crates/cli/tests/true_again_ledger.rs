@@ -247,6 +247,24 @@ fn an_exact_count_does_not_get_a_second_ledger() {
     folder.refused(&["release", "--quiet"], 3, "has answered about the same source");
 }
 
+/// Two at the same moment, each with its own ledger: neither saw the other before its own charge.
+#[test]
+fn two_exact_counts_at_once_are_not_both_published() {
+    for _ in 0..3 {
+        let folder = votes();
+        folder.write("scumble.toml", &exact("answer = 'yes'"));
+        let run = |ledger: &str, out: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
+            command.args(["release", "--quiet", "--ledger", ledger, "--out", out]).current_dir(folder.path());
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        for mut child in [run("a.ledger", "a"), run("b.ledger", "b")] {
+            child.wait().unwrap();
+        }
+        assert!(!(folder.file("a/yes.csv").exists() && folder.file("b/yes.csv").exists()), "both were published");
+    }
+}
+
 /// `) HAVING (…` and `) LIMIT (0` were accepted inside of the parentheses and ignored.
 #[test]
 fn the_condition_of_an_exact_count_is_one_condition() {

@@ -264,7 +264,7 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     let spent = |standing: &Standing| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();
     let right = Spent::of(&[proposal("a").events, proposal("b").events].concat(), &Scope::Person).unwrap();
     assert_eq!(spent(&ledger.standing(&[]).unwrap().0), right);
-    drop(ledger.reserve(&proposal("x"), anything).unwrap());
+    ledger.reserve(&proposal("x"), anything).unwrap();
     ledger.verify().unwrap();
 }
 
@@ -335,7 +335,7 @@ fn a_ledger_is_one_plain_file() {
     symlink(at("ledger"), at("link")).unwrap();
     let mut open = Ledger::open_existing(&at("ledger")).unwrap().unwrap();
     let mut other = Ledger::open_existing(&at("link")).unwrap().unwrap();
-    drop(other.reserve(&proposal("by the link"), anything).unwrap());
+    other.reserve(&proposal("by the link"), anything).unwrap();
     open.reserve(&proposal("x"), |standing| {
         assert_eq!(standing.releases(), 2);
         Ok(())
@@ -385,15 +385,15 @@ fn the_first_release_says_what_a_person_is_and_later_ones_must_agree() {
         let bodies = bodies(ledger).into_iter().map(|body| serde_json::from_str::<Value>(&body).unwrap());
         bodies.map(|body| body["entry"].as_str().unwrap().to_string()).collect()
     };
-    drop(ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap());
+    ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap();
     assert_eq!(kinds(&ledger), ["declaration", "data", "reserve"]);
-    drop(ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap());
+    ledger.reserve(&ask(owner, &[("people", "m1")]), anything).unwrap();
     assert_eq!(kinds(&ledger)[3..], ["reserve"], "nothing is new");
     let error = ledger.reserve(&ask("", &[]), anything).unwrap_err();
     assert!(error.to_string().contains("it had the owner 'id' and has no owner"), "{error}");
     assert_eq!((error.exit_status(), kinds(&ledger).len()), (2, 4), "nothing was charged");
     // A file that has changed is an entry.
-    drop(ledger.reserve(&ask(owner, &[("people", "m2")]), anything).unwrap());
+    ledger.reserve(&ask(owner, &[("people", "m2")]), anything).unwrap();
     assert_eq!(kinds(&ledger)[4..], ["data", "reserve"]);
     assert_eq!(ledger.standing(&[]).unwrap().0.mark("people"), Some("m2"));
     ledger.verify().unwrap();

@@ -279,7 +279,11 @@ impl<'a> Runner<'a> {
         let (counted, mut limits) = (planned.plan.counted()?, planned.plan.limits()?);
         let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
         let sequence = receipt.sequence();
-        let made = guarded(|| self.made(planned, &receipt, backend, places, bits));
+        let made = guarded(|| {
+            // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
+            alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
+            self.made(planned, &receipt, backend, places, bits)
+        });
         let Made { mut answers, files, digest } = made.ok_or_else(|| interrupted(&request.name))?;
         ledger.commit(receipt, &digest).map_err(|_| uncommitted(&request.name))?;
         let (name, kind) = (request.name.clone(), request.kind.clone());
