@@ -8,6 +8,7 @@
 mod added;
 mod chosen;
 mod learners;
+mod moves;
 mod statistics;
 mod workloads;
 
@@ -15,8 +16,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every public function of a mechanism, a workload or a learner that takes random bits: its file, its name, and what compares it.
-const DRAWN: &[(&str, &str, &[fn()])] = &[
+/// A function that takes random bits: its file, its name, and what compares it.
+type Drawn = (&'static str, &'static str, &'static [fn()]);
+
+/// Every such public function of a mechanism, a workload or a learner.
+const DRAWN: &[Drawn] = &[
     ("mechanism/additive/release.rs", "release", &[added::additive]),
     ("mechanism/additive.rs", "add_to_all", &[added::additive]),
     ("mechanism/additive.rs", "add_to_wide", &[added::noise_by_itself]),
@@ -110,6 +114,12 @@ compare! {
 #[test]
 fn events_name_their_noise() {
     workloads::projection_events_name_their_noise();
+}
+
+#[test]
+fn moves_are_those_of_the_worst_pairs() {
+    moves::of_sums();
+    moves::of_choices();
 }
 
 #[test]

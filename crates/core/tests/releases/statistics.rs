@@ -104,7 +104,13 @@ impl Law {
 
     /// The least q with P\[|Z| > q\] ≤ p.
     fn quantile(&self, p: f64) -> i64 {
-        (0..).find(|q| self.beyond(*q) <= p).unwrap()
+        let mut beyond = 0.0;
+        let farthest = self.0.keys().map(|z| z.abs()).max().unwrap_or(0);
+        let passes = |q: &i64| {
+            beyond += self.mass(*q) + self.mass(-*q);
+            beyond > p
+        };
+        (1..=farthest).rev().find(passes).unwrap_or(0)
     }
 }
 
@@ -191,9 +197,16 @@ pub fn proportional<K: Ord>(weights: impl IntoIterator<Item = (K, f64)>) -> BTre
 /// Compares ρ = ½·mᵀΣ⁻¹m of a Gaussian release with the ρ that is claimed for the move m, where Σ was estimated from so many draws of known
 /// mean: their quotient is a χ² of that many degrees over their number (Wishart; within Laurent and Massart's bounds).
 pub fn concentrated_cost(what: &str, estimated: f64, claimed: f64, degrees: usize) {
+    let quotient = claimed / estimated;
+    chi_square(what, quotient * degrees as f64, degrees, SLIP);
+}
+
+/// Compares a sum of so many squared standard normal numbers with their number (Laurent and Massart 2000, lemma 1). Fails also if a noise
+/// that is smaller by the factor `slip` could pass.
+pub fn chi_square(what: &str, sum: f64, degrees: usize, slip: f64) {
     let (degrees, x) = (degrees as f64, least_exponent());
     let tolerance = 2.0 * (x / degrees).sqrt() + 2.0 * x / degrees;
-    assert!(2.0 * tolerance < 1.0 - SLIP * SLIP, "{what}: too few draws to see the slip");
-    let quotient = claimed / estimated;
-    assert!((quotient - 1.0).abs() <= tolerance, "{what}: ρ is {estimated}, but {claimed} is claimed");
+    assert!(1.0 - slip * slip > 1.2 * tolerance, "{what}: {degrees} degrees are too few to see the slip");
+    let mean = sum / degrees;
+    assert!((mean - 1.0).abs() <= tolerance, "{what}: the noise has {mean} times the variance of its event");
 }
