@@ -175,6 +175,10 @@ struct Choice {
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
+/// An owner of whom more would count than may: a mistake in this file.
+#[derive(Debug)]
+pub(crate) struct BeyondBounds;
+
 impl Bounder {
     /// No rows yet; each will bring `width` values.
     pub fn new(key: Key, bounds: Bounds, width: usize) -> Self {
@@ -202,20 +206,28 @@ impl Bounder {
         self.rows = self.rows.only(&kept);
     }
 
-    /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group.
-    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) {
+    /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group. What is given is
+    /// counted once more, as all sensitivities rest on it.
+    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) -> Result<(), BeyondBounds> {
+        let Bounds { groups, rows_per_group, rows } = self.bounds;
+        let mut within = true;
         self.choose(tie, |members, ends| {
             let kept = ends.last().copied().unwrap_or(0);
             let counts = self.cuts_rows(kept).then(|| self.counts(members, ends));
-            let mut start = 0;
+            within &= ends.len() as u64 <= groups;
+            let (mut start, mut total) = (0, 0);
             for (index, end) in ends.iter().enumerate() {
                 let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
+                total += count as u64;
+                within &= count as u64 <= rows_per_group && total <= rows;
+                within &= members[start..start + count].windows(2).all(|pair| pair[0].group == pair[1].group);
                 for (place, member) in members[start..start + count].iter().enumerate() {
                     visit(member.group, place == 0, self.rows.values_of(member.row as usize));
                 }
                 start = *end;
             }
         });
+        if within { Ok(()) } else { Err(BeyondBounds) }
     }
 
     /// Gives `visit` the rows of each owner, those that stay by the first two rules first, group after group, and where each group ends.

@@ -1,11 +1,13 @@
-//! Two functions of ours that run inside the plan: `declared` brings a column into its declared domain, `units` makes integers.
+//! Three functions of ours that run inside the plan: `declared` brings a column into its declared domain, `fitted` casts what fits,
+//! `units` makes integers.
 
 use crate::project::Domain;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray, StringViewArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit, when,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit, try_cast, when,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,6 +51,32 @@ fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>) -> Result<Expr> 
     cases.otherwise(expression)
 }
 
+/// The cast of a value where it fits, NULL elsewhere.
+///
+/// TRY_CAST says the same, but the backend's optimiser takes `TRY_CAST(x AS TINYINT) > 0` for `x > 0`, which is true of 128. Of a
+/// function it knows nothing.
+pub(crate) fn fitted(expression: Expr, to: DataType) -> Expr {
+    call(FITTED, Rule::Fitted(to), expression)
+}
+
+/// The name of [`fitted`]; no query can call it.
+pub(crate) const FITTED: &str = "scumble_fitted";
+
+/// The same in SQL that many backends know.
+pub(crate) fn fitted_in_sql(expression: Expr, from: &DataType, to: DataType) -> Result<Expr> {
+    let range = match to {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        _ => (i64::MIN, i64::MAX),
+    };
+    if from.is_integer() && to.is_integer() {
+        let wide = cast(expression.clone(), DataType::Int64);
+        return when(wide.between(lit(range.0), lit(range.1)), cast(expression, to)).end();
+    }
+    Ok(try_cast(expression, to))
+}
+
 /// A number as a whole number of grid steps: clamped, then rounded to the nearest step, halves up. NaN is NULL.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Grid {
@@ -83,6 +111,12 @@ impl Grid {
         Ok(if squared { centred.clone() * centred } else { centred })
     }
 
+    /// The least and the largest that [`Grid::units`] gives: it clamps to them, whatever the grid's arithmetic does.
+    pub fn range(&self, minus: i64, squared: bool) -> (i64, i64) {
+        let (low, high) = (self.steps(self.lower) - minus, self.steps(self.upper) - minus);
+        if squared { (0, low.abs().max(high.abs()).pow(2)) } else { (low, high) }
+    }
+
     /// The expression in steps.
     pub fn units(&self, expression: Expr, minus: i64, squared: bool) -> Expr {
         let bits = (self.lower.to_bits(), self.upper.to_bits(), self.step.to_bits());
@@ -94,9 +128,13 @@ fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
         Rule::Float(..) | Rule::Units { .. } => vec![DataType::Float64],
-        Rule::Listed(_) => vec![DataType::Utf8, DataType::Utf8View],
+        Rule::Listed(_) => vec![DataType::Utf8],
+        Rule::Fitted(_) => Vec::new(),
     };
-    let signature = Signature::uniform(1, types, Volatility::Immutable);
+    let signature = match rule {
+        Rule::Fitted(_) => Signature::any(1, Volatility::Immutable),
+        _ => Signature::uniform(1, types, Volatility::Immutable),
+    };
     ScalarUDF::new_from_impl(Function { name, rule, signature }).call(vec![argument])
 }
 
@@ -105,6 +143,7 @@ enum Rule {
     Int(i64, i64),
     Float(u64, u64),
     Listed(BTreeSet<String>),
+    Fitted(DataType),
     Units { bits: (u64, u64, u64), minus: i64, squared: bool },
 }
 
@@ -124,56 +163,72 @@ impl ScalarUDFImpl for Function {
         &self.signature
     }
 
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        Ok(match self.rule {
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(match &self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
             Rule::Float(..) => DataType::Float64,
-            Rule::Listed(_) => types.first().cloned().unwrap_or(DataType::Utf8),
+            Rule::Listed(_) => DataType::Utf8,
+            Rule::Fitted(to) => to.clone(),
+        })
+    }
+
+    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
+        let listed = arguments.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        Ok(match &self.rule {
+            Rule::Fitted(to) => format!("TRY_CAST({listed} AS {to})"),
+            _ => format!("{}({listed})", self.name),
         })
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let column: ArrayRef = arguments.args[0].to_array(arguments.number_rows)?;
-        Ok(ColumnarValue::Array(self.rule.apply(&column)))
+        self.rule.apply(&column).map(ColumnarValue::Array)
     }
 }
 
 impl Rule {
-    fn apply(&self, column: &ArrayRef) -> ArrayRef {
-        match self {
+    fn apply(&self, column: &ArrayRef) -> Result<ArrayRef> {
+        Ok(match self {
             Self::Int(lower, upper) => {
-                let clamped: Int64Array = column.as_primitive::<Int64Type>().unary(|value| value.clamp(*lower, *upper));
+                let values = column.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
+                let clamped: Int64Array = values.unary(|value| value.clamp(*lower, *upper));
                 Arc::new(clamped)
             }
             Self::Float(lower, upper) => {
                 let (lower, upper) = (f64::from_bits(*lower), f64::from_bits(*upper));
-                let values = column.as_primitive::<Float64Type>();
                 let keep = |value: f64| if value.is_nan() { None } else { Some(value.clamp(lower, upper)) };
-                let clamped: Float64Array = values.unary_opt(keep);
+                let clamped: Float64Array = numbers(column)?.unary_opt(keep);
                 Arc::new(clamped)
             }
-            Self::Listed(known) if *column.data_type() == DataType::Utf8View => {
-                let values = column.as_string_view();
-                let kept: StringViewArray =
-                    values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
-                Arc::new(kept)
-            }
             Self::Listed(known) => {
-                let values = column.as_string::<i32>();
+                let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
                 let kept: StringArray = values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
                 Arc::new(kept)
+            }
+            Self::Fitted(to) => {
+                let options = CastOptions { safe: true, ..CastOptions::default() };
+                cast_with_options(column, to, &options)?
             }
             Self::Units { bits, minus, squared } => {
                 let grid =
                     Grid { lower: f64::from_bits(bits.0), upper: f64::from_bits(bits.1), step: f64::from_bits(bits.2) };
-                let values = column.as_primitive::<Float64Type>();
-                let units: Int64Array = values.unary_opt(|value| {
-                    let centred = grid.steps(value) - minus;
-                    if value.is_nan() { None } else { Some(if *squared { centred * centred } else { centred }) }
+                let (least, most) = grid.range(*minus, *squared);
+                let units: Int64Array = numbers(column)?.unary_opt(|value| {
+                    let centred = grid.steps(value).saturating_sub(*minus);
+                    let units = if *squared { centred.saturating_mul(centred) } else { centred };
+                    (!value.is_nan()).then(|| units.clamp(least, most))
                 });
-                debug_assert_eq!(units.len(), column.len());
                 Arc::new(units)
             }
-        }
+        })
     }
+}
+
+fn numbers(column: &ArrayRef) -> Result<&Float64Array> {
+    column.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected(column))
+}
+
+/// A plan that gives a function of ours another type than it was planned with.
+fn unexpected(column: &ArrayRef) -> DataFusionError {
+    DataFusionError::Internal(format!("a column of type {}", column.data_type()))
 }

@@ -13,22 +13,35 @@ pub(crate) mod tables;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{LogicalPlan, SubqueryAlias};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
+
+type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// A session of DataFusion that knows a project's tables.
 pub struct Backend {
     pub(crate) context: SessionContext,
     runtime: tokio::runtime::Runtime,
     /// How to read each table.
-    sources: HashMap<String, LogicalPlan>,
+    sources: HashMap<String, Source>,
 }
+
+/// How to read a table.
+struct Source {
+    plan: LogicalPlan,
+    /// The owner's column.
+    owner: Option<String>,
+}
+
+/// Deep expressions are evaluated by recursion: [`crate::sql`] limits how deep they are, and this is room for that.
+const STACK: usize = 16 << 20;
 
 impl Backend {
     /// A session that knows the tables' declared columns, and touches no data.
@@ -43,7 +56,11 @@ impl Backend {
     pub fn with_data(project: &Project, names: &[String]) -> Result<Self> {
         let mut backend = Self::without_data(project)?;
         let tables = names.iter().map(|name| project.table(name)).collect::<Result<Vec<_>>>()?;
-        backend.sources = names.iter().cloned().zip(tables::sources(&tables)?).collect();
+        for (table, plan) in tables.iter().zip(tables::sources(&tables)?) {
+            let plan = backend.coerced(plan).map_err(|error| tables::unusable(table, &error))?;
+            let owner = table.owner.clone();
+            backend.sources.insert(table.name.clone(), Source { plan, owner });
+        }
         Ok(backend)
     }
 
@@ -54,8 +71,15 @@ impl Backend {
 
     fn session(config: SessionConfig) -> Result<Self> {
         let mut config = config.with_information_schema(false);
-        config.options_mut().sql_parser.parse_float_as_decimal = false;
+        let options = config.options_mut();
+        options.sql_parser.parse_float_as_decimal = false;
+        // All texts have one type, in files, in plans and in queries: then no plan holds a conversion of texts that was not analysed.
+        options.sql_parser.map_string_types_to_utf8view = false;
+        options.execution.parquet.schema_force_view_types = false;
+        // It stops plans whose optimiser found that a column is never NULL; the types of what comes back are checked by `sql::executed`.
+        options.execution.skip_physical_aggregate_schema_check = true;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.thread_stack_size(STACK);
         let runtime =
             builder.build().map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
         Ok(Self { context: SessionContext::new_with_config(config), runtime, sources: HashMap::new() })
@@ -66,12 +90,23 @@ impl Backend {
         self.runtime.block_on(future)
     }
 
-    /// The plan with each declared table replaced by what reads its source.
-    pub(crate) fn with_sources(&self, plan: LogicalPlan) -> std::result::Result<LogicalPlan, DataFusionError> {
+    /// The plan with the casts that its types need, all of them written out: what [`Backend::run`] runs as it is.
+    pub(crate) fn coerced(&self, plan: LogicalPlan) -> Outcome<LogicalPlan> {
+        let state = self.context.state();
+        state.analyzer().execute_and_check(plan, state.config_options(), |_, _| ())
+    }
+
+    /// The plan with each declared table replaced by what reads its source, every node else as it is.
+    ///
+    /// # Guarantee
+    /// After: all columns but owners have the types that they had, so that every expression means what it meant; an owner is a whole
+    /// number of 64 bits or a text.
+    pub(crate) fn with_sources(&self, plan: LogicalPlan) -> Outcome<LogicalPlan> {
         let replaced = plan.transform_up(|node| match node {
             LogicalPlan::TableScan(scan) => match self.sources.get(scan.table_name.table()) {
                 Some(source) => {
-                    let alias = SubqueryAlias::try_new(Arc::new(source.clone()), scan.table_name)?;
+                    source.fits(&scan)?;
+                    let alias = SubqueryAlias::try_new(Arc::new(source.plan.clone()), scan.table_name)?;
                     Ok(Transformed::yes(LogicalPlan::SubqueryAlias(alias)))
                 }
                 None => Err(DataFusionError::Plan("a table without a source".to_string())),
@@ -82,10 +117,31 @@ impl Backend {
         replaced.map(|replaced| replaced.data)
     }
 
-    /// The rows of a plan.
-    pub(crate) fn collect(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>> {
-        let frame = DataFrame::new(self.context.state(), plan);
-        self.wait(frame.collect()).map_err(|error| failed_on_data(&error))
+    /// A coerced plan, to be optimised and run: no cast is put in any more.
+    pub(crate) fn run(&self, plan: LogicalPlan) -> DataFrame {
+        DataFrame::new(self.without_coercion(), plan)
+    }
+
+    fn without_coercion(&self) -> SessionState {
+        SessionStateBuilder::new_from_existing(self.context.state()).with_analyzer_rules(Vec::new()).build()
+    }
+}
+
+impl Source {
+    /// Whether the source has the declared columns, in their order and types; the owner's type is the source's.
+    fn fits(&self, scan: &TableScan) -> Outcome<()> {
+        let declared = scan.projected_schema.fields();
+        let found = self.plan.schema().fields();
+        let same = declared.len() == found.len()
+            && declared.iter().zip(found).all(|(declared, found)| {
+                let opaque = self.owner.as_ref() == Some(found.name())
+                    && matches!(found.data_type(), DataType::Int64 | DataType::Utf8);
+                declared.name() == found.name() && (opaque || declared.data_type() == found.data_type())
+            });
+        match same {
+            true => Ok(()),
+            false => Err(DataFusionError::Plan("a source whose columns do not have their declared types".to_string())),
+        }
     }
 }
 

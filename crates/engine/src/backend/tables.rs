@@ -46,7 +46,7 @@ pub(super) fn register_declarations(context: &SessionContext, project: &Project)
     Ok(())
 }
 
-fn unusable(table: &Table, error: &datafusion::error::DataFusionError) -> Error {
+pub(super) fn unusable(table: &Table, error: &datafusion::error::DataFusionError) -> Error {
     Error::input(format!("table '{}' cannot be used ({})", table.name, error.message()))
 }
 

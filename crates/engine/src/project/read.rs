@@ -58,6 +58,9 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
     Ok(())
 }
 
+/// The most columns of a table: how long a query is planned grows with them.
+const MOST_COLUMNS: usize = 5_000;
+
 fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     section.only(&[
         "source",
@@ -78,6 +81,10 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let public = section.get("public").map(Spot::truth).transpose()?.unwrap_or(false);
     let bounding = bounding(section)?;
     let columns_section = section.need("columns")?.section()?;
+    if columns_section.iter().count() > MOST_COLUMNS {
+        return Err(columns_section
+            .error(format!("table '{name}' has more than {MOST_COLUMNS} columns; declare those that are released")));
+    }
     let mut columns = Vec::new();
     for (column, spot) in columns_section.iter() {
         columns.push(self::column(column, spot.section()?)?);

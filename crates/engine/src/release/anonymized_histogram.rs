@@ -12,10 +12,10 @@ use crate::backend::hash::Key;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
 use crate::ledger::Receipt;
-use crate::project::{Bounding, CostScope, Project, Request, Target, bounding};
+use crate::project::{CostScope, Project, Request, Target, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, Query};
-use crate::sql::{Cut, analyse};
+use crate::sql::{Cut, analyse, preflight};
 use scumble::event::Event;
 use scumble::limits::anonymized_histogram::lower_bound;
 use scumble::mechanism::anonymized_histogram::{
@@ -85,7 +85,7 @@ fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPl
     let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
     let public = table.public_owners.map(|owners| owners.saturating_mul(most));
     let (mechanism, events) = within_cost(request, most, public, &attributes)?;
-    Ok(AnonymizedHistogramPlan { sql, bounding, cut, mechanism, events })
+    Ok(AnonymizedHistogramPlan { sql, cut, mechanism, events })
 }
 
 /// The most rows of one owner that count: each is one element.
@@ -160,7 +160,6 @@ fn layout(request: &Request) -> Result<LayoutChoice> {
 /// A planned anonymized histogram.
 struct AnonymizedHistogramPlan {
     sql: String,
-    bounding: Bounding,
     cut: Cut,
     mechanism: AnonymizedHistogram,
     events: Vec<Event>,
@@ -226,9 +225,13 @@ impl Plan for AnonymizedHistogramPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
+    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
+        preflight(&self.cut, backend)
+    }
+
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
         let mut secret = SecureSource::new()?;
-        let partition = self.partition(project, backend, Key(secret.next_u64(), secret.next_u64()))?;
+        let partition = self.partition(backend, Key(secret.next_u64(), secret.next_u64()))?;
         let mechanism = self.mechanism.clone();
         Ok(Box::new(move |_receipt, bits| answers(&mechanism, &mechanism.release(&partition, bits)?)))
     }
@@ -239,9 +242,9 @@ impl AnonymizedHistogramPlan {
     ///
     /// # Guarantee
     /// For every key, the rows of one owner add at most [`AnonymizedHistogram::elements_per_owner`] elements.
-    fn partition(&self, project: &Project, backend: &Backend, key: Key) -> Result<Partition> {
-        let cut = analyse(&self.sql, self.bounding, project, backend)?;
-        let exact = integers(&cut, backend, key)?;
+    fn partition(&self, backend: &Backend, key: Key) -> Result<Partition> {
+        let cut = &self.cut;
+        let exact = integers(cut, backend, key)?;
         let Some(Computation::Count(rows)) = cut.query.aggregates.first().cloned() else {
             return Err(Error::machine("the counting query of an anonymized histogram does not count"));
         };
@@ -373,7 +376,7 @@ mod tests {
         let request = &project.releases[0];
         let plan = planned(request, &project).unwrap();
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
-        (plan.partition(&project, &backend, key).unwrap(), plan.mechanism.elements_per_owner())
+        (plan.partition(&backend, key).unwrap(), plan.mechanism.elements_per_owner())
     }
 
     /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.

@@ -14,8 +14,8 @@ use crate::backend::hash::Key;
 use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::{Bounding, Domain, Project, Request, Table, bounding};
-use crate::sql::analyse;
 use crate::sql::integers::integers;
+use crate::sql::{Cut, analyse, preflight};
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::mechanism::cdf::Cdf;
 use scumble::noise::{BitSource, SecureSource};
@@ -69,11 +69,11 @@ pub(super) fn ordered<'a>(request: &'a Request, project: &'a Project) -> Result<
 
 /// A column cut into steps, and how to count them.
 struct Steps {
-    sql: String,
+    /// How many rows there are of each.
+    query: Cut,
     table: String,
     column: String,
     cut: Cutting,
-    bounding: Bounding,
     /// The rows of one owner that count.
     rows: u64,
     has_owner: bool,
@@ -149,21 +149,19 @@ impl Steps {
         };
         let rows = if table.owner.is_some() { rows } else { 1 };
         Ok(Self {
-            sql,
+            query: analyse(&sql, bounding, project, &Backend::without_data(project)?)?,
             table: table.name.clone(),
             column: name.to_string(),
             cut,
-            bounding,
             rows,
             has_owner: table.owner.is_some(),
         })
     }
 
     /// The number of rows in each step; exact.
-    fn counts(&self, project: &Project, backend: &Backend) -> Result<Vec<i64>> {
-        let cut = analyse(&self.sql, self.bounding, project, backend)?;
+    fn counts(&self, backend: &Backend) -> Result<Vec<i64>> {
         let mut secret = SecureSource::new()?;
-        let found = integers(&cut, backend, Key(secret.next_u64(), secret.next_u64()))?;
+        let found = integers(&self.query, backend, Key(secret.next_u64(), secret.next_u64()))?;
         let mut counts = vec![0i64; self.cut.values.len()];
         for (key, cell) in found.keys.iter().zip(&found.cells) {
             let datafusion::common::ScalarValue::Int64(Some(step)) = key[0] else { continue };
@@ -255,8 +253,12 @@ impl Plan for CdfPlan {
         vec![self.steps.table.clone()]
     }
 
-    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
-        let counts = self.steps.counts(project, backend)?;
+    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
+        preflight(&self.steps.query, backend)
+    }
+
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
+        let counts = self.steps.counts(backend)?;
         let (cdf, column, values) = (self.cdf.clone(), self.steps.column.clone(), self.steps.cut.values.clone());
         let errors = self.steps.standard_errors(&self.cdf);
         Ok(Box::new(move |_receipt, bits| {

@@ -17,7 +17,7 @@ use crate::ledger::Receipt;
 use crate::project::{Bounding, Project, Request, Spot};
 use crate::sql::integers::integers;
 use crate::sql::measure::Computation;
-use crate::sql::{Cut, analyse};
+use crate::sql::{Cut, analyse, preflight, refuse_too_long};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -89,6 +89,7 @@ fn one_condition(spot: &Spot) -> Result<String> {
         let expression = parser.parse_expr().ok()?;
         (parser.peek_token().token == Token::EOF).then(|| expression.to_string())
     };
+    refuse_too_long(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
     let text = understood(spot.text()?).filter(|text| understood(text).as_ref() == Some(text));
     text.ok_or_else(|| spot.error("this must be one condition on the rows of the table, such as answer = 'yes'"))
 }
@@ -160,10 +161,14 @@ impl Plan for ExactCountPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
-        let cut = analyse(&self.sql, Bounding::default(), project, backend)?;
+    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
+        preflight(&self.cut, backend)
+    }
+
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
+        let cut = &self.cut;
         // Each owner has one row: nothing is left out, whatever the key.
-        let exact = integers(&cut, backend, Key(0, 0))?;
+        let exact = integers(cut, backend, Key(0, 0))?;
         let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
         let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
         self.contradicted(count)?;

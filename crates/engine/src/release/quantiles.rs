@@ -86,6 +86,10 @@ impl Plan for QuantilesPlan {
         self.query.tables()
     }
 
+    fn preflight(&self, project: &Project, backend: &Backend) -> Result<()> {
+        self.query.preflight(project, backend)
+    }
+
     fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
         let draw = self.query.compute(charged, project, backend)?;
         let fractions = self.fractions.clone();

@@ -1,16 +1,19 @@
 //! What is below the aggregate: the relational plan with the owner carried through, and what is known about each of its columns.
 
-use super::Source;
+use super::casts::{total, total_named};
 use super::describe::{Describer, Known};
+use super::{Hidden, Source};
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
-use datafusion::common::{Column, ScalarValue};
+use datafusion::common::{Column, DataFusionError, ScalarValue};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator, Projection, SubqueryAlias, TableScan,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// A relational plan and what is known about it.
 #[derive(Clone)]
@@ -41,8 +44,8 @@ pub(crate) enum Ownership {
 }
 
 /// Walks down to the tables.
-pub(crate) fn below(plan: &LogicalPlan, project: &Project, source: &Source<'_>) -> Result<Below> {
-    let mut walker = Walker { project, source, aliases: 0 };
+pub(crate) fn below(plan: &LogicalPlan, project: &Project, hidden: &Hidden, source: &Source<'_>) -> Result<Below> {
+    let mut walker = Walker { project, source, hidden, aliases: 0 };
     let below = walker.walk(plan)?;
     if below.owner == Ownership::Public {
         return Err(source.error("from", "the query reads public tables only: no release is needed for it"));
@@ -53,6 +56,7 @@ pub(crate) fn below(plan: &LogicalPlan, project: &Project, source: &Source<'_>) 
 struct Walker<'a> {
     project: &'a Project,
     source: &'a Source<'a>,
+    hidden: &'a Hidden,
     aliases: usize,
 }
 
@@ -112,16 +116,15 @@ impl Walker<'_> {
 
     fn projection(&mut self, projection: &Projection) -> Result<Below> {
         let inner = self.walk(&projection.input)?;
+        let schema = inner.plan.schema();
+        let total = projection.expr.iter().map(|expression| total_named(expression.clone(), schema));
+        let mut expressions = total.collect::<Outcome<Vec<Expr>>>().map_err(|error| self.internal(&error))?;
         let describer = self.describer(&inner);
-        let mut columns = Vec::new();
-        for expression in &projection.expr {
-            columns.push(passed(&describer, expression)?);
-        }
-        let mut expressions = projection.expr.clone();
+        let mut columns = expressions.iter().map(|one| passed(&describer, one)).collect::<Result<Vec<Known>>>()?;
         let mut owner = inner.owner.clone();
         if let Ownership::Named(column) = &inner.owner {
             self.aliases += 1;
-            let hidden = format!("scumble owner {}", self.aliases);
+            let hidden = self.hidden.name(&format!("owner {}", self.aliases));
             expressions.push(Expr::Column(column.clone()).alias(&hidden));
             columns.push(Known { is_owner: true, ..Known::default() });
             owner = Ownership::Named(Column::new_unqualified(hidden));
@@ -137,11 +140,11 @@ impl Walker<'_> {
 
     fn filter(&mut self, filter: &Filter) -> Result<Below> {
         let inner = self.walk(&filter.input)?;
-        let known = self.describer(&inner).expression(&filter.predicate)?;
+        let predicate = total(filter.predicate.clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
+        let known = self.describer(&inner).expression(&predicate)?;
         let mut rows = inner.rows;
         rows.extend(known.attributes);
-        let plan =
-            Filter::try_new(filter.predicate.clone(), Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
+        let plan = Filter::try_new(predicate, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
         Ok(Below {
             plan: LogicalPlan::Filter(plan),
             rows,
@@ -160,6 +163,7 @@ impl Walker<'_> {
                 ),
             ));
         }
+        let join = &self.total_join(join, &left, &right).map_err(|error| self.internal(&error))?;
         let (pairs, others) = conditions(join);
         if pairs.is_empty() {
             return Err(self.source.error("join", "a join needs ON with equal columns of both tables"));
@@ -170,20 +174,9 @@ impl Walker<'_> {
             rows.extend(passed(&self.describer(&left), on_left)?.attributes);
             rows.extend(passed(&self.describer(&right), on_right)?.attributes);
         }
-        let plan = Join::try_new(
-            Arc::new(left.plan.clone()),
-            Arc::new(right.plan.clone()),
-            join.on.clone(),
-            join.filter.clone(),
-            join.join_type,
-            join.join_constraint,
-            join.null_equality,
-            join.null_aware,
-        )
-        .map_err(|error| self.internal(&error))?;
         let columns: Vec<Known> = left.columns.iter().chain(&right.columns).cloned().collect();
         let joined = Below {
-            plan: LogicalPlan::Join(plan),
+            plan: LogicalPlan::Join(join.clone()),
             columns,
             rows,
             owner,
@@ -195,6 +188,18 @@ impl Walker<'_> {
             rows.extend(self.describer(&joined).expression(condition)?.attributes);
         }
         Ok(Below { rows, ..joined })
+    }
+
+    /// The join of what is below, its conditions total.
+    fn total_join(&self, join: &Join, left: &Below, right: &Below) -> Outcome<Join> {
+        let (on_left, on_right) = (left.plan.schema(), right.plan.schema());
+        let on = join.on.iter().map(|(one, other)| Ok((total(one.clone(), on_left)?, total(other.clone(), on_right)?)));
+        let on = on.collect::<Outcome<Vec<(Expr, Expr)>>>()?;
+        let both = on_left.join(on_right)?;
+        let filter = join.filter.clone().map(|filter| total(filter, &both)).transpose()?;
+        let (left, right) = (Arc::new(left.plan.clone()), Arc::new(right.plan.clone()));
+        let Join { join_type, join_constraint, null_equality, null_aware, .. } = *join;
+        Join::try_new(left, right, on, filter, join_type, join_constraint, null_equality, null_aware)
     }
 
     /// # Guarantee
@@ -234,13 +239,13 @@ impl Walker<'_> {
         Describer { schema: below.plan.schema(), columns: &below.columns, source: self.source }
     }
 
-    fn internal(&self, error: &datafusion::error::DataFusionError) -> crate::Error {
+    fn internal(&self, error: &DataFusionError) -> crate::Error {
         self.source.error("", format!("the query cannot be planned with its owner ({})", error.message()))
     }
 }
 
 /// The conditions of a join: equal columns of both sides (left, right), and all others.
-fn conditions(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+pub(super) fn conditions(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
     let (mut pairs, mut others) = (join.on.clone(), Vec::new());
     let holds = |plan: &LogicalPlan, expression: &Expr| match expression {
         Expr::Column(column) => plan.schema().has_column(column),
@@ -267,10 +272,10 @@ fn conditions(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
 
 /// What is known about an expression that may also be a bare owner column, passed on unread.
 fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<Known> {
-    let bare = match expression {
-        Expr::Alias(alias) => alias.expr.as_ref(),
-        other => other,
-    };
+    let mut bare = expression;
+    while let Expr::Alias(alias) = bare {
+        bare = &alias.expr;
+    }
     match bare {
         Expr::Column(column) if describer.column(column)?.is_owner => Ok(Known { is_owner: true, ..Known::default() }),
         other => describer.expression(other),
@@ -316,7 +321,9 @@ fn known(table: &Table, name: &str) -> Known {
             known.interval = *bounds;
             known.granularity = *granularity;
         }
+        Some(Domain::Category { values: None }) => known.copies = 1,
         Some(Domain::Category { values: Some(values) }) => {
+            known.copies = 1;
             known.values = Some(values.iter().map(|value| ScalarValue::from(value.as_str())).collect());
         }
         Some(Domain::Bool) => {

@@ -5,20 +5,19 @@
 //! each bounder gives its kept rows to the sums of their groups.
 
 use super::Cut;
-use super::integers::{Cell, Cells, on_data, typed_key};
-use super::measure::{Measure, What, column};
-use crate::backend::bound::{Bounder, Bounds, NOTHING, Rows, TooMany, group_rank};
+use super::executed::Executed;
+use super::integers::{Cell, Cells, key_of, placed, violated};
+use super::measure::What;
+use crate::backend::bound::{BeyondBounds, Bounder, Bounds, NOTHING, Rows, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::Result;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray, StringViewArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{DataFusionError, ScalarValue};
-use datafusion::logical_expr::{Expr, cast, lit, when};
 use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -33,29 +32,17 @@ const POCKETFUL: usize = 128;
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
-pub(super) fn bounded(cut: &Cut, backend: &Backend, owner: &Expr, bounds: Bounds, key: Key) -> Result<Cells> {
-    let hidden = |index: usize| format!("scumble column {index}");
-    let mut columns = vec![owner.clone().alias("scumble owner")];
-    columns.extend(
-        cut.query
-            .keys
-            .iter()
-            .map(|key| key.expression.clone())
-            .chain(value_columns(cut)?)
-            .enumerate()
-            .map(|(index, expression)| expression.alias(hidden(index))),
-    );
-    let width = columns.len() - 1 - cut.query.keys.len();
-    let plan = on_data(cut, backend)
-        .and_then(|builder| builder.project(columns)?.build())
-        .map_err(|error| failed_on_data(&error))?;
+pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
+    let keys = cut.query.keys.len();
+    let width = rows.kinds.len() - 1 - keys;
     let shared = Arc::new(Shared::new(key, bounds, width));
-    let frame = DataFrame::new(backend.context.state(), plan);
+    let frame = backend.run(rows.plan.clone());
+    let rows = Arc::new(rows);
     backend
         .wait(async {
             let streams = frame.execute_stream_partitioned().await?;
             let readers = streams.into_iter().map(|stream| {
-                tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), cut.query.keys.len(), width)))
+                tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), Arc::clone(&rows), keys, width)))
             });
             for reader in readers.collect::<Vec<_>>() {
                 reader.await.map_err(|error| DataFusionError::External(Box::new(error)))??;
@@ -63,22 +50,7 @@ pub(super) fn bounded(cut: &Cut, backend: &Backend, owner: &Expr, bounds: Bounds
             Ok(())
         })
         .map_err(|error: DataFusionError| failed_on_data(&error))?;
-    Ok(cells(cut, &shared))
-}
-
-/// The values that a row brings, as columns of whole numbers (texts of COUNT(DISTINCT …) aside), NULL for nothing: those of the
-/// measures that have one, then the ranked ones.
-pub(super) fn value_columns(cut: &Cut) -> Result<Vec<Expr>> {
-    let of_measure = |measure: &Measure| {
-        let expression = column(measure).unwrap_or_else(|| lit(1i64));
-        match measure.what {
-            What::Present => when(expression.is_not_null(), lit(1i64)).end().map_err(|error| failed_on_data(&error)),
-            What::Different => Ok(cast(expression, DataType::Utf8)),
-            _ => Ok(expression),
-        }
-    };
-    let measures = cut.query.measures.iter().filter(|measure| measure.expression.is_some()).map(of_measure);
-    measures.chain(cut.query.ranked.iter().map(|ranked| Ok(ranked.column()))).collect()
+    cells(cut, &shared)
 }
 
 /// What all readers share.
@@ -117,6 +89,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The reader of one stream.
 struct Reader {
     shared: Arc<Shared>,
+    rows: Arc<Executed>,
     keys: usize,
     /// The groups that this reader has seen, each with its number among all and its fingerprint.
     seen: Interner,
@@ -134,17 +107,19 @@ async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outc
 }
 
 impl Reader {
-    fn new(shared: Arc<Shared>, keys: usize, width: usize) -> Self {
+    fn new(shared: Arc<Shared>, rows: Arc<Executed>, keys: usize, width: usize) -> Self {
         let mut pockets = Vec::new();
         pockets.resize_with(shared.bounders.len(), || Rows::new(width));
-        Self { shared, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
+        Self { shared, rows, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
+        self.rows.check(batch)?;
         let key_arrays = &batch.columns()[1..=self.keys];
         let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
         let owners = OwnerColumn::of(batch.column(0))?;
-        let values: Vec<Cow<'_, [i64]>> = batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect();
+        let values =
+            batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
         // Rows without an owner or without a key are left out.
         let present = batch.columns()[..=self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
@@ -171,7 +146,6 @@ impl Reader {
     fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
         let encoded = match keys {
             [KeyColumn::Text(column)] => column.value(row).as_bytes(),
-            [KeyColumn::View(column)] => column.value(row).as_bytes(),
             keys => {
                 self.encoded.clear();
                 keys.iter().for_each(|key| key.encode(row, &mut self.encoded));
@@ -213,7 +187,6 @@ pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
 /// One column of keys, without NULLs.
 pub(super) enum KeyColumn<'a> {
     Text(&'a StringArray),
-    View(&'a StringViewArray),
     Number(&'a [i64]),
     Truth(&'a BooleanArray),
 }
@@ -222,7 +195,6 @@ impl<'a> KeyColumn<'a> {
     pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
         match column.data_type() {
             DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
-            DataType::Utf8View => Ok(Self::View(column.as_string_view())),
             DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
             DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
             other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
@@ -231,13 +203,12 @@ impl<'a> KeyColumn<'a> {
 
     /// Bytes that differ where keys differ: lengths stand behind texts, so that a list can be read from its end.
     pub fn encode(&self, row: usize, bytes: &mut Vec<u8>) {
-        let mut with_length = |text: &str| {
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-        };
         match self {
-            Self::Text(column) => with_length(column.value(row)),
-            Self::View(column) => with_length(column.value(row)),
+            Self::Text(column) => {
+                let text = column.value(row).as_bytes();
+                bytes.extend_from_slice(text);
+                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            }
             Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
             Self::Truth(column) => bytes.push(column.value(row).into()),
         }
@@ -269,16 +240,16 @@ impl<'a> OwnerColumn<'a> {
 }
 
 /// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
-pub(super) fn whole_numbers(column: &ArrayRef) -> Cow<'_, [i64]> {
-    match column.data_type() {
+pub(super) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+    Ok(match column.data_type() {
         DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
         DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
         DataType::Utf8 => {
             let hashed = |text: &str| fingerprint(Key(0, 0), text.as_bytes()).cast_signed().max(NOTHING + 1);
             column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
         }
-        _ => Cow::Owned(vec![NOTHING; column.len()]),
-    }
+        other => return Err(DataFusionError::Internal(format!("values of type {other}"))),
+    })
 }
 
 /// The sums of every group, from some of the bounders.
@@ -295,26 +266,31 @@ struct Sums {
 }
 
 /// The kept rows of all bounders, summed up on all processors.
-fn cells(cut: &Cut, shared: &Shared) -> Cells {
+fn cells(cut: &Cut, shared: &Shared) -> Result<Cells> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
-    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+    let tallies: Result<Vec<Tally>> = std::thread::scope(|scope| {
         let workers: Vec<_> =
             (0..threads).map(|first| scope.spawn(move || tally(cut, shared, first, threads))).collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let mut all = Tally::default();
-    for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
+    for (group, sums) in tallies?.into_iter().flat_map(|tally| tally.groups) {
         all.groups.entry(group).or_default().add(sums);
     }
     let groups = locked(&shared.groups);
-    let named =
-        |(group, sums): (u32, Sums)| Some((typed_key(cut, groups.names[group as usize].clone())?, sums.cell(cut)));
-    all.groups.into_iter().filter_map(named).collect()
+    let mut cells = Cells::new();
+    for (group, sums) in all.groups {
+        let Some(key) = key_of(cut, groups.names[group as usize].clone())? else {
+            return Err(violated("a row without a key"));
+        };
+        placed(&mut cells, key, sums.cell(cut))?;
+    }
+    Ok(cells)
 }
 
 /// Every `step`-th bounder from `first` on.
-fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Tally {
+fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Result<Tally> {
     let measures = &cut.query.measures;
     let with_value = measures.iter().filter(|measure| measure.expression.is_some()).count();
     let empty = || Sums {
@@ -329,7 +305,7 @@ fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Tally {
     for bounder in shared.bounders.iter().skip(first).step_by(step) {
         let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
         let bounder = std::mem::replace(&mut *locked(bounder), nothing);
-        bounder.finish(&tie, |group, first, values| {
+        let finished = bounder.finish(&tie, |group, first, values| {
             let cell = sums[group as usize].get_or_insert_with(empty);
             let mut next = values.iter();
             for (index, measure) in measures.iter().enumerate() {
@@ -339,7 +315,11 @@ fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Tally {
                     What::Owners => cell.numbers[index] += i128::from(first),
                     What::Rows => cell.numbers[index] += 1,
                     What::Different => drop(value.map(|value| cell.different[index].insert(value))),
-                    _ => cell.numbers[index] += i128::from(value.unwrap_or(0)),
+                    // The sensitivity rests on the range: it is kept here, whatever the plan gave.
+                    _ => {
+                        let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
+                        cell.numbers[index] += i128::from(value.unwrap_or(0));
+                    }
                 }
             }
             for (counts, value) in cell.ranked.iter_mut().zip(&values[with_value..]) {
@@ -348,9 +328,10 @@ fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Tally {
                 }
             }
         });
+        finished.map_err(|BeyondBounds| violated("an owner beyond its bounds"))?;
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
-    Tally { groups: numbered.collect() }
+    Ok(Tally { groups: numbered.collect() })
 }
 
 impl Sums {

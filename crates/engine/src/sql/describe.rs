@@ -1,10 +1,15 @@
 //! What is publicly known about a column or an expression below the aggregate: which attributes it reads, its bounds, its domain.
 
 use super::Source;
-use crate::error::Result;
+use super::casts::{is_answered, is_float};
+use super::function;
+use crate::backend::functions::FITTED;
+use crate::error::{Error, Result};
+use datafusion::arrow::array::StringArray;
+use datafusion::arrow::compute::{ilike, like};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, ScalarValue};
-use datafusion::logical_expr::expr::{Case, ScalarFunction};
+use datafusion::logical_expr::expr::{Case, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use std::collections::BTreeSet;
 
@@ -12,6 +17,10 @@ use std::collections::BTreeSet;
 pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// A range of whole numbers up to this size is a domain that can be listed.
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
+/// How many times as long as the texts of a row an expression's text may become: more could fill the memory on some rows only.
+const MOST_COPIES: u64 = 64;
+/// The longest text in a query, in bytes.
+const LONGEST_LITERAL: usize = 1000;
 
 /// What is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,8 +31,10 @@ pub(crate) struct Known {
     pub interval: Option<(f64, f64)>,
     /// All values there can be, NULL aside.
     pub values: Option<Vec<ScalarValue>>,
-    /// The declared grid.
+    /// The grid that all values are on, up to rounding.
     pub granularity: Option<f64>,
+    /// How many times as long as all texts of its row a text can be.
+    pub copies: u64,
     /// Whether this is a column that names the owner.
     pub is_owner: bool,
 }
@@ -33,7 +44,9 @@ impl Known {
     pub fn domain(&self, kind: &DataType) -> Option<Vec<ScalarValue>> {
         match (&self.values, self.interval, kind) {
             (Some(values), _, _) => Some(values.clone()),
-            (None, Some((low, high)), DataType::Int64) if high - low < LARGEST_LISTED_RANGE => {
+            (None, Some((low, high)), DataType::Int64)
+                if high - low < LARGEST_LISTED_RANGE && held_exactly(&(low, high)) =>
+            {
                 let (low, high) = (low.ceil() as i64, high.floor() as i64);
                 Some((low..=high).map(|value| ScalarValue::Int64(Some(value))).collect())
             }
@@ -45,42 +58,7 @@ impl Known {
         let values = vec![ScalarValue::Boolean(Some(false)), ScalarValue::Boolean(Some(true))];
         Self { attributes, values: Some(values), ..Self::default() }
     }
-
-    fn reading(attributes: BTreeSet<String>) -> Self {
-        Self { attributes, ..Self::default() }
-    }
 }
-
-/// The functions that may be used on private rows: they depend on their arguments only and fail on no value.
-const FUNCTIONS: [&str; 27] = [
-    "abs",
-    "btrim",
-    "ceil",
-    "char_length",
-    "character_length",
-    "coalesce",
-    "concat",
-    "ends_with",
-    "floor",
-    "greatest",
-    "least",
-    "left",
-    "length",
-    "lower",
-    "ltrim",
-    "nullif",
-    "replace",
-    "right",
-    "round",
-    "rtrim",
-    "signum",
-    "starts_with",
-    "strpos",
-    "substr",
-    "trim",
-    "trunc",
-    "upper",
-];
 
 /// Describes expressions over the output of one plan node.
 pub(crate) struct Describer<'a> {
@@ -98,8 +76,42 @@ impl Describer<'_> {
             .ok_or_else(|| self.source.error(&column.name, format!("there is no declared column '{}'", column.name)))
     }
 
+    /// The type of an expression, as it runs.
+    pub fn kind(&self, expression: &Expr) -> Result<DataType> {
+        expression.get_type(self.schema).map_err(|_| self.refused(format!("the expression {expression} has no type")))
+    }
+
     /// What is known about an expression; refuses what must not be computed on private rows.
+    ///
+    /// # Guarantee
+    /// Before: casts are [`total`](super::casts::total). After: on every row the expression gives a value or NULL, and never fails;
+    /// the value depends on the row's `attributes` alone and is within `interval` and among `values`.
     pub fn expression(&self, expression: &Expr) -> Result<Known> {
+        let known = self.described(expression)?;
+        let kind = self.kind(expression)?;
+        if !is_answered(&kind) {
+            let sentence = format!(
+                "{expression} has the type {kind}: on private rows there are truth values, texts, DOUBLE, REAL and whole numbers of up to 64 bits; cast it to one of these"
+            );
+            return Err(self.refused(sentence));
+        }
+        if known.copies > MOST_COPIES {
+            return Err(self.refused(format!(
+                "{} makes texts of more than {MOST_COPIES} times their length",
+                shortened(&expression.to_string())
+            )));
+        }
+        // Numbers of 32 bits are rounded ones: the bounds make room for that.
+        let interval = match (&kind, known.interval) {
+            (DataType::Float32, Some((low, high))) => {
+                Some((f64::from((low as f32).next_down()), f64::from((high as f32).next_up())))
+            }
+            (_, interval) => interval,
+        };
+        Ok(Known { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), ..known })
+    }
+
+    fn described(&self, expression: &Expr) -> Result<Known> {
         match expression {
             Expr::Column(column) => {
                 let known = self.column(column)?;
@@ -113,8 +125,9 @@ impl Describer<'_> {
                 Ok(known.clone())
             }
             Expr::Alias(alias) => self.expression(&alias.expr),
-            Expr::Literal(value, _) => Ok(literal(value)),
+            Expr::Literal(value, _) => self.literal(value),
             Expr::BinaryExpr(binary) => self.binary(binary, expression),
+            Expr::Like(like) => self.like(like, expression),
             Expr::Not(_)
             | Expr::IsNull(_)
             | Expr::IsNotNull(_)
@@ -124,23 +137,25 @@ impl Describer<'_> {
             | Expr::IsNotTrue(_)
             | Expr::IsNotFalse(_)
             | Expr::IsNotUnknown(_)
-            | Expr::Like(_)
             | Expr::Between(_)
             | Expr::InList(_) => Ok(Known::of_bool(self.attributes_of_parts(expression)?)),
             Expr::Negative(inner) => {
                 let known = self.expression(inner)?;
-                let interval = known.interval.map(|(low, high)| (-high, -low));
+                let interval = self.fitting(expression, known.interval.map(|(low, high)| (-high, -low)))?;
                 Ok(Known { interval, values: None, ..known })
             }
             Expr::Case(case) => self.case(case),
-            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type(), false),
-            Expr::TryCast(cast) => self.cast(&cast.expr, cast.field.data_type(), true),
-            Expr::ScalarFunction(function) => self.function(function),
+            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
+            Expr::ScalarFunction(function) => self.function(function, expression),
             other => {
                 let word = other.variant_name();
-                Err(self.source.error("", format!("the expression {other} ({word}) is not answered on private rows")))
+                Err(self.refused(format!("the expression {other} ({word}) is not answered on private rows")))
             }
         }
+    }
+
+    pub fn refused(&self, sentence: String) -> Error {
+        self.source.error("", sentence)
     }
 
     /// The attributes of all parts, each of which is checked.
@@ -152,37 +167,61 @@ impl Describer<'_> {
         Ok(attributes)
     }
 
+    /// A pattern is compiled here once: one that is a column, or too large, could fail on some rows only.
+    fn like(&self, like_expression: &Like, whole: &Expr) -> Result<Known> {
+        let attributes = self.attributes_of_parts(whole)?;
+        let Like { pattern, escape_char, case_insensitive, .. } = like_expression;
+        let Expr::Literal(pattern, _) = pattern.as_ref() else {
+            return Err(self.source.error("like", "the pattern of LIKE must be written out on private rows"));
+        };
+        if escape_char.is_some() {
+            return Err(self.source.error("escape", "LIKE … ESCAPE is not answered; write \\ before % or _"));
+        }
+        if let Some(Some(pattern)) = pattern.try_as_str() {
+            let (texts, pattern) = (StringArray::from(vec![""]), StringArray::new_scalar(pattern));
+            let tried = if *case_insensitive { ilike(&texts, &pattern) } else { like(&texts, &pattern) };
+            tried.map_err(|_| self.source.error("like", "the pattern of LIKE is too large"))?;
+        }
+        Ok(Known::of_bool(attributes))
+    }
+
+    /// The bounds of a node: a whole number must fit its type, with bounds that f64 holds exactly; a fraction need not have any.
+    fn fitting(&self, whole: &Expr, interval: Option<(f64, f64)>) -> Result<Option<(f64, f64)>> {
+        let interval = interval.filter(held_exactly);
+        let kind = self.kind(whole)?;
+        let fits = |(low, high): (f64, f64)| range_of(&kind).is_none_or(|(least, most)| low >= least && high <= most);
+        if kind.is_integer() && !interval.is_some_and(fits) {
+            let sentence = format!(
+                "{} may overflow: declare bounds for its columns, or cast them to DOUBLE",
+                shortened(&whole.to_string())
+            );
+            return Err(self.refused(sentence));
+        }
+        Ok(interval)
+    }
+
     fn binary(&self, binary: &BinaryExpr, whole: &Expr) -> Result<Known> {
-        let (left, right) = (self.expression(&binary.left)?, self.expression(&binary.right)?);
-        let attributes: BTreeSet<String> = left.attributes.union(&right.attributes).cloned().collect();
-        let intervals = left.interval.zip(right.interval);
-        let is_whole = whole.get_type(self.schema).is_ok_and(|kind| kind.is_integer());
-        let interval = match binary.op {
-            Operator::Plus => intervals.map(|((a, b), (c, d))| (a + c, b + d)),
-            Operator::Minus => intervals.map(|((a, b), (c, d))| (a - d, b - c)),
-            Operator::Multiply => intervals.map(|(left, right)| corners(left, right, |x, y| x * y)),
-            Operator::Divide | Operator::Modulo => {
-                let never_zero = right.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-                if !never_zero {
-                    let sentence = format!(
-                        "{whole} may divide by zero; divide by a literal, by a column whose bounds exclude 0, or after the aggregate"
-                    );
-                    return Err(self.source.error(if binary.op == Operator::Divide { "/" } else { "%" }, sentence));
-                }
-                match (&binary.op, intervals) {
-                    (Operator::Divide, Some((left, right))) => {
-                        let quotient = corners(left, right, |x, y| x / y);
-                        Some(if is_whole { (quotient.0.trunc(), quotient.1.trunc()) } else { quotient })
-                    }
-                    (_, Some(((low, high), (c, d)))) => {
-                        let most = c.abs().max(d.abs());
-                        let most = if is_whole { most - 1.0 } else { most };
-                        Some((if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 }))
-                    }
-                    _ => None,
-                }
+        let (mut left, mut right) = (self.expression(&binary.left)?, self.expression(&binary.right)?);
+        // Beyond 2⁵³ the bounds of whole numbers are rounded, and what is computed from them may be off by more than they are apart.
+        for (known, part) in [(&mut left, &binary.left), (&mut right, &binary.right)] {
+            if self.kind(part)?.is_integer() {
+                known.interval = known.interval.filter(held_exactly);
             }
-            Operator::StringConcat => return Ok(Known::reading(attributes)),
+        }
+        let attributes: BTreeSet<String> = left.attributes.union(&right.attributes).cloned().collect();
+        let interval = match binary.op {
+            Operator::Plus | Operator::Minus | Operator::Multiply => {
+                let combine = |x: f64, y: f64| match binary.op {
+                    Operator::Plus => x + y,
+                    Operator::Minus => x - y,
+                    _ => x * y,
+                };
+                left.interval.zip(right.interval).map(|(left, right)| corners(left, right, combine))
+            }
+            Operator::Divide | Operator::Modulo => self.divided(binary, whole, &left, &right)?,
+            Operator::StringConcat => {
+                return Ok(Known { attributes, copies: left.copies + right.copies, ..Known::default() });
+            }
             Operator::Eq
             | Operator::NotEq
             | Operator::Lt
@@ -194,15 +233,30 @@ impl Describer<'_> {
             | Operator::IsDistinctFrom
             | Operator::IsNotDistinctFrom => return Ok(Known::of_bool(attributes)),
             other => {
-                return Err(self.source.error("", format!("the operator {other} is not answered on private rows")));
+                return Err(self.refused(format!("the operator {other} is not answered on private rows")));
             }
         };
-        let interval = interval.filter(|(low, high)| low.abs().max(high.abs()) <= LARGEST_WHOLE);
-        if is_whole && interval.is_none() {
-            let sentence = format!("{whole} may overflow: declare bounds for its columns, or cast them to DOUBLE");
-            return Err(self.source.error("", sentence));
+        Ok(Known { attributes, interval: self.fitting(whole, interval)?, ..Known::default() })
+    }
+
+    /// A quotient or a remainder. Zero must be out of the question, and so must −2⁶³ / −1, which fits no type.
+    fn divided(&self, binary: &BinaryExpr, whole: &Expr, left: &Known, right: &Known) -> Result<Option<(f64, f64)>> {
+        if !right.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0) {
+            let sentence = format!(
+                "{} may divide by zero; divide by a literal, by a column whose bounds exclude 0, or after the aggregate",
+                shortened(&whole.to_string())
+            );
+            return Err(self.source.error(if binary.op == Operator::Divide { "/" } else { "%" }, sentence));
         }
-        Ok(Known { attributes, interval, ..Known::default() })
+        let is_whole = self.kind(whole)?.is_integer();
+        let Some(((low, high), (c, d))) = left.interval.zip(right.interval) else { return Ok(None) };
+        let quotient = self.fitting(whole, Some(corners((low, high), (c, d), |x, y| x / y)))?;
+        if binary.op == Operator::Divide {
+            return Ok(quotient.map(|(low, high)| if is_whole { (low.trunc(), high.trunc()) } else { (low, high) }));
+        }
+        let most = c.abs().max(d.abs());
+        let most = if is_whole { most - 1.0 } else { most };
+        Ok(Some((if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 })))
     }
 
     fn case(&self, case: &Case) -> Result<Known> {
@@ -216,52 +270,102 @@ impl Describer<'_> {
         Ok(either(attributes, &branches))
     }
 
-    fn cast(&self, inner: &Expr, to: &DataType, attempt: bool) -> Result<Known> {
+    /// A cast; what does not fit is NULL.
+    fn cast(&self, inner: &Expr, to: &DataType) -> Result<Known> {
         let known = self.expression(inner)?;
-        let from = inner.get_type(self.schema).unwrap_or(DataType::Null);
-        let to_text = matches!(to, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8);
-        let between_numbers = (from.is_numeric() || from == DataType::Boolean) && to.is_numeric();
-        if !attempt && !to_text && !between_numbers && from != *to {
-            let sentence = format!("CAST from {from} to {to} can fail on a row; use TRY_CAST, which gives NULL then");
-            return Err(self.source.error("cast", sentence));
-        }
-        let interval = match known.interval {
-            Some(interval) if between_numbers && to.is_integer() => Some((interval.0.trunc(), interval.1.trunc())),
-            interval if between_numbers => interval,
+        let from = self.kind(inner)?;
+        let between_numbers = from.is_numeric() && to.is_numeric();
+        let interval = match (between_numbers, known.interval, range_of(to)) {
+            (true, Some((low, high)), Some((least, most))) => {
+                let (low, high) = (low.trunc().max(least), high.trunc().min(most));
+                (low <= high).then_some((low, high))
+            }
+            (true, interval, None) => interval,
             _ => None,
         };
-        if !attempt && between_numbers && to.is_integer() && !from.is_integer() && interval.is_none() {
-            let sentence = "this CAST to a whole number can overflow; declare bounds for its columns, or use TRY_CAST";
-            return Err(self.source.error("cast", sentence));
-        }
-        Ok(Known { interval, values: None, ..known })
+        let granularity = match (from.is_integer(), is_float(to)) {
+            (true, true) => Some(1.0),
+            (false, true) if is_float(&from) => known.granularity,
+            _ => None,
+        };
+        let copies = if *to == DataType::Utf8 { known.copies.max(1) } else { 0 };
+        Ok(Known { interval, granularity, copies, values: None, ..known })
     }
 
-    fn function(&self, function: &ScalarFunction) -> Result<Known> {
+    fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<Known> {
         let name = function.func.name();
-        if !FUNCTIONS.contains(&name) {
-            return Err(self.source.error(name, format!("the function {name} is not answered on private rows")));
+        if let (FITTED, [inner]) = (name, function.args.as_slice()) {
+            return self.cast(inner, &self.kind(whole)?);
         }
+        function::check(function).map_err(|sentence| self.source.error(name, sentence))?;
         let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
-        let attributes = arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect();
-        let first = arguments.first().and_then(|known| known.interval);
-        let interval = match name {
-            "abs" => first.map(|(low, high)| {
-                let least = if low <= 0.0 && high >= 0.0 { 0.0 } else { low.abs().min(high.abs()) };
-                (least, low.abs().max(high.abs()))
-            }),
-            "floor" => first.map(|(low, high)| (low.floor(), high.floor())),
-            "ceil" => first.map(|(low, high)| (low.ceil(), high.ceil())),
-            "round" if function.args.len() == 1 => first.map(|(low, high)| (low.round(), high.round())),
-            "trunc" if function.args.len() == 1 => first.map(|(low, high)| (low.trunc(), high.trunc())),
-            "signum" => Some((-1.0, 1.0)),
-            // NULLs are skipped, so any of the arguments may decide.
-            "greatest" | "least" => hull(&arguments),
+        let attributes: BTreeSet<String> =
+            arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect();
+        match name {
             "coalesce" => return Ok(either(attributes, &arguments)),
-            "nullif" => first,
+            "nullif" => {
+                let first = arguments.into_iter().next().unwrap_or_default();
+                return Ok(Known { attributes, ..first });
+            }
+            _ => {}
+        }
+        let interval = function::interval(name, function.args.len(), &arguments);
+        let interval = match name {
+            // −2⁶³ has no absolute value, and a whole number that is rounded to tens may leave its type.
+            "abs" => self.fitting(whole, interval)?,
+            "round" if function.args.len() > 1 => self.fitting(whole, function::rounded(function, &arguments))?,
+            _ => interval,
+        };
+        Ok(Known { attributes, interval, copies: function::copies(function, &arguments), ..Known::default() })
+    }
+
+    fn literal(&self, value: &ScalarValue) -> Result<Known> {
+        if value.is_null() {
+            return Ok(null());
+        }
+        if value.try_as_str().flatten().is_some_and(|text| text.len() > LONGEST_LITERAL) {
+            let sentence = format!("a text in the query has more than {LONGEST_LITERAL} bytes");
+            return Err(self.refused(sentence));
+        }
+        let number = match value {
+            ScalarValue::Int64(Some(number)) => Some(*number as f64),
+            ScalarValue::Int32(Some(number)) => Some(f64::from(*number)),
+            ScalarValue::Int16(Some(number)) => Some(f64::from(*number)),
+            ScalarValue::Int8(Some(number)) => Some(f64::from(*number)),
+            ScalarValue::Float64(Some(number)) if number.is_finite() => Some(*number),
+            ScalarValue::Float32(Some(number)) if number.is_finite() => Some(f64::from(*number)),
             _ => None,
         };
-        Ok(Known { attributes, interval, ..Known::default() })
+        let values = match value {
+            ScalarValue::Float64(_) | ScalarValue::Float32(_) => None,
+            other => Some(vec![other.clone()]),
+        };
+        let granularity = number.filter(|number| number.fract() == 0.0).map(|_| 1.0);
+        Ok(Known { interval: number.map(|number| (number, number)), values, granularity, ..Known::default() })
+    }
+}
+
+/// Whether all whole numbers between these bounds are f64s.
+fn held_exactly((low, high): &(f64, f64)) -> bool {
+    low.abs().max(high.abs()) <= LARGEST_WHOLE
+}
+
+/// A long text in a sentence.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The numbers that a type of whole numbers holds; of 64 bits those that f64 holds, too.
+fn range_of(kind: &DataType) -> Option<(f64, f64)> {
+    match kind {
+        DataType::Int8 => Some((f64::from(i8::MIN), f64::from(i8::MAX))),
+        DataType::Int16 => Some((f64::from(i16::MIN), f64::from(i16::MAX))),
+        DataType::Int32 => Some((f64::from(i32::MIN), f64::from(i32::MAX))),
+        DataType::Int64 => Some((i64::MIN as f64, i64::MAX as f64)),
+        _ => None,
     }
 }
 
@@ -284,9 +388,10 @@ fn parts(expression: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// One of several: the hull of the intervals, the union of the domains.
+/// One of several: the hull of the intervals, the union of the domains, a grid that all are on.
 fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
     attributes.extend(branches.iter().flat_map(|known| known.attributes.iter().cloned()));
+    let copies = branches.iter().map(|known| known.copies).max().unwrap_or(0);
     let branches: Vec<&Known> = branches.iter().filter(|known| **known != null()).collect();
     let interval = branches.iter().map(|known| known.interval).reduce(|left, right| {
         let ((a, b), (c, d)) = left.zip(right)?;
@@ -299,7 +404,20 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
             all
         });
     }
-    Known { attributes, interval: interval.flatten(), values, granularity: None, is_owner: false }
+    // Zero is on every grid.
+    let grids = branches.iter().filter(|known| known.interval != Some((0.0, 0.0))).map(|known| known.granularity);
+    let granularity = grids.reduce(|left, right| {
+        let (coarse, fine) = left.zip(right).map(|(left, right)| (left.max(right), left.min(right)))?;
+        ((coarse / fine).fract() == 0.0).then_some(fine)
+    });
+    Known {
+        attributes,
+        interval: interval.flatten(),
+        values,
+        granularity: granularity.flatten(),
+        copies,
+        is_owner: false,
+    }
 }
 
 /// What is known about NULL: it is no value at all.
@@ -307,32 +425,7 @@ fn null() -> Known {
     Known { values: Some(Vec::new()), ..Known::default() }
 }
 
-fn literal(value: &ScalarValue) -> Known {
-    if value.is_null() {
-        return null();
-    }
-    let number = match value {
-        ScalarValue::Int64(Some(number)) => Some(*number as f64),
-        ScalarValue::UInt64(Some(number)) => Some(*number as f64),
-        ScalarValue::Int32(Some(number)) => Some(f64::from(*number)),
-        ScalarValue::Float64(Some(number)) if number.is_finite() => Some(*number),
-        _ => None,
-    };
-    let values = match value {
-        ScalarValue::Float64(_) => None,
-        other => Some(vec![other.clone()]),
-    };
-    Known { interval: number.map(|number| (number, number)), values, ..Known::default() }
-}
-
 fn corners(left: (f64, f64), right: (f64, f64), combine: impl Fn(f64, f64) -> f64) -> (f64, f64) {
     let all = [combine(left.0, right.0), combine(left.0, right.1), combine(left.1, right.0), combine(left.1, right.1)];
     (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-}
-
-fn hull(arguments: &[Known]) -> Option<(f64, f64)> {
-    let intervals: Vec<(f64, f64)> = arguments.iter().map(|known| known.interval).collect::<Option<_>>()?;
-    let low = intervals.iter().map(|interval| interval.0);
-    let high = intervals.iter().map(|interval| interval.1);
-    Some((low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max)))
 }

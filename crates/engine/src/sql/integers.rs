@@ -1,17 +1,19 @@
 //! Runs what is below the aggregate and sums up: exact integers per cell, before any noise.
+//!
+//! What comes back is checked, though nothing in it should ever be wrong: a key that came twice or a number beyond its bounds would
+//! cost more privacy than was charged, so then there is no answer.
 
 use super::Cut;
 use super::below::Ownership;
 use super::bounded::bounded;
-use super::measure::{GroupKey, What, column};
+use super::executed::{counted, rows, summed};
+use super::measure::{GroupKey, Measure, What};
 use crate::backend::hash::Key;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DataFusionError, ScalarValue};
-use datafusion::functions_aggregate::expr_fn::{count, count_distinct, sum};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, lit};
+use datafusion::common::ScalarValue;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 /// The exact answer of a bounded plan.
@@ -35,21 +37,24 @@ pub(crate) struct Cell {
 /// The cells that occur.
 pub(super) type Cells = HashMap<Vec<ScalarValue>, Cell>;
 
-/// Sums of more than this many steps per row are made as decimals of 38 digits: 2³¹ steps in 2³² rows fit 64 bits.
-const SMALL_STEPS: i64 = 1 << 31;
-
 /// Computes the measures of every cell: all cells of a public domain, or those that occur.
 ///
 /// # Guarantee
 /// Before: `key` does not depend on the data. After: the integers are a function of the rows as a multiset and of `key`, whatever the
 /// order, the partitioning and the number of threads. A cell of an unknown domain is there only if a row of it was kept: otherwise an
-/// owner could bring in more new keys than its bounds allow.
+/// owner could bring in more new keys than its bounds allow. Two groups are never one cell.
 pub(crate) fn integers(cut: &Cut, backend: &Backend, key: Key) -> Result<Integers> {
     let cells = match (&cut.below.owner, cut.query.bounds) {
-        (Ownership::Named(owner), Some(bounds)) => bounded(cut, backend, &Expr::Column(owner.clone()), bounds, key)?,
-        _ => each_row(cut, backend)?,
+        (Ownership::Named(_), Some(bounds)) => bounded(cut, rows(cut, backend)?, backend, bounds, key)?,
+        (Ownership::EachRow, None) => each_row(cut, backend)?,
+        _ => return Err(violated("rows of owners without bounds")),
     };
-    Ok(completed(cut, cells))
+    completed(cut, cells)
+}
+
+/// A mistake of ours or of the backend.
+pub(super) fn violated(what: &str) -> Error {
+    Error::machine(format!("the backend's answer is not as planned ({what}), so nothing is published"))
 }
 
 /// A cell that nothing is in.
@@ -58,7 +63,7 @@ fn empty_cell(cut: &Cut) -> Cell {
 }
 
 /// All cells of a public domain in its order, or the occurring ones, sorted.
-fn completed(cut: &Cut, mut cells: Cells) -> Integers {
+fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
     let domains: Option<Vec<&Vec<ScalarValue>>> = cut.query.keys.iter().map(|key| key.domain.as_ref()).collect();
     let keys = match domains {
         Some(domains) => domains.into_iter().fold(vec![Vec::new()], |keys: Vec<Vec<ScalarValue>>, domain| {
@@ -72,23 +77,34 @@ fn completed(cut: &Cut, mut cells: Cells) -> Integers {
             keys
         }
     };
-    let found = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
-    Integers { keys, cells: found }
+    let found: Vec<Cell> = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    for (sum, measure) in found.iter().flat_map(|cell| cell.sums.iter().zip(&cut.query.measures)) {
+        if *sum < 0 && measure.range.0 >= 0 {
+            return Err(violated("a negative count"));
+        }
+    }
+    Ok(Integers { keys, cells: found })
 }
 
-/// What is below the aggregate, on the data.
-pub(super) fn on_data(cut: &Cut, backend: &Backend) -> std::result::Result<LogicalPlanBuilder, DataFusionError> {
-    Ok(LogicalPlanBuilder::from(backend.with_sources(cut.below.plan.clone())?))
+/// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two groups could
+/// become one.
+pub(super) fn key_of(cut: &Cut, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
+    let fits = |(value, key): (&ScalarValue, &GroupKey)| value.data_type() == key.kind;
+    if values.len() != cut.query.keys.len() || !values.iter().zip(&cut.query.keys).all(fits) {
+        return Err(violated("a key of another type"));
+    }
+    Ok(if values.iter().any(ScalarValue::is_null) { None } else { Some(values) })
 }
 
-/// A key in the types that the query has for it (a backend may read texts in another form); none where a part of it is NULL.
-pub(super) fn typed_key(cut: &Cut, values: Vec<ScalarValue>) -> Option<Vec<ScalarValue>> {
-    let typed = |(value, key): (ScalarValue, &GroupKey)| match value {
-        value if value.is_null() => None,
-        value if value.data_type() == key.kind => Some(value),
-        value => value.cast_to(&key.kind).ok(),
-    };
-    values.into_iter().zip(&cut.query.keys).map(typed).collect()
+/// Puts a cell in its place, which must be free.
+pub(super) fn placed(cells: &mut Cells, key: Vec<ScalarValue>, cell: Cell) -> Result<()> {
+    match cells.entry(key) {
+        Entry::Vacant(place) => {
+            place.insert(cell);
+            Ok(())
+        }
+        Entry::Occupied(_) => Err(violated("a key twice")),
+    }
 }
 
 /// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.
@@ -96,64 +112,60 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
     let mut cells = Cells::new();
     let keys = cut.query.keys.len();
     if !cut.query.measures.is_empty() {
-        for batch in aggregated(cut, backend, None, sums(cut))? {
+        for batch in summed(cut, backend)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (key, sums) = row_of(&batch, row, keys)?;
-                let Some(key) = typed_key(cut, key) else { continue };
-                cells.insert(key, Cell { sums, ..empty_cell(cut) });
+                let Some(key) = key_of(cut, key)? else { continue };
+                if sums.len() != cut.query.measures.len() {
+                    return Err(violated("too few or too many sums"));
+                }
+                within_counts(cut, &sums)?;
+                placed(&mut cells, key, Cell { sums, ..empty_cell(cut) })?;
             }
         }
     }
     for (index, ranked) in cut.query.ranked.iter().enumerate() {
-        for batch in aggregated(cut, backend, Some(ranked.column()), vec![count(lit(1)).alias("scumble count")])? {
+        for batch in counted(cut, backend, index)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (mut key, counts) = row_of(&batch, row, keys + 1)?;
-                let Some(ScalarValue::Int64(Some(steps))) = key.pop() else { continue };
-                let Some(key) = typed_key(cut, key) else { continue };
-                let times = u64::try_from(counts[0]).unwrap_or(0);
+                let steps = key.pop();
+                let Some(key) = key_of(cut, key)? else { continue };
+                let Some(ScalarValue::Int64(steps)) = steps else { return Err(violated("a rank of another type")) };
+                let Some(steps) = steps else { continue };
+                let [times] = counts[..] else { return Err(violated("too few or too many counts")) };
+                let times = u64::try_from(times).map_err(|_| violated("a negative count"))?;
                 let cell = cells.entry(key).or_insert_with(|| empty_cell(cut));
-                *cell.ranked[index].entry(ranked.key(steps)).or_default() += times;
+                if cell.ranked[index].insert(ranked.key(steps), times).is_some() {
+                    return Err(violated("a value twice"));
+                }
             }
         }
     }
     Ok(cells)
 }
 
-/// The measures as aggregates of DataFusion.
-fn sums(cut: &Cut) -> Vec<Expr> {
-    let sums = cut.query.measures.iter().enumerate().map(|(index, measure)| {
-        let expression = measure.expression.clone().unwrap_or_else(|| lit(1));
-        let aggregate = match measure.what {
-            What::Owners | What::Rows => count(lit(1)),
-            What::Present => count(expression),
-            What::Different => count_distinct(expression),
-            What::Steps { .. } | What::Squares { .. } => {
-                let steps = column(measure).unwrap_or_else(|| lit(0));
-                let small = measure.range.0.abs().max(measure.range.1.abs()) < SMALL_STEPS;
-                sum(if small { steps } else { cast(steps, DataType::Decimal128(38, 0)) })
-            }
-        };
-        aggregate.alias(format!("scumble measure {index}"))
-    });
-    sums.collect()
-}
-
-/// The rows by the query's keys and one more.
-fn aggregated(cut: &Cut, backend: &Backend, by: Option<Expr>, aggregates: Vec<Expr>) -> Result<Vec<RecordBatch>> {
-    let keys: Vec<Expr> = cut.query.keys.iter().map(|key| key.expression.clone()).chain(by).collect();
-    let plan = on_data(cut, backend)
-        .and_then(|builder| builder.aggregate(keys, aggregates)?.build())
-        .map_err(|error| failed_on_data(&error))?;
-    backend.collect(plan)
+/// Where the number of rows of a cell is known, each sum is within so many times its row's bounds.
+fn within_counts(cut: &Cut, sums: &[i128]) -> Result<()> {
+    let measures = || cut.query.measures.iter().zip(sums);
+    let of_rows = |(measure, sum): (&Measure, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);
+    let Some(rows) = measures().find_map(of_rows) else { return Ok(()) };
+    let within = |(measure, sum): (&Measure, &i128)| {
+        let (least, most) = (i128::from(measure.range.0.min(0)), i128::from(measure.range.1.max(0)));
+        (rows.saturating_mul(least)..=rows.saturating_mul(most)).contains(sum)
+    };
+    if measures().all(within) { Ok(()) } else { Err(violated("a sum beyond its bounds")) }
 }
 
 fn row_of(batch: &RecordBatch, row: usize, keys: usize) -> Result<(Vec<ScalarValue>, Vec<i128>)> {
     let values = batch.columns().iter().map(|column| ScalarValue::try_from_array(column, row));
     let mut values = values.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| failed_on_data(&error))?;
+    if values.len() <= keys {
+        return Err(violated("too few columns"));
+    }
     let sums = values.split_off(keys).into_iter().map(|value| match value {
         ScalarValue::Int64(number) => Ok(i128::from(number.unwrap_or(0))),
-        ScalarValue::Decimal128(number, ..) => Ok(number.unwrap_or(0)),
-        _ => Err(Error::machine("the backend gave a sum that is not a whole number")),
+        ScalarValue::Decimal128(number, _, 0) => Ok(number.unwrap_or(0)),
+        _ => Err(violated("a sum that is not a whole number")),
     });
     Ok((values, sums.collect::<Result<_>>()?))
 }

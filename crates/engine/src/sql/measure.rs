@@ -2,6 +2,7 @@
 
 use super::Source;
 use super::below::{Below, Ownership};
+use super::casts::total;
 use super::describe::{Describer, Known, LARGEST_WHOLE};
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
@@ -10,14 +11,18 @@ use crate::project::Bounding;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, cast, when};
+use datafusion::logical_expr::{Aggregate, Expr, cast, when};
 use scumble::mechanism::quantile::{self, Quantile};
 use scumble::quantity::{Epsilon, Probability};
 use scumble::scope::Scope;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-/// All cells of a domain; more than this are not listed.
-const MOST_CELLS: u128 = 10_000_000;
+/// The most numbers and keys that an answer may have: about 1 GB while it is made.
+const MOST_NUMBERS: u64 = 1_000_000;
+/// The most aggregates of a query.
+const MOST_AGGREGATES: usize = 200;
+/// The most keys.
+const MOST_KEYS: usize = 32;
 /// The finest grid of a square: 2²⁰ steps on either side of the centre.
 const SQUARE_STEPS: f64 = 1_048_576.0;
 /// Sums are made of steps that fit 2⁵³.
@@ -48,8 +53,9 @@ pub(crate) struct Query {
 #[derive(Debug, Clone)]
 pub(crate) struct GroupKey {
     pub expression: Expr,
+    /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits or a truth value.
     pub kind: DataType,
-    /// All values, if that is public.
+    /// All values, if that is public, each once.
     pub domain: Option<Vec<ScalarValue>>,
 }
 
@@ -186,11 +192,19 @@ impl Query {
 
 /// Reads the aggregate.
 pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, source: &Source<'_>) -> Result<Query> {
+    if aggregate.aggr_expr.len() > MOST_AGGREGATES {
+        let sentence = format!("the query has more than {MOST_AGGREGATES} aggregates; release them in several queries");
+        return Err(source.error("select", sentence));
+    }
+    if aggregate.group_expr.len() > MOST_KEYS {
+        return Err(source.error("group by", format!("GROUP BY has more than {MOST_KEYS} columns; name fewer")));
+    }
     let describer = Describer { schema: below.plan.schema(), columns: &below.columns, source };
     let mut keys = Vec::new();
     let mut key_attributes = BTreeSet::new();
     for expression in &aggregate.group_expr {
-        let (key, known) = group_key(expression, &describer)?;
+        let expression = made_total(&describer, expression.clone().unalias())?;
+        let (key, known) = group_key(&expression, &describer)?;
         key_attributes.extend(known.attributes);
         keys.push(key);
     }
@@ -221,9 +235,11 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Re
             }
             Ok(query)
         }
-        Some(cells) if u128::from(cells) > MOST_CELLS => {
-            let sentence =
-                format!("GROUP BY has {cells} cells, which is more than can be listed; group by fewer columns");
+        Some(cells) if cells.saturating_mul((query.keys.len() + query.aggregates.len()) as u64) > MOST_NUMBERS => {
+            let columns = query.keys.len() + query.aggregates.len();
+            let sentence = format!(
+                "GROUP BY has {cells} cells of {columns} columns, and an answer has at most {MOST_NUMBERS} numbers and keys; group by fewer columns or release fewer aggregates at a time"
+            );
             Err(source.error("group by", sentence))
         }
         Some(_) if query.measures.is_empty() && query.quantiles.is_empty() => {
@@ -251,10 +267,7 @@ fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
 
 fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
     let known = describer.expression(expression)?;
-    let kind = expression.get_type(describer.schema).unwrap_or(DataType::Null);
-    let (expression, kind) = match kind {
-        // All texts have one type here, as the bytes of a key decide about contributions.
-        DataType::Utf8View | DataType::LargeUtf8 => (&cast(expression.clone(), DataType::Utf8), DataType::Utf8),
+    let (expression, kind) = match describer.kind(expression)? {
         DataType::Int32 | DataType::Int16 | DataType::Int8 => {
             (&cast(expression.clone(), DataType::Int64), DataType::Int64)
         }
@@ -276,9 +289,19 @@ fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, 
             return Err(describer.source.error(word, sentence));
         }
     }
-    let domain =
-        known.domain(&kind).map(|values| values.into_iter().filter_map(|value| value.cast_to(&kind).ok()).collect());
+    let domain = known.domain(&kind).map(|values| {
+        let mut listed: Vec<ScalarValue> = Vec::new();
+        // Narrower whole numbers are widened, which keeps them apart.
+        let typed = values.into_iter().filter_map(|value| value.cast_to(&kind).ok());
+        let mut seen = HashSet::new();
+        listed.extend(typed.filter(|value| !value.is_null() && seen.insert(value.clone())));
+        listed
+    });
     Ok((GroupKey { expression: expression.clone(), kind, domain }, known))
+}
+
+fn made_total(describer: &Describer<'_>, expression: Expr) -> Result<Expr> {
+    total(expression, describer.schema).map_err(|error| describer.refused(error.message().to_string()))
 }
 
 struct Builder<'a> {
@@ -321,10 +344,9 @@ impl Builder<'_> {
             _ if percentile => return refused(format!("{name} takes a column and a fraction")),
             _ => return refused(format!("{name} takes one argument")),
         };
+        let argument = made_total(&self.describer, argument.unalias())?;
         let argument = match &parameters.filter {
-            Some(filter) => when(filter.as_ref().clone(), argument)
-                .end()
-                .map_err(|error| self.describer.source.error("filter", error.message().to_string()))?,
+            Some(filter) => self.only_where(filter.as_ref(), argument)?,
             None => argument,
         };
         match name {
@@ -357,14 +379,25 @@ impl Builder<'_> {
             "median" | "approx_median" => self.quantile(&argument, name, Rank::Fraction(Probability::new(0.5)?)),
             "percentile_cont" | "approx_percentile_cont" => {
                 let descending = parameters.order_by.first().is_some_and(|order| !order.asc);
-                let Some(fraction) = parameters.args.get(1).and_then(|fraction| literal_fraction(fraction, descending))
-                else {
+                let fraction =
+                    parameters.args.get(1).cloned().map(|one| made_total(&self.describer, one)).transpose()?;
+                let Some(fraction) = fraction.and_then(|fraction| literal_fraction(&fraction, descending)) else {
                     return refused(format!("the fraction of {name} must be written out, as a number from 0 to 1"));
                 };
                 self.quantile(&argument, name, Rank::of(fraction))
             }
             _ => refused(format!("the aggregate {name} is not answered")),
         }
+    }
+
+    /// The argument on the rows that a FILTER lets through, NULL on others.
+    fn only_where(&self, filter: &Expr, argument: Expr) -> Result<Expr> {
+        let source = self.describer.source;
+        let filter = made_total(&self.describer, filter.clone())?;
+        if self.describer.kind(&filter)? != DataType::Boolean {
+            return Err(source.error("filter", "FILTER (WHERE …) needs a condition"));
+        }
+        when(filter, argument).end().map_err(|error| source.error("filter", error.message().to_string()))
     }
 
     /// A quantile; the same one is drawn once.
@@ -410,25 +443,25 @@ impl Builder<'_> {
     }
 
     fn steps(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
-        let range = (grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre);
+        let range = grid.range(centre, false);
         let what = What::Steps { grid, centre };
         let expression = Some(argument.clone());
         self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
     }
 
     fn squares(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
-        let most = (grid.steps(grid.upper) - centre).abs().max((grid.steps(grid.lower) - centre).abs());
+        let range = grid.range(centre, true);
         let what = What::Squares { grid, centre };
         let expression = Some(argument.clone());
-        self.measure(Measure { what, expression, attributes: known.attributes.clone(), range: (0, most * most) })
+        self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
     }
 
     /// The bounds and the grid of a summed expression; without bounds it is refused.
     fn grid(&self, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
         let known = self.describer.expression(argument)?;
         let source = self.describer.source;
-        let kind = argument.get_type(self.describer.schema).unwrap_or(DataType::Null);
-        if !kind.is_numeric() && known.interval.is_none() {
+        let kind = self.describer.kind(argument)?;
+        if !kind.is_numeric() {
             return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
         }
         let Some((lower, upper)) = known.interval else {

@@ -1,20 +1,28 @@
 //! From SQL to a private plan.
 //!
-//! DataFusion parses and plans; the plan is cut at its one aggregate. Below it: an ordinary relational plan, described column by
+//! DataFusion parses, plans and coerces types; the plan is cut at its one aggregate, and every expression of it is analysed as it will
+//! run: nothing is put in or cast afterwards. Below it: an ordinary relational plan, described column by
 //! column ([`describe`]: lineage, bounds, domain) and extended by the owner ([`below`]). The aggregate becomes integer *measures*
 //! ([`measure`]) with a sensitivity in each scope ([`sensitivity`]). Above it: post-processing of released numbers ([`above`]).
-//! [`integers`] runs what is below; [`window`] writes it as SQL text for other backends.
+//! [`executed`] makes what is below a plan that runs, [`integers`] runs it; [`window`] writes it as SQL text for other backends.
 
 pub(crate) mod above;
 pub(crate) mod below;
 mod bounded;
+mod casts;
 pub(crate) mod describe;
+mod executed;
+mod function;
 pub(crate) mod integers;
+mod limits;
 pub(crate) mod measure;
 mod refuse;
 pub(crate) mod sensitivity;
 mod total;
 pub(crate) mod window;
+
+pub(crate) use executed::preflight;
+pub(crate) use limits::refuse_too_long;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -24,10 +32,12 @@ use below::Below;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 use measure::Query;
+use std::collections::HashSet;
 
 /// A query, cut at its aggregate.
+#[derive(Clone)]
 pub(crate) struct Cut {
-    /// The whole plan, as DataFusion made it.
+    /// The whole plan, its types coerced.
     pub plan: LogicalPlan,
     /// The aggregate in it.
     pub aggregate: Aggregate,
@@ -35,6 +45,36 @@ pub(crate) struct Cut {
     pub below: Below,
     /// What the aggregate asks for.
     pub query: Query,
+    /// Names that the query does not use.
+    pub hidden: Hidden,
+}
+
+/// Names of columns that are put into a plan beside those of the query.
+#[derive(Debug, Clone)]
+pub(crate) struct Hidden(String);
+
+impl Hidden {
+    /// A word that neither the query nor the project holds, so that no name that begins with it is taken.
+    fn of(sql: &str, project: &Project) -> Self {
+        let sql = sql.to_lowercase();
+        let names = |word: &str| {
+            let of_table = |table: &crate::project::Table| {
+                let columns = table.columns.iter().map(|column| &column.name);
+                columns.chain(&table.owner).chain([&table.name]).any(|name| name.to_lowercase().contains(word))
+            };
+            project.tables.values().any(of_table)
+        };
+        let mut word = "scumble".to_string();
+        while sql.contains(&word) || names(&word) {
+            word.push('0');
+        }
+        Self(word)
+    }
+
+    /// A name of ours.
+    pub fn name(&self, what: &str) -> String {
+        format!("{} {what}", self.0)
+    }
 }
 
 /// Where a query stands, for messages.
@@ -56,17 +96,28 @@ impl Source<'_> {
 }
 
 /// Parses, plans and analyses a query.
+///
+/// # Guarantee
+/// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
     let source = Source { sql };
     let statement = refuse::check(&source, project)?;
+    let hidden = Hidden::of(sql, project);
     let state = backend.context.state();
     let plan = backend
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
+        .and_then(|plan| backend.coerced(plan))
         .map_err(|error| not_planned(&source, &error))?;
-    let aggregate = above::find_aggregate(&plan, &source)?;
-    let below = below::below(&aggregate.input, project, &source)?;
+    let mut aggregate = above::find_aggregate(&plan, &source)?;
+    // A key that is written twice is one column of the aggregate.
+    let mut written = HashSet::new();
+    aggregate.group_expr.retain(|key| written.insert(key.clone()));
+    if aggregate.group_expr.len() + aggregate.aggr_expr.len() != aggregate.schema.fields().len() {
+        return Err(source.error("group by", "the columns of GROUP BY cannot be told apart; name each once"));
+    }
+    let below = below::below(&aggregate.input, project, &hidden, &source)?;
     let query = measure::query(&aggregate, &below, bounding, &source)?;
-    Ok(Cut { plan, aggregate, below, query })
+    Ok(Cut { plan, aggregate, below, query, hidden })
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
@@ -88,3 +139,6 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

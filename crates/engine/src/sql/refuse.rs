@@ -1,6 +1,6 @@
 //! What the grammar allows and a private plan does not: refused by name and position before anything is planned.
 
-use super::Source;
+use super::{Source, limits};
 use crate::error::{Error, Result};
 use crate::place::{Place, suggestion};
 use crate::project::Project;
@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 
 /// Parses one SELECT and refuses what can never be private.
 pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement> {
+    limits::refuse_too_long(source.sql)?;
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
         let message = error.to_string();
         let message = message.trim_start_matches("sql parser error: ").to_string();
@@ -27,6 +28,7 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     if !matches!(statement, Statement::Query(_)) {
         return Err(Error::input("query: only SELECT is answered; nothing is ever written to a table"));
     }
+    limits::statement(&statement)?;
     let mut names: BTreeSet<String> = project.tables.keys().cloned().collect();
     collect_common_tables(&statement, &mut names);
     let mut refuser = Refuser { names, project };
@@ -74,36 +76,34 @@ impl Visitor for Refuser<'_> {
     type Break = (Span, String);
 
     fn pre_visit_query(&mut self, query: &Query) -> Refused {
-        let span = query.span();
         if query.with.as_ref().is_some_and(|with| with.recursive) {
-            return refused(span, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
+            return refused(query, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
         }
         match query.body.as_ref() {
             SetExpr::Select(_) | SetExpr::Query(_) => {}
             SetExpr::SetOperation { op, .. } => {
-                return refused(span, &format!("{op} is not answered; release each part by itself"));
+                return refused(query, &format!("{op} is not answered; release each part by itself"));
             }
-            _ => return refused(span, "only SELECT is answered"),
+            _ => return refused(query, "only SELECT is answered"),
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> Refused {
-        let span = select.span();
         if select.distinct.is_some() {
             let sentence = "SELECT DISTINCT is not answered, as it would publish rows; use GROUP BY with COUNT(*)";
-            return refused(span, sentence);
+            return refused(select, sentence);
         }
         if select.qualify.is_some() || !select.named_window.is_empty() {
-            return refused(span, "window functions are not answered, as one row then moves the results of others");
+            return refused(select, "window functions are not answered, as one row then moves the results of others");
         }
         if let GroupByExpr::All(_) = select.group_by {
-            return refused(span, "GROUP BY ALL is not answered; name the columns");
+            return refused(select, "GROUP BY ALL is not answered; name the columns");
         }
         if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
             && !modifiers.is_empty()
         {
-            return refused(span, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself");
+            return refused(select, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself");
         }
         ControlFlow::Continue(())
     }
@@ -114,7 +114,7 @@ impl Visitor for Refuser<'_> {
                 ControlFlow::Continue(())
             }
             TableFactor::Derived { lateral: false, .. } => ControlFlow::Continue(()),
-            other => refused(other.span(), "only tables and sub-queries can stand in FROM"),
+            other => refused(other, "only tables and sub-queries can stand in FROM"),
         }
     }
 
@@ -125,32 +125,32 @@ impl Visitor for Refuser<'_> {
             return ControlFlow::Continue(());
         }
         let hint = suggestion(&name, self.project.tables.keys().map(String::as_str));
-        refused(relation.span(), &format!("there is no table '{relation}' in the project file{hint}"))
+        refused(relation, &format!("there is no table '{relation}' in the project file{hint}"))
     }
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> Refused {
-        let span = expression.span();
         match expression {
             Expr::Subquery(_)
             | Expr::Exists { .. }
             | Expr::InSubquery { .. }
             | Expr::AnyOp { .. }
             | Expr::AllOp { .. } => {
-                refused(span, "a sub-query inside an expression is not answered; join the table instead")
+                refused(expression, "a sub-query inside an expression is not answered; join the table instead")
             }
             Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
-                refused(span, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself")
+                refused(expression, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself")
             }
             Expr::Function(function) if function.over.is_some() => {
                 let sentence =
                     "is a window function, which is not answered, as one row then moves the results of others";
-                refused(span, &format!("{} {sentence}", function.name))
+                refused(expression, &format!("{} {sentence}", function.name))
             }
             _ => ControlFlow::Continue(()),
         }
     }
 }
 
-fn refused(span: Span, sentence: &str) -> Refused {
-    ControlFlow::Break((span, sentence.to_string()))
+/// The place is looked for only now: finding it walks through all of the part.
+fn refused(part: &impl Spanned, sentence: &str) -> Refused {
+    ControlFlow::Break((part.span(), sentence.to_string()))
 }

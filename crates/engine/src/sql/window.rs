@@ -10,12 +10,14 @@ use super::Cut;
 use super::below::Ownership;
 use super::measure::{Measure, What};
 use crate::backend::bound::Bounds;
-use crate::backend::functions::{Grid, declared_in_sql};
+use crate::backend::functions::{FITTED, Grid, declared_in_sql, fitted_in_sql};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DataFusionError};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, when};
+use datafusion::common::{Column, DFSchema, DataFusionError};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast, lit, when};
+use datafusion::optimizer::utils::NamePreserver;
 use datafusion::sql::unparser::plan_to_sql;
 
 type Outcome<T> = Result<T, DataFusionError>;
@@ -64,22 +66,51 @@ impl Names {
 /// The rows with their owner, keys and values.
 fn rows(cut: &Cut, project: &Project) -> Outcome<LogicalPlan> {
     let names = Names::of(cut);
-    let mut builder = LogicalPlanBuilder::from(clamped(cut.below.plan.clone(), project)?);
+    let mut builder = LogicalPlanBuilder::from(in_sql(clamped(cut.below.plan.clone(), project)?)?);
     let mut columns: Vec<Expr> = Vec::new();
     if let Ownership::Named(owner) = &cut.below.owner {
         builder = builder.filter(Expr::Column(owner.clone()).is_not_null())?;
         columns.push(Expr::Column(owner.clone()).alias("scumble_owner"));
     }
     for (key, name) in cut.query.keys.iter().zip(&names.keys) {
-        builder = builder.filter(key.expression.clone().is_not_null())?;
-        columns.push(key.expression.clone().alias(name));
+        let key = cast_in_sql(key.expression.clone(), cut.below.plan.schema())?;
+        builder = builder.filter(key.clone().is_not_null())?;
+        columns.push(key.alias(name));
     }
     let measured = cut.query.measures.iter().filter_map(value);
     let ranked = cut.query.ranked.iter().map(|ranked| in_steps(&ranked.expression, ranked.grid, 0, false));
     for (value, name) in measured.chain(ranked).zip(&names.values) {
-        columns.push(value?.alias(name));
+        columns.push(cast_in_sql(value?, cut.below.plan.schema())?.alias(name));
     }
     builder.project(columns)?.build()
+}
+
+/// The plan with casts that SQL knows in the places of ours.
+fn in_sql(plan: LogicalPlan) -> Outcome<LogicalPlan> {
+    let replaced = plan.transform_up(|node| {
+        let schema = merge_schema(&node.inputs());
+        let names = NamePreserver::new(&node);
+        node.map_expressions(|expression| {
+            let name = names.save(&expression);
+            Ok(Transformed::yes(name.restore(cast_in_sql(expression, &schema)?)))
+        })
+    });
+    replaced.map(|replaced| replaced.data)
+}
+
+fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
+    let replaced = expression.transform_up(|node| {
+        let to = node.get_type(schema);
+        match node {
+            Expr::ScalarFunction(mut call) if call.func.name() == FITTED && call.args.len() == 1 => {
+                let inner = call.args.remove(0);
+                let from = inner.get_type(schema)?;
+                Ok(Transformed::yes(fitted_in_sql(inner, &from, to?)?))
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    });
+    replaced.map(|replaced| replaced.data)
 }
 
 /// The plan with each table in its declared domains.

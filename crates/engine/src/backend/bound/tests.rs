@@ -81,7 +81,7 @@ fn by_the_bounder(rows: &[Plain], bounds: Bounds, pocket: usize, cuts: &[bool], 
         }
     }
     let mut kept = Kept::default();
-    bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0]));
+    bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0])).unwrap();
     kept.sorted()
 }
 

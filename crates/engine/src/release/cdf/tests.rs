@@ -182,7 +182,7 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
             widths.iter().map(moved).sum::<i64>() as f64 / scale.get()
         };
         let exact = |project: &Project, backend: &Backend| {
-            Steps::new(&project.releases[0], project).unwrap().counts(project, backend).unwrap()
+            Steps::new(&project.releases[0], project).unwrap().counts(backend).unwrap()
         };
         enumerated(owner, header, release, &exact, &loss).check(0.6);
     }

@@ -16,7 +16,7 @@ use crate::ledger::Receipt;
 use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
-use crate::sql::{Cut, above, analyse, sensitivity, window};
+use crate::sql::{Cut, above, analyse, preflight, sensitivity, window};
 use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};
 use scumble::mechanism::quantile::Quantile;
@@ -89,7 +89,6 @@ fn within_file(error: Error, outer: crate::Place) -> Error {
 /// A planned query.
 pub(super) struct SqlPlan {
     sql: String,
-    bounding: Bounding,
     cut: Cut,
     calibrated: Calibrated,
     private: Private,
@@ -158,7 +157,7 @@ impl SqlPlan {
         };
         let expected = expected::expected(&cut, &private, expected::rows(request)?, &backend)?;
         let statements = window::statements(&cut, project).ok();
-        Ok(Self { sql: sql.to_string(), bounding, cut, calibrated, private, events, expected, statements })
+        Ok(Self { sql: sql.to_string(), cut, calibrated, private, events, expected, statements })
     }
 }
 
@@ -251,8 +250,12 @@ impl Plan for SqlPlan {
         self.cut.below.tables.iter().cloned().collect()
     }
 
-    fn compute(&self, _charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
-        let cut = analyse(&self.sql, self.bounding, project, backend)?;
+    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
+        preflight(&self.cut, backend)
+    }
+
+    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
+        let cut = self.cut.clone();
         let mut secret = SecureSource::new()?;
         let key = Key(secret.next_u64(), secret.next_u64());
         let integers = integers(&cut, backend, key)?;

@@ -25,7 +25,8 @@ fn evaluated(expression: &str) -> Vec<ScalarValue> {
     let plan = backend.wait(backend.context.state().create_logical_plan(&query)).unwrap();
     let state = backend.context.state();
     let coerced = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {}).unwrap();
-    let batches = backend.collect(total_plan(coerced).unwrap()).unwrap();
+    let frame = datafusion::prelude::DataFrame::new(backend.context.state(), total_plan(coerced).unwrap());
+    let batches = backend.wait(frame.collect()).unwrap();
     let cells = |batch: &RecordBatch| {
         let column = batch.column(1).clone();
         (0..column.len()).map(|row| ScalarValue::try_from_array(&column, row).unwrap()).collect::<Vec<_>>()

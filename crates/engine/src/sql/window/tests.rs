@@ -44,7 +44,10 @@ impl Function {
                 group_rank(KEY, OwnerColumn::of(&columns[0])?.at(row), fingerprint(KEY, &encoded))
             }
             "scumble_row_rank" => {
-                let values: Vec<i64> = columns[1..].iter().map(|column| whole_numbers(column)[row]).collect();
+                let values: Vec<i64> = columns[1..]
+                    .iter()
+                    .map(|column| whole_numbers(column).map(|numbers| numbers[row]))
+                    .collect::<Outcome<_>>()?;
                 row_rank(KEY, ranks(&columns[0]), &values)
             }
             _ => rise(KEY, ranks(&columns[0]), ranks(&columns[1])),

@@ -1,0 +1,73 @@
+//! Casts that fail on no row. A query that fails on one person's value tells that value, so below the noise a cast that does not fit
+//! is NULL, whether it was written or follows from types that were mixed.
+
+use crate::backend::functions::fitted;
+use datafusion::arrow::compute::CastOptions;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
+use datafusion::logical_expr::{Expr, ExprSchemable};
+
+type Outcome<T> = Result<T, DataFusionError>;
+
+/// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
+pub(super) fn is_answered(kind: &DataType) -> bool {
+    kind.is_signed_integer() || matches!(kind, DataType::Boolean | DataType::Utf8 | DataType::Null) || is_float(kind)
+}
+
+/// Numbers with fractions.
+pub(super) fn is_float(kind: &DataType) -> bool {
+    matches!(kind, DataType::Float32 | DataType::Float64)
+}
+
+/// The same expression with casts that give NULL where they do not fit, and those of literals made.
+pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
+    let total = expression.transform_up(|node| match node {
+        Expr::Cast(cast) => {
+            let from = cast.expr.get_type(schema)?;
+            match made(&cast.expr, cast.field.data_type()) {
+                Some(literal) => Ok(Transformed::yes(literal)),
+                None if always_fits(&from, cast.field.data_type()) => Ok(Transformed::no(Expr::Cast(cast))),
+                None => Ok(Transformed::yes(fitted(*cast.expr, cast.field.data_type().clone()))),
+            }
+        }
+        Expr::TryCast(cast) => {
+            let literal = made(&cast.expr, cast.field.data_type());
+            Ok(Transformed::yes(literal.unwrap_or_else(|| fitted(*cast.expr, cast.field.data_type().clone()))))
+        }
+        other => Ok(Transformed::no(other)),
+    });
+    Ok(total?.data)
+}
+
+/// The same, under the name that the expression had.
+pub(super) fn total_named(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
+    let name = expression.schema_name().to_string();
+    match total(expression, schema)? {
+        alias @ Expr::Alias(_) => Ok(alias),
+        other if other.schema_name().to_string() == name => Ok(other),
+        other => Ok(other.alias(name)),
+    }
+}
+
+/// The cast of a literal.
+fn made(inner: &Expr, to: &DataType) -> Option<Expr> {
+    let Expr::Literal(value, _) = inner else { return None };
+    let options = CastOptions { safe: true, ..CastOptions::default() };
+    let value: ScalarValue = value.cast_to_with_options(to, &options).ok()?;
+    Some(Expr::Literal(value, None))
+}
+
+/// Whether every value of a type has one of another.
+fn always_fits(from: &DataType, to: &DataType) -> bool {
+    let wider = from.is_signed_integer() && to.is_signed_integer() && from.primitive_width() <= to.primitive_width();
+    let into_numbers = (from.is_signed_integer() || *from == DataType::Boolean) && is_float(to);
+    is_answered(from)
+        && (from == to
+            || wider
+            || into_numbers
+            || *to == DataType::Utf8
+            || (*from == DataType::Null && is_answered(to))
+            || (*from == DataType::Boolean && to.is_signed_integer())
+            || (*from == DataType::Float32 && *to == DataType::Float64))
+}

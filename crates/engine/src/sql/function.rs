@@ -1,0 +1,147 @@
+//! The functions that may be used on private rows: they depend on their arguments alone and fail on no value of them.
+//!
+//! Numbers that say how much of a text is meant, and texts that are searched and replaced, must be written out: of those a column
+//! could hold one that fails (a negative length) or that makes a text of any size.
+
+use super::describe::Known;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Expr, Volatility};
+
+/// What an argument may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Argument {
+    /// Anything.
+    Any,
+    /// A whole number that is written out, from the first to the second.
+    Written(i64, i64),
+    /// A text that is written out and not empty.
+    Text,
+}
+
+use Argument::{Any, Text, Written};
+
+/// How far a place in a text may be.
+const FAR: i64 = 1_000_000;
+
+/// Each function with its arguments; the last one may be repeated where it is `Any`.
+pub(super) const FUNCTIONS: [(&str, &[Argument]); 23] = [
+    ("abs", &[Any]),
+    ("btrim", &[Any, Text]),
+    ("ceil", &[Any]),
+    ("character_length", &[Any]),
+    ("coalesce", &[Any]),
+    ("concat", &[Any]),
+    ("ends_with", &[Any, Any]),
+    ("floor", &[Any]),
+    ("greatest", &[Any]),
+    ("least", &[Any]),
+    ("left", &[Any, Written(-FAR, FAR)]),
+    ("lower", &[Any]),
+    ("ltrim", &[Any, Text]),
+    ("nullif", &[Any, Any]),
+    ("replace", &[Any, Text, Any]),
+    ("right", &[Any, Written(-FAR, FAR)]),
+    ("round", &[Any, Written(-15, 15)]),
+    ("rtrim", &[Any, Text]),
+    ("signum", &[Any]),
+    ("starts_with", &[Any, Any]),
+    ("strpos", &[Any, Any]),
+    ("trunc", &[Any, Written(-15, 15)]),
+    ("upper", &[Any]),
+];
+
+/// Refuses other functions, and arguments on which they could fail.
+pub(super) fn check(function: &ScalarFunction) -> Result<(), String> {
+    let name = function.func.name();
+    let Some((_, allowed)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
+        return Err(format!("the function {name} is not answered on private rows"));
+    };
+    if function.func.signature().volatility != Volatility::Immutable {
+        return Err(format!("the function {name} gives other values each time and is not answered"));
+    }
+    for (index, argument) in function.args.iter().enumerate() {
+        let place = index + 1;
+        match (allowed.get(index).or(allowed.last()), argument) {
+            (Some(Any), _) => {}
+            (_, Expr::Literal(value, _)) if value.is_null() => {}
+            (Some(Written(least, most)), argument) => {
+                if !written(argument).is_some_and(|number| (*least..=*most).contains(&number)) {
+                    return Err(format!(
+                        "argument {place} of {name} must be written out on private rows, as a whole number from {least} to {most}"
+                    ));
+                }
+            }
+            (_, argument) => {
+                if !matches!(argument, Expr::Literal(value, _) if value.try_as_str().flatten().is_some_and(|text| !text.is_empty()))
+                {
+                    return Err(format!("argument {place} of {name} must be written out on private rows, as a text"));
+                }
+            }
+        }
+    }
+    // What is put in for what is found: a column could hold a text of any length.
+    if name == "replace" && !matches!(function.args.get(2), Some(Expr::Literal(..))) {
+        return Err("argument 3 of replace must be written out on private rows, as a text".to_string());
+    }
+    Ok(())
+}
+
+fn written(argument: &Expr) -> Option<i64> {
+    match argument {
+        Expr::Literal(ScalarValue::Int64(number), _) => *number,
+        Expr::Literal(ScalarValue::Int32(number), _) => number.map(i64::from),
+        _ => None,
+    }
+}
+
+/// The bounds of a function's value, by those of its arguments.
+pub(super) fn interval(name: &str, count: usize, arguments: &[Known]) -> Option<(f64, f64)> {
+    let first = arguments.first().and_then(|known| known.interval);
+    match name {
+        "abs" => first.map(|(low, high)| {
+            let least = if low <= 0.0 && high >= 0.0 { 0.0 } else { low.abs().min(high.abs()) };
+            (least, low.abs().max(high.abs()))
+        }),
+        "floor" => first.map(|(low, high)| (low.floor(), high.floor())),
+        "ceil" => first.map(|(low, high)| (low.ceil(), high.ceil())),
+        "round" if count == 1 => first.map(|(low, high)| (low.round(), high.round())),
+        "trunc" if count == 1 => first.map(|(low, high)| (low.trunc(), high.trunc())),
+        "signum" => Some((-1.0, 1.0)),
+        // NULLs are skipped, so any of the arguments may decide.
+        "greatest" | "least" => hull(arguments),
+        _ => None,
+    }
+}
+
+/// The bounds of a number rounded to so many digits: it moves by half a unit of the last one at most, and a little more as 10⁻ⁿ is rounded.
+pub(super) fn rounded(function: &ScalarFunction, arguments: &[Known]) -> Option<(f64, f64)> {
+    let (low, high) = arguments.first()?.interval?;
+    let unit = 10f64.powi(-i32::try_from(function.args.get(1).and_then(written)?).ok()?);
+    Some((low - unit, high + unit))
+}
+
+/// How many times as long as the texts of its row a function's text can be.
+pub(super) fn copies(function: &ScalarFunction, arguments: &[Known]) -> u64 {
+    let all = || arguments.iter().map(|known| known.copies);
+    match function.func.name() {
+        "concat" => all().sum(),
+        // A letter may become three.
+        "lower" | "upper" => all().sum::<u64>().saturating_mul(3),
+        "replace" => {
+            let length = |index: usize| match function.args.get(index) {
+                Some(Expr::Literal(value, _)) => value.try_as_str().flatten().map_or(0, str::len) as u64,
+                _ => 0,
+            };
+            all().sum::<u64>().saturating_mul(length(2).div_ceil(length(1).max(1)).max(1))
+        }
+        _ => all().max().unwrap_or(0),
+    }
+}
+
+fn hull(arguments: &[Known]) -> Option<(f64, f64)> {
+    let intervals: Vec<(f64, f64)> = arguments.iter().map(|known| known.interval).collect::<Option<_>>()?;
+    let low = intervals.iter().map(|interval| interval.0);
+    let high = intervals.iter().map(|interval| interval.1);
+    Some((low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max)))
+}
