@@ -11,6 +11,8 @@ use scumble::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+mod drawn;
+mod moves;
 mod unknown_keys;
 
 const PEOPLE: &str = "age,sex,state,income,disease\n\

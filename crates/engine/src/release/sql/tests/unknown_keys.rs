@@ -26,11 +26,28 @@ fn mass(noise: &Noise) -> Vec<(i128, f64)> {
     (-reach..=reach).map(|z| (z, weight(z as f64) / total)).collect()
 }
 
+/// Noisy numbers that are given instead of drawn.
+struct Told<'a>(std::slice::Iter<'a, i128>);
+
+impl Chance for Told<'_> {
+    fn noised(&mut self, _: &Noise, _: i128) -> i128 {
+        *self.0.next().unwrap()
+    }
+
+    fn chosen(&mut self, _: &Quantile, _: &BTreeMap<u128, u64>) -> u128 {
+        0
+    }
+}
+
+/// Whether the code that releases publishes a key with these noisy measures.
+fn is_published(plan: &SqlPlan, cell: &crate::sql::integers::Cell, noisy: &[i128]) -> bool {
+    let one = crate::sql::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
+    !noised(&plan.cut, one, &plan.private, &mut Told(noisy.iter())).cells.is_empty()
+}
+
 /// What is published of a key: nothing, or its noisy measures.
 fn law(plan: &SqlPlan, cell: Option<&crate::sql::integers::Cell>) -> BTreeMap<Option<Vec<i128>>, f64> {
     let Some(cell) = cell else { return BTreeMap::from([(None, 1.0)]) };
-    let owners = plan.cut.query.owners().unwrap();
-    let least = i128::from(plan.private.threshold.unwrap());
     let mut law = BTreeMap::from([(Some(vec![]), 1.0)]);
     for (noise, exact) in plan.private.noises.iter().zip(&cell.sums) {
         let mut longer = BTreeMap::new();
@@ -42,9 +59,13 @@ fn law(plan: &SqlPlan, cell: Option<&crate::sql::integers::Cell>) -> BTreeMap<Op
         }
         law = longer;
     }
-    let mut published = BTreeMap::new();
+    // The noisy number of owners decides, so that the code is asked once for each.
+    let owners = plan.cut.query.owners().unwrap();
+    let (mut published, mut decided) = (BTreeMap::new(), BTreeMap::new());
     for (values, probability) in law {
-        let enough = values.as_ref().is_some_and(|values: &Vec<i128>| values[owners] >= least);
+        let enough = values.as_ref().is_some_and(|values: &Vec<i128>| {
+            *decided.entry(values[owners]).or_insert_with(|| is_published(plan, cell, values))
+        });
         *published.entry(values.filter(|_| enough)).or_insert(0.0) += probability;
     }
     published

@@ -1,0 +1,128 @@
+//! Learners: each part of the budget by itself, the others so large that they decide nothing.
+
+use crate::added::published;
+use crate::statistics::{DRAWS, Law, SLIP, outcomes};
+use scumble::event::{Event, Kind};
+use scumble::learn::threshold::Learner;
+use scumble::learn::{distribution, halfspace, point};
+use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
+use scumble::noise::InsecureSeededSource;
+use scumble::quantity::{Epsilon, Scale};
+use std::collections::BTreeMap;
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+fn coin(chance: f64) -> BTreeMap<bool, f64> {
+    BTreeMap::from([(true, chance), (false, 1.0 - chance)])
+}
+
+/// One node over so many attributes, with threshold 5 and clip 3, and the event of its first attribute.
+fn one_node(attributes: usize) -> (Tree, Event) {
+    let children = (0..attributes).map(Child::Attribute).collect();
+    let node = Node { children, threshold: 5, clip: 3, scale: Scale::new(2.0).unwrap() };
+    let tree = Tree::new(attributes, vec![node], &[]).unwrap();
+    let names: Vec<String> = (0..attributes).map(|j| format!("a{j}")).collect();
+    let event = tree.events(&names).unwrap().remove(2);
+    assert!(matches!(event.kind, Kind::HeavyHitters { .. }));
+    (tree, event)
+}
+
+/// Of a hundred people twelve have the string: its probability is the noisy count that the heavy hitters publish.
+pub fn a_distribution() {
+    let (tree, event) = one_node(1);
+    let finder = HeavyHitters::new(tree, vec![2]).unwrap();
+    let column: Vec<u8> = (0..100).map(|person| u8::from(person >= 8)).collect();
+    let mut bits = InsecureSeededSource::new(100);
+    let mut count = || {
+        let found = distribution::estimate(&finder, std::slice::from_ref(&column), 0.01, &mut bits).unwrap();
+        let share = found.probability(&[0]);
+        (share > 0.0).then(|| (100.0 * share).round() as i64)
+    };
+    let drawn: Vec<Option<i64>> = (0..DRAWS).map(|_| count()).collect();
+    let law = |factor: f64| published(&Law::of_event(&event, factor), 8, 6);
+    outcomes("distribution", drawn, &law(1.0), &law(SLIP));
+}
+
+/// Two strings have label 1, 12 and 9 people; the larger noisy count wins, the first of equal ones.
+pub fn a_point() {
+    let (tree, event) = one_node(2);
+    let finder = HeavyHitters::new(tree, vec![2, 2]).unwrap();
+    let columns = vec![(0..21).map(|person| u8::from(person >= 12)).collect::<Vec<u8>>(), vec![1; 21]];
+    let law = |factor: f64| {
+        let noise = Law::of_event(&event, factor);
+        let (first, second) = (published(&noise, 12, 6), published(&noise, 9, 6));
+        let mut wins = 0.0;
+        for (left, p) in &first {
+            wins += second.iter().filter(|(right, _)| left.is_some() && left >= right).map(|(_, q)| p * q).sum::<f64>();
+        }
+        // Nothing with label 1 is listed: the first string that is not listed with label 0, where nobody is (the floor of 2).
+        let listed = noise.at_least(4);
+        coin(wins + first[&None] * second[&None] * (1.0 - listed + listed * listed))
+    };
+    let mut bits = InsecureSeededSource::new(101);
+    let drawn: Vec<bool> =
+        (0..DRAWS).map(|_| point::learn(&finder, &columns, 0.25, &mut bits).unwrap() == [0]).collect();
+    outcomes("point", drawn, &law(1.0), &law(0.9));
+}
+
+/// One point in one dimension: its label is kept with odds e^ε, and of the two halfspaces the right one has odds e^{ε/2}.
+pub fn a_halfspace() {
+    let candidates = || vec![vec![1], vec![-1]];
+    let check = |learner: halfspace::Learner, law: &dyn Fn(f64) -> f64, seed: u64| {
+        let mut bits = InsecureSeededSource::new(seed);
+        let drawn: Vec<bool> = (0..DRAWS).map(|_| learner.learn(&[vec![1]], &[1], &mut bits).unwrap() == [1]).collect();
+        outcomes("halfspace", drawn, &coin(law(1.0)), &coin(law(SLIP)));
+    };
+    let odds = |exponent: f64| exponent.exp() / (1.0 + exponent.exp());
+    let labels = halfspace::Learner::new(0, 1, (3, 1), epsilon(60.0), candidates()).unwrap();
+    let label = labels.epsilon_label();
+    check(labels, &|factor| odds(label / factor), 102);
+    let features = halfspace::Learner::new(0, 1, (1_000_000, 1), epsilon(4.0), candidates()).unwrap();
+    let feature = features.epsilon_features(1);
+    check(features, &|factor| odds(feature / 2.0 / factor), 103);
+}
+
+/// Numbers and labels, so many of each.
+fn people(groups: &[(u64, bool, usize)]) -> (Vec<u64>, Vec<bool>) {
+    groups.iter().flat_map(|&(number, label, times)| std::iter::repeat_n((number, label), times)).unzip()
+}
+
+/// Each step of the learner of thresholds; what its parts add up to is `epsilon_feature` and `epsilon_label`.
+pub fn a_threshold() {
+    let sure = epsilon(60.0);
+    let all_sure = Learner { balance: sure, length: sure, prefix: sure, choice: sure, accuracy: 0.82 };
+    let check = |name: &str,
+                 learner: Learner,
+                 data: &[(u64, bool, usize)],
+                 bits: u32,
+                 is: &dyn Fn(u64) -> bool,
+                 law: &dyn Fn(f64) -> f64| {
+        let (numbers, labels) = people(data);
+        assert_eq!(numbers.len(), 100);
+        let mut source = InsecureSeededSource::new(104);
+        let drawn: Vec<bool> =
+            (0..DRAWS / 10).map(|_| is(learner.learn(&numbers, &labels, bits, &mut source).unwrap().from)).collect();
+        // A draw is slow, so that there are fewer.
+        outcomes(name, drawn, &coin(law(1.0)), &coin(law(0.85)));
+    };
+    // 45 ones of 100, and up to 41 are few: then the learner gives the largest number, else 1.
+    let balance = Learner { balance: epsilon(0.3), ..all_sure };
+    assert!((balance.epsilon_label() - balance.epsilon_feature() - 0.3).abs() < 1e-9);
+    let few = |factor: f64| Law::discrete_laplace(factor / 0.3).at_least(4);
+    check("threshold, balance", balance, &[(0, false, 55), (1, true, 45)], 2, &|from| from == 3, &few);
+    // Two tests for lengths of 3 bits: 11 is shared by 15 of both labels, where 13 are enough; 111 by none.
+    let length = Learner { length: epsilon(1.0), ..all_sure };
+    assert!((length.epsilon_feature() - 121.0).abs() < 1e-9);
+    let shared = [(0, false, 35), (2, true, 35), (6, false, 15), (7, true, 15)];
+    let passes = |factor: f64| {
+        let noise = Law::discrete_laplace(2.0 * factor);
+        noise.at_least(-2) * (1.0 - noise.at_least(13))
+    };
+    check("threshold, length", length, &shared, 3, &|from| from >= 6, &passes);
+    // Of 0, 1 and 1 the first errs on 50 people more; half of ε for each.
+    let choice = Learner { choice: epsilon(0.08), ..all_sure };
+    let right = |factor: f64| 2.0 / (2.0 + (-0.08 / factor / 2.0 * 50.0).exp());
+    check("threshold, choice", choice, &[(0, false, 50), (1, true, 50)], 2, &|from| from == 1, &right);
+}

@@ -1,0 +1,196 @@
+//! What `Runner::release` publishes, seeded, against the noise in its events: one statistical test for each kind.
+//!
+//! One run of the engine is slow, so that releases are made wide: thousands of cells with independent noise. Each comparison has a false
+//! alarm of 1e-12 and says which slip it would see.
+
+#[allow(dead_code)] // The core's own tests need the rest.
+#[path = "../../../core/tests/releases/statistics.rs"]
+mod statistics;
+
+use scumble::event::{Event, Kind};
+use scumble::noise::InsecureSeededSource;
+use scumble::quantity::Exact;
+use scumble::scope::{AttributeSet, Scope};
+use scumble_engine::budget::Spent;
+use scumble_engine::project::Project;
+use scumble_engine::release::{Answers, Cell, Runner};
+use statistics::{Law, chi_square, noise, outcomes};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The kinds that are compared below.
+pub const KINDS: &[&str] =
+    &["sql", "histogram", "cdf", "quantiles", "heavy-hitters", "marginals", "synthetic", "anonymized-histogram"];
+
+/// So many releases of the same request on one table, with the events of one.
+fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), rows).unwrap();
+    let mut text = format!("[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\n{columns}\n");
+    (0..times).for_each(|run| write!(text, "[[release]]\nname = \"r{run}\"\n{request}\n").unwrap());
+    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
+    let runner = Runner::new(&project);
+    let planned: Vec<_> = project.releases.iter().map(|request| runner.plan(request).unwrap()).collect();
+    let mut bits = InsecureSeededSource::new(seed);
+    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+    (planned[0].plan.events().to_vec(), outcomes.into_iter().map(|outcome| outcome.answers).collect())
+}
+
+/// A column `x` with so many rows of each of the first whole numbers.
+fn even(values: usize, times: usize) -> String {
+    let rows = (0..values).flat_map(|value| std::iter::repeat_n(format!("{value}\n"), times));
+    format!("x\n{}", rows.collect::<String>())
+}
+
+fn whole_numbers(last: usize) -> String {
+    format!("x = {{ type = \"int\", lower = 0, upper = {last} }}")
+}
+
+fn numbers<'a>(answers: &'a Answers, name: &str) -> impl Iterator<Item = f64> + 'a {
+    let column =
+        answers.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"));
+    column.cells.iter().filter_map(Cell::number)
+}
+
+fn as_said(what: &str, drawn: &[i64], event: &Event, slip: f64) {
+    noise(what, drawn, &Law::of_event(event, 1.0), &Law::of_event(event, slip));
+}
+
+/// Thousands of groups without a row: what is published is the noise.
+#[test]
+fn sql() {
+    let sql = "kind = \"sql\"\nsql = \"SELECT x, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY x\"\ncost = { rho = 0.02 }";
+    let (events, answers) = released(&whole_numbers(2999), "x\n", sql, 4, 1);
+    for (name, event) in [("n", &events[0]), ("s", &events[1])] {
+        let drawn: Vec<i64> =
+            answers.iter().flat_map(|answers| numbers(answers, name)).map(|cell| cell as i64).collect();
+        assert_eq!(drawn.len(), 12_000);
+        as_said(&format!("sql, {name}"), &drawn, event, 0.9);
+    }
+}
+
+#[test]
+fn histogram() {
+    let request = "kind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 0.5 }";
+    let (events, answers) = released(&whole_numbers(9999), "x\n", request, 5, 2);
+    let drawn: Vec<i64> =
+        answers.iter().flat_map(|answers| numbers(answers, "count")).map(|cell| cell as i64).collect();
+    assert_eq!(drawn.len(), 50_000);
+    as_said("histogram", &drawn, &events[0], 0.93);
+}
+
+/// 4096 steps in a tree of four children per node, counts so large that nothing has to be made monotone. The least-squares counts x̂ have the
+/// covariance σ²(AᵀA)⁻¹, where A adds up leaves to nodes: the squared errors of *all* nodes add up to σ² times a χ² of 4096 degrees.
+#[test]
+fn cdf() {
+    let request = "kind = \"cdf\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { rho = 0.5 }";
+    let (events, answers) = released(&whole_numbers(4095), &even(4096, 40), request, 3, 3);
+    let Kind::DiscreteGaussian { sigma } = events[0].kind else { panic!("{events:?}") };
+    let mut squares = 0.0;
+    for answers in &answers {
+        let below: Vec<f64> = numbers(answers, "count").collect();
+        let before = std::iter::once(0.0).chain(below.iter().copied());
+        let mut level: Vec<f64> = below.iter().zip(before).map(|(here, before)| here - before - 40.0).collect();
+        loop {
+            squares += level.iter().map(|off| off * off).sum::<f64>();
+            if level.len() == 1 {
+                break;
+            }
+            level = level.chunks(4).map(|children| children.iter().sum()).collect();
+        }
+    }
+    chi_square("cdf", squares / sigma.get().powi(2), 3 * 4096, 0.93);
+}
+
+/// Ten rows of 3 among ten keys: P\[3\] against each of the others is e^{ε·d/2s} with d = 10·f below and 10·(1−f) above.
+#[test]
+fn quantiles() {
+    let fractions: Vec<f64> = (0..20).map(|index| 0.4 + 0.01 * f64::from(index)).collect();
+    let request = format!(
+        "kind = \"quantiles\"\ntable = \"t\"\ncolumn = \"x\"\nquantiles = {fractions:?}\ncost = {{ epsilon = 17 }}"
+    );
+    let (events, answers) = released(&whole_numbers(9), &format!("x\n{}", "3\n".repeat(10)), &request, 30, 4);
+    assert_eq!(events.len(), fractions.len());
+    // Different coins are more concentrated than as many equal ones of the mean probability (Hoeffding 1956).
+    let law = |factor: f64| {
+        let chance = |(fraction, event): (&f64, &Event)| {
+            let Kind::Exponential { epsilon } = event.kind else { panic!("{event:?}") };
+            let rate = epsilon.get() / factor / (2.0 * fraction.max(1.0 - fraction));
+            1.0 / (1.0 + 3.0 * (-rate * 10.0 * fraction).exp() + 6.0 * (-rate * 10.0 * (1.0 - fraction)).exp())
+        };
+        let mean = fractions.iter().zip(&events).map(chance).sum::<f64>() / fractions.len() as f64;
+        BTreeMap::from([(true, mean), (false, 1.0 - mean)])
+    };
+    let drawn = answers.iter().flat_map(|answers| numbers(answers, "value")).map(|value| value == 3.0);
+    outcomes("quantiles", drawn, &law(1.0), &law(0.7));
+}
+
+/// Each of a thousand values has fifty rows, far above the threshold.
+#[test]
+fn heavy_hitters() {
+    let request =
+        "kind = \"heavy-hitters\"\ntable = \"t\"\ncolumns = [\"x\"]\ncost = { epsilon = 2, scope = \"attribute\" }";
+    let (events, answers) = released(&whole_numbers(999), &even(1000, 50), request, 8, 5);
+    let event = events.iter().find(|event| matches!(event.kind, Kind::HeavyHitters { .. })).unwrap();
+    let drawn: Vec<i64> =
+        answers.iter().flat_map(|answers| numbers(answers, "count")).map(|count| count as i64 - 50).collect();
+    assert_eq!(drawn.len(), 8000);
+    as_said("heavy hitters", &drawn, event, 0.85);
+}
+
+/// σ² of the residual of one attribute: a change of its value moves two cells of the residual by 1, so that ρ = 2/2σ².
+fn residual_variance(events: &[Event]) -> f64 {
+    let scope = Scope::Attributes(AttributeSet::new(["x"]).unwrap());
+    1.0 / Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
+}
+
+/// The estimates less their mean are the residual: d − 1 dimensions.
+fn residual_squares(estimates: &[f64], truth: f64) -> f64 {
+    let mean = estimates.iter().sum::<f64>() / estimates.len() as f64;
+    let off = estimates.iter().map(|estimate| (estimate - mean).powi(2));
+    assert!((mean - truth).abs() < 20.0);
+    off.sum()
+}
+
+#[test]
+fn marginals() {
+    let request = "kind = \"marginals\"\ntable = \"t\"\ncolumns = [\"x\"]\norder = 1\nmethod = \"residual\"\nestimates = \"unbiased\"\ncost = { rho = 0.02 }";
+    let (events, answers) = released(&whole_numbers(4095), &even(4096, 2), request, 3, 6);
+    let squares: f64 =
+        answers.iter().map(|answers| residual_squares(&numbers(answers, "estimate").collect::<Vec<_>>(), 2.0)).sum();
+    chi_square("marginals", squares / residual_variance(&events), 3 * 4095, 0.93);
+}
+
+/// So many rows of each value that the fitted table is the measured one: the made-up rows are its rounded counts.
+#[test]
+fn synthetic() {
+    let request = "kind = \"synthetic\"\ntable = \"t\"\ncolumns = [\"x\"]\norder = 1\nmethod = \"residual\"\ncost = { rho = 0.03 }";
+    let (events, answers) = released(&whole_numbers(511), &even(512, 80), request, 6, 7);
+    let mut squares = 0.0;
+    for answers in &answers {
+        let mut counts = vec![0.0; 512];
+        numbers(answers, "x").for_each(|value| counts[value as usize] += 1.0);
+        squares += residual_squares(&counts, 80.0);
+    }
+    chi_square("synthetic", squares / residual_variance(&events), 6 * 511, 0.82);
+}
+
+/// Twenty-five values whose counts are forty apart: the published counts of the twenty most frequent are the noisy rows of the diagram,
+/// which nothing moves.
+#[test]
+fn anonymized_histogram() {
+    let rows: String = (1..=25).flat_map(|value| std::iter::repeat_n(format!("v{value}\n"), 40 * value)).collect();
+    let request =
+        "kind = \"anonymized-histogram\"\ntable = \"t\"\ncolumn = \"x\"\nat_most = 13000\ncost = { epsilon = 1 }";
+    let (events, answers) = released("x = { type = \"category\" }", &format!("x\n{rows}"), request, 90, 8);
+    let mut drawn = Vec::new();
+    for answers in &answers {
+        let pairs = numbers(answers, "count").zip(numbers(answers, "how_many"));
+        let mut counts: Vec<i64> =
+            pairs.flat_map(|(count, values)| std::iter::repeat_n(count as i64, values as usize)).collect();
+        counts.sort_unstable_by(|left, right| right.cmp(left));
+        drawn.extend(counts.iter().zip((6..=25).rev()).map(|(count, value)| count - 40 * value));
+    }
+    assert_eq!(drawn.len(), 1800);
+    as_said("anonymized histogram", &drawn, &events[0], 0.7);
+}
