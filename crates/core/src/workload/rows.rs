@@ -11,6 +11,8 @@ pub struct Model {
     tables: Vec<Subset>,
 }
 
+/// Nobody has a table of more people.
+const MOST_PEOPLE: f64 = 1e12;
 /// After so many passes over the cells, rounding to whole rows is good enough.
 const MOST_PASSES: usize = 12;
 /// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer tables, therefore.
@@ -19,13 +21,17 @@ const MOST_TABLE_WORK: usize = 10_000_000_000;
 const MOST_TABLE_CELLS: usize = 1 << 31;
 
 impl Model {
-    /// A table of counts; the marginals `tables` are what its rows shall match.
-    pub fn new(domain: Domain, cells: Vec<f64>, tables: Vec<Subset>) -> Result<Self> {
+    /// A table of counts; the marginals `tables` are what its rows shall match. More than 10¹² people can only be noise: they are scaled down
+    /// to that many.
+    pub fn new(domain: Domain, mut cells: Vec<f64>, tables: Vec<Subset>) -> Result<Self> {
         if cells.len() != domain.cells() || cells.iter().any(|cell| !(*cell >= 0.0 && cell.is_finite())) {
             return Err(Error::refused("a model needs one finite, non-negative count per cell of its domain"));
         }
-        if cells.iter().sum::<f64>() > 1e12 {
-            return Err(Error::refused("a model of more than 10^12 people cannot be made into rows"));
+        // In units of the largest cell, so that the sum of finite cells is finite.
+        let largest = cells.iter().copied().fold(1.0, f64::max);
+        let people = cells.iter().map(|cell| cell / largest).sum::<f64>();
+        if people * largest > MOST_PEOPLE {
+            cells.iter_mut().for_each(|cell| *cell = *cell / largest * (MOST_PEOPLE / people));
         }
         Ok(Self { domain, cells, tables })
     }
@@ -293,5 +299,21 @@ mod tests {
         for (wanted, got) in model.marginals(&tables).iter().zip(domain.marginals(&counts, &tables)) {
             assert!(wanted.iter().zip(&got).all(|(wanted, got)| (wanted - got).abs() < 6.0), "{wanted:?} {got:?}");
         }
+    }
+
+    /// At a tiny cost the noise alone is more than 10¹² people; that was an error after the charge.
+    #[test]
+    fn a_table_of_noise_is_scaled_down_rather_than_refused() {
+        let domain = Domain::new(vec![2]).unwrap();
+        for cells in [vec![3e12, 1e12], vec![f64::MAX, f64::MAX / 3.0]] {
+            let model = Model::new(domain.clone(), cells, vec![]).unwrap();
+            let wanted = [0.75e12, 0.25e12];
+            assert!(
+                model.cells().iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() < 1.0),
+                "{:?}",
+                model.cells()
+            );
+        }
+        assert_eq!(Model::new(domain, vec![1.0, 2.0], vec![]).unwrap().cells(), [1.0, 2.0]);
     }
 }

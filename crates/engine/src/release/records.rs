@@ -17,12 +17,15 @@ use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Column, Domain, Project, Request, bounding};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::error::DataFusionError;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+
+type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The fields that say which records are meant.
 pub(super) const FIELDS: [Field; 4] = [
@@ -37,7 +40,7 @@ pub(super) const FIELDS: [Field; 4] = [
         name: "missing",
         form: "text",
         required: false,
-        about: "what a missing or unlisted value is: 'refuse' (the default) stops the release, 'value' makes it a value of its own",
+        about: "what a missing or unlisted value is: 'value' (the default), a value of its own; or 'never', which declares that there are none: one that is there all the same counts as the first value",
     },
     BOUNDING_FIELDS[0],
 ];
@@ -55,8 +58,18 @@ pub(super) struct Attributes {
     table: String,
     names: Vec<String>,
     values: Vec<Values>,
-    missing_is_value: bool,
+    missing: Missing,
     owners: Owners,
+}
+
+/// What becomes of a missing or unlisted value. Never a failure: that a release fails would tell that somebody has one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Missing {
+    /// It is a value of its own.
+    Value,
+    /// Publicly there are none; one that is there all the same is read as the first value (the empty text where values are unknown), as
+    /// a number beyond its bounds is read as the bound.
+    Never,
 }
 
 /// What an attribute can be.
@@ -116,14 +129,20 @@ impl Attributes {
             Some(owner) if rows == Some(1) => Owners::EachAttribute(owner.clone()),
             Some(owner) => Owners::WholeRow(owner.clone()),
         };
-        let missing_is_value = match request.fields.get("missing").map(|spot| Ok::<_, Error>((spot, spot.text()?))) {
-            None => false,
-            Some(Ok((_, "refuse"))) => false,
-            Some(Ok((_, "value"))) => true,
-            Some(Ok((spot, _))) => return Err(spot.error("missing must be 'refuse' or 'value'")),
-            Some(Err(error)) => return Err(error),
-        };
-        Ok(Self { table: table.name.clone(), names, values, missing_is_value, owners })
+        let missing =
+            match request.fields.get("missing").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
+                None | Some((_, "value")) => Missing::Value,
+                Some((_, "never")) => Missing::Never,
+                Some((spot, _)) => return Err(spot.error("missing must be 'value' or 'never'")),
+            };
+        let is_taken =
+            |values: &Values| matches!(values, Values::Texts(texts) if texts.iter().any(|text| text == MISSING_TEXT));
+        if missing == Missing::Value && values.iter().any(is_taken) {
+            return Err(list.error(format!(
+                "'{MISSING_TEXT}' is a listed value and what missing values are called: leave it out of the list, or write missing = \"never\""
+            )));
+        }
+        Ok(Self { table: table.name.clone(), names, values, missing, owners })
     }
 
     /// The attributes' names.
@@ -138,7 +157,7 @@ impl Attributes {
 
     /// How many values each attribute has; none where that is not public.
     pub fn sizes(&self) -> Vec<Option<u32>> {
-        let own = u32::from(self.missing_is_value);
+        let own = u32::from(self.missing == Missing::Value);
         let size = |values: &Values| match values {
             Values::Texts(texts) => u32::try_from(texts.len()).ok().map(|size| size + own),
             Values::Whole { number, .. } => Some(number + own),
@@ -171,7 +190,7 @@ impl Attributes {
             Owners::WholeRow(owner) => (Some(owner), "one row per owner"),
         };
         json!({ "table": self.table, "columns": self.names, "values": self.sizes(), "owner": owner, "record": record,
-                "missing": if self.missing_is_value { "value" } else { "refuse" } })
+                "missing": match self.missing { Missing::Value => "value", Missing::Never => "never" } })
     }
 
     /// Reads the records.
@@ -196,12 +215,12 @@ impl Attributes {
             .wait(async {
                 let mut stream = DataFrame::new(state, plan).execute_stream().await?;
                 while let Some(batch) = stream.next().await {
-                    reader.add(&batch?);
+                    reader.add(&batch?)?;
                 }
                 Ok(())
             })
             .map_err(|error| failed_on_data(&error))?;
-        reader.finish()
+        Ok(reader.finish())
     }
 }
 
@@ -276,50 +295,60 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn add(&mut self, batch: &RecordBatch) {
+    fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
         let first = usize::from(self.attributes.owners != Owners::Rows);
         let mut rows: Vec<Vec<u32>> = Vec::with_capacity(self.columns.len());
         for (attribute, array) in batch.columns()[first..].iter().enumerate() {
-            rows.push(self.encoded(attribute, array));
+            rows.push(self.encoded(attribute, array)?);
         }
         if first == 0 {
             self.columns.iter_mut().zip(rows).for_each(|(column, more)| column.extend(more));
-            return;
+            return Ok(());
         }
-        for row in 0..batch.num_rows() {
+        for (row, owner) in owners(batch.column(0))?.into_iter().enumerate() {
             // A row without an owner is nobody's.
-            if let Some(owner) = owner_at(batch.column(0), row) {
+            if let Some(owner) = owner {
                 let codes: Vec<u32> = rows.iter().map(|column| column[row]).collect();
                 self.add_row(owner, &codes);
             }
         }
+        Ok(())
     }
 
-    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> Vec<u32> {
+    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> Outcome<Vec<u32>> {
         let (codes, found) = (&mut self.codes[attribute], &mut self.found[attribute]);
-        match &self.attributes.values[attribute] {
-            Values::Truth => array.as_boolean().iter().map(|truth| truth.map_or(MISSING, u32::from)).collect(),
+        let missing = match self.attributes.missing {
+            Missing::Value => MISSING,
+            Missing::Never => 0,
+        };
+        Ok(match &self.attributes.values[attribute] {
+            Values::Truth => {
+                let truths = array.as_boolean_opt().ok_or_else(|| unexpected(array))?;
+                truths.iter().map(|truth| truth.map_or(missing, u32::from)).collect()
+            }
             Values::Whole { lower, number } => {
                 let code = |value: i64| (value.saturating_sub(*lower)).clamp(0, i64::from(*number) - 1) as u32;
-                array.as_primitive::<Int64Type>().iter().map(|value| value.map_or(MISSING, code)).collect()
+                let numbers = array.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(array))?;
+                numbers.iter().map(|value| value.map_or(missing, code)).collect()
             }
             Values::Texts(_) => {
-                let code = |text: &str| codes.get(text).copied().unwrap_or(MISSING);
-                array.as_string::<i32>().iter().map(|text| text.map_or(MISSING, code)).collect()
+                let code = |text: &str| codes.get(text).copied().unwrap_or(missing);
+                texts(array)?.into_iter().map(|text| text.map_or(missing, code)).collect()
             }
             Values::Unknown => {
-                let mut code = |text: &str| match codes.get(text) {
-                    Some(code) => *code,
-                    None => {
-                        let code = found.len() as u32;
-                        found.push(text.to_string());
-                        codes.insert(text.to_string(), code);
-                        code
+                let mut code = |text: Option<&str>| match (text, self.attributes.missing) {
+                    (None | Some(MISSING_TEXT), Missing::Value) => MISSING,
+                    (text, _) => {
+                        let text = text.unwrap_or_default();
+                        *codes.entry(text.to_string()).or_insert_with(|| {
+                            found.push(text.to_string());
+                            found.len() as u32 - 1
+                        })
                     }
                 };
-                array.as_string::<i32>().iter().map(|text| text.map_or(MISSING, &mut code)).collect()
+                texts(array)?.into_iter().map(&mut code).collect()
             }
-        }
+        })
     }
 
     fn add_row(&mut self, owner: Owner, codes: &[u32]) {
@@ -370,26 +399,18 @@ impl<'a> Reader<'a> {
         hasher.finish()
     }
 
-    fn finish(mut self) -> Result<Records> {
+    fn finish(mut self) -> Records {
         let mut values = Vec::new();
         for attribute in 0..self.columns.len() {
             let mut known = self.known_values(attribute);
-            if self.columns[attribute].contains(&MISSING) {
-                if !self.attributes.missing_is_value {
-                    return Err(Error::input(format!(
-                        "column '{}' of table '{}' has missing or unlisted values: list them in the project file, or write missing = \"value\" to make them a value of their own",
-                        self.attributes.names[attribute], self.attributes.table
-                    )));
-                }
+            if self.attributes.missing == Missing::Value {
                 let own = known.len() as u32;
                 self.columns[attribute].iter_mut().filter(|code| **code == MISSING).for_each(|code| *code = own);
-            }
-            if self.attributes.missing_is_value {
                 known.push(Cell::Text(MISSING_TEXT.to_string()));
             }
             values.push(known);
         }
-        Ok(Records { columns: self.columns, values })
+        Records { columns: self.columns, values }
     }
 
     /// The values of the codes; unknown ones are put into order first, so that nothing depends on the order of rows.
@@ -414,14 +435,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn owner_at(column: &ArrayRef, row: usize) -> Option<Owner> {
-    if column.is_null(row) {
-        return None;
+fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
+    if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
+        return Ok(numbers.iter().map(|number| number.map(Owner::Number)).collect());
     }
-    Some(match column.data_type() {
-        DataType::Int64 => Owner::Number(column.as_primitive::<Int64Type>().value(row)),
-        _ => Owner::Text(column.as_string::<i32>().value(row).into()),
-    })
+    Ok(texts(column)?.into_iter().map(|text| text.map(|text| Owner::Text(text.into()))).collect())
+}
+
+/// The texts of a column, in whichever form they are held.
+fn texts(column: &ArrayRef) -> Outcome<Vec<Option<&str>>> {
+    match column.data_type() {
+        DataType::Utf8 => Ok(column.as_string::<i32>().iter().collect()),
+        DataType::LargeUtf8 => Ok(column.as_string::<i64>().iter().collect()),
+        DataType::Utf8View => Ok(column.as_string_view().iter().collect()),
+        _ => Err(unexpected(column)),
+    }
+}
+
+/// A plan that gives a column in another type than its declared one.
+fn unexpected(column: &ArrayRef) -> DataFusionError {
+    DataFusionError::Internal(format!("a column of type {}", column.data_type()))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl HeavyHitters {
     /// the codes of its values.
     ///
     /// Lists are cut to their first strings in canonical order where a node would otherwise look at more than 2²⁶ candidates: that
-    /// depends on private lists and public sizes only.
+    /// depends on private lists and public sizes only, and so does what is refused.
     pub fn new(tree: Tree, domains: Vec<u32>) -> Result<Self> {
         if domains.len() != tree.attributes() {
             return Err(Error::refused(format!(
@@ -68,7 +68,11 @@ impl HeavyHitters {
         }
         let mut longest_list = LONGEST_LIST;
         for (index, node) in tree.nodes().iter().enumerate() {
-            longest_list = longest_list.min(longest_list_for(index, node, &domains)?);
+            // How many values an unknown domain has is private: no number of them may be refused.
+            let is_unknown = matches!(node.children[..], [Child::Attribute(attribute)] if tree.is_unknown(attribute));
+            if !is_unknown {
+                longest_list = longest_list.min(longest_list_for(index, node, &domains)?);
+            }
         }
         Ok(Self { tree, domains, longest_list })
     }

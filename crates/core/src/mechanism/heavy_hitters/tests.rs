@@ -569,6 +569,17 @@ fn released_counts_are_the_true_ones_with_laplace_noise_cut_at_the_threshold() {
     }
 }
 
+/// More than 2²⁶ different values of an unknown domain were refused, after the charge: a failure that tells how many there are.
+#[test]
+fn no_number_of_values_of_an_unknown_domain_is_refused() {
+    let rule = Rule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), ..Rule::default() };
+    let shape = Shape::balanced(2).unwrap().with_thresholds_above(&[0, 1]);
+    let tree = rule.calibrate(&shape, &[Epsilon::new(1.0).unwrap(), Epsilon::new(1.0).unwrap()]).unwrap();
+    assert!(HeavyHitters::new(tree.clone(), vec![u32::MAX - 1, 2]).is_ok());
+    // A public domain of that size is refused, whatever the data.
+    assert!(HeavyHitters::new(tree, vec![2, u32::MAX - 1]).is_err());
+}
+
 #[test]
 fn only_values_that_occur_are_found_in_an_unknown_domain() {
     let rule = Rule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), bottom: 5, ..Rule::default() };

@@ -4,7 +4,10 @@ use super::super::Expected;
 use super::super::output::{Answers, Cell, Column, Details};
 use super::work::{Choice, Fitted, Work};
 use crate::error::Result;
-use scumble::workload::{Domain, Subset};
+use scumble::workload::{Domain, Model, Subset};
+
+/// More made-up rows help nobody and fill the memory.
+const MOST_ROWS: f64 = 1e7;
 
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +46,11 @@ pub(super) fn answers(
     mut notes: Vec<String>,
 ) -> Result<Answers> {
     let columns = match published {
-        Published::Rows => rows(fitted, labels),
+        Published::Rows => {
+            let (model, scaled) = publishable(&fitted.model, tables)?;
+            notes.extend(scaled);
+            rows(&model, labels)
+        }
         _ => long_form(work, fitted, labels, tables, published)?,
     };
     notes.insert(0, note(work, published).to_string());
@@ -120,9 +127,21 @@ impl Labels<'_> {
     }
 }
 
+/// The model with at most so many people as rows can be published, and what to say about it. How many people there are, or what the noise makes
+/// of them, must not decide whether there is an answer.
+fn publishable(model: &Model, tables: &[Subset]) -> Result<(Model, Option<String>)> {
+    let people: f64 = model.cells().iter().sum();
+    if people <= MOST_ROWS {
+        return Ok((model.clone(), None));
+    }
+    let cells = model.cells().iter().map(|cell| cell * (MOST_ROWS / people)).collect();
+    let note = format!("There are {MOST_ROWS} rows, each for about {:.2} of {people:.0} people.", people / MOST_ROWS);
+    Ok((Model::new(model.domain().clone(), cells, tables.to_vec())?, Some(note)))
+}
+
 /// Whole rows in the order of the cells.
-fn rows(fitted: &Fitted, labels: &Labels<'_>) -> Vec<Column> {
-    let rows = fitted.model.rows();
+fn rows(model: &Model, labels: &Labels<'_>) -> Vec<Column> {
+    let rows = model.rows();
     let column = |(attribute, name): (usize, &String)| Column {
         name: name.clone(),
         cells: rows.iter().map(|row| labels.value(attribute, row[attribute])).collect(),
