@@ -165,8 +165,10 @@ fn a_broken_file_is_found_before_anything_is_charged() {
     let releases = query("n", "SELECT COUNT(*) AS n FROM t");
     let folder = Folder::with(&[("scumble.toml", &project("t.csv", columns, &releases))]);
     folder.write("t.csv", "id,kind,age\n1,\"two\nlines\",30\n2,x,\"secret\"\n");
-    let sentence = refused(&folder.run(&["check"]), 2, "t.csv:4: the value in column 'age' is declared as int");
-    assert!(!sentence.contains("secret"), "{sentence}");
+    for arguments in [&["check"][..], &["release", "--quiet"]] {
+        let sentence = refused(&folder.run(arguments), 2, "t.csv:4: the value in column 'age' is declared as int");
+        assert!(!sentence.contains("secret"), "{sentence}");
+    }
     let spent: Value = serde_json::from_str(&printed(folder.run(&["ledger", "show", "--json"]))).unwrap_or_default();
     assert!(spent["releases"].as_array().is_none_or(Vec::is_empty), "{spent}");
     folder.write("t.csv", "id,kind,age\n1,\"two\nlines\",30\n2,x,\n");

@@ -6,7 +6,7 @@
 //! its [`TableState::fingerprint`] stays. A sentence of this module names places of the private files (file, line, column), never a value: it is for
 //! whoever holds the files.
 
-use crate::backend::csv::{LONGEST_ROW, Records, Trouble};
+use crate::backend::csv::{Records, Trouble};
 use crate::backend::files::{DataFile, Form};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
@@ -17,6 +17,7 @@ use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -187,28 +188,15 @@ fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error
 fn scan(table: &Table, file: &DataFile) -> Result<u64> {
     let shown = file.path.display();
     let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
-    let columns: Vec<Option<Wanted>> = names.iter().map(|name| Wanted::of(table, name)).collect();
-    let failed = |error: std::io::Error| Error::input(format!("{shown} cannot be read ({error})"));
-    let mut records = Records::new(BufReader::with_capacity(BUFFER, file.open()?)).map_err(failed)?;
+    let declared = Wanted::all(table);
+    let columns: Vec<Option<Wanted>> = names.iter().map(|name| declared.get(name.as_str()).copied()).collect();
     let called =
         |field: usize| names.get(field).map_or(format!("field {}", field + 1), |name| format!("column '{name}'"));
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, called);
+    let mut records = Records::new(BufReader::with_capacity(BUFFER, file.open()?)).map_err(wrong)?;
     let mut number = 0;
     loop {
-        let is_record = records.advance().map_err(|trouble| match trouble {
-            Trouble::Unclosed(line, field) => Error::input(format!(
-                "{shown}:{line}: the quote that begins {} is never closed; close it, or double it inside of quotes",
-                called(field)
-            )),
-            Trouble::AfterQuote(line, field) => Error::input(format!(
-                "{shown}:{line}: something stands behind the closing quote in {}; a quote inside of a quoted text is written twice",
-                called(field)
-            )),
-            Trouble::Long(line) => Error::input(format!(
-                "{shown}:{line}: the row that begins here has more than {} MiB; is a quote not closed?",
-                LONGEST_ROW >> 20
-            )),
-            Trouble::Machine(why) => Error::input(format!("{shown} cannot be read ({why})")),
-        })?;
+        let is_record = records.advance().map_err(wrong)?;
         if !is_record {
             // The first record is the names.
             return Ok(u64::saturating_sub(number, 1));
@@ -228,7 +216,7 @@ fn scan(table: &Table, file: &DataFile) -> Result<u64> {
             let Ok(text) = std::str::from_utf8(bytes) else {
                 return refused("is not UTF-8 text; convert the file first");
             };
-            if let (Some(what), false) = (wanted.as_ref().and_then(|wanted| wanted.refuses(text)), number == 0) {
+            if let (Some(what), false) = (wanted.and_then(|wanted| wanted.refuses(text)), number == 0) {
                 return refused(what);
             }
         }
@@ -237,6 +225,7 @@ fn scan(table: &Table, file: &DataFile) -> Result<u64> {
 }
 
 /// What a declared column of a CSV file must hold.
+#[derive(Clone, Copy)]
 enum Wanted {
     Whole,
     Number,
@@ -245,20 +234,24 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn of(table: &Table, name: &str) -> Option<Self> {
-        if table.owner.as_deref() == Some(name) {
-            return Some(Self::Text);
-        }
-        Some(match table.column(name)?.domain {
+    /// By the names of columns.
+    fn all(table: &Table) -> HashMap<&str, Self> {
+        let owner = table.owner.iter().map(|owner| (owner.as_str(), Self::Text));
+        let columns = table.columns.iter().map(|column| (column.name.as_str(), Self::of(&column.domain)));
+        owner.chain(columns).collect()
+    }
+
+    fn of(domain: &Domain) -> Self {
+        match domain {
             Domain::Int { .. } => Self::Whole,
             Domain::Float { .. } => Self::Number,
             Domain::Category { .. } => Self::Text,
             Domain::Bool => Self::Truth,
-        })
+        }
     }
 
     /// What is wrong with a value, by the parsers that read the rows. Nothing at all is a missing value in every column.
-    fn refuses(&self, text: &str) -> Option<&'static str> {
+    fn refuses(self, text: &str) -> Option<&'static str> {
         let (is_right, what) = match self {
             _ if text.is_empty() => (true, ""),
             Self::Whole => (

@@ -1,12 +1,14 @@
 //! The records of a CSV file, one by one with their lines, strictly.
 //!
 //! The reader of the rows prefers any answer to none: a quote that is never closed swallows the rest of the file. This one says where such a
-//! thing is. It serves `check` alone; what both accept they cut into the same fields, which a test compares.
+//! thing is. It serves `check` and the line of names; what both accept they cut into the same fields, which a test compares.
 
+use crate::error::Error;
 use std::io::{BufRead, ErrorKind};
+use std::path::Path;
 
 /// A longer row is a mistake (a quote that is not closed, mostly), and nothing that fits into memory many times.
-pub(crate) const LONGEST_ROW: usize = 16 << 20;
+const LONGEST_ROW: usize = 16 << 20;
 
 /// Why there is no next record.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +21,28 @@ pub(crate) enum Trouble {
     Long(u64),
     /// The file ended unexpectedly.
     Machine(String),
+}
+
+impl Trouble {
+    /// In a sentence; `name` is what to call a field, from 0.
+    pub fn sentence(&self, file: &Path, name: impl Fn(usize) -> String) -> Error {
+        let file = file.display();
+        Error::input(match self {
+            Self::Unclosed(line, field) => format!(
+                "{file}:{line}: the quote that begins {} is never closed; close it, or double it inside of quotes",
+                name(*field)
+            ),
+            Self::AfterQuote(line, field) => format!(
+                "{file}:{line}: something stands behind the closing quote in {}; a quote inside of a quoted text is written twice",
+                name(*field)
+            ),
+            Self::Long(line) => format!(
+                "{file}:{line}: the row that begins here has more than {} MiB; is a quote not closed?",
+                LONGEST_ROW >> 20
+            ),
+            Self::Machine(why) => format!("{file} cannot be read ({why})"),
+        })
+    }
 }
 
 /// Cuts bytes into records.
@@ -47,8 +71,8 @@ enum State {
 
 impl<R: BufRead> Records<R> {
     /// From the beginning of a file; a byte-order mark is passed over.
-    pub fn new(mut input: R) -> std::io::Result<Self> {
-        if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+    pub fn new(mut input: R) -> Result<Self, Trouble> {
+        if input.fill_buf().map_err(|error| Trouble::Machine(error.to_string()))?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
         Ok(Self { input, line: 1, after_return: false, data: Vec::new(), ends: Vec::new(), lines: Vec::new() })

@@ -1,12 +1,12 @@
 //! Which files a table's source is, and which columns they say they have. No value is looked at here.
 
+use super::csv::{Records, Trouble};
 use crate::error::{Error, Result};
-use datafusion::arrow::csv::reader::Format;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;
 use std::fs::{File, FileType};
-use std::io::ErrorKind;
+use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// How a file's rows are written.
@@ -145,17 +145,18 @@ impl DataFile {
         Ok(columns)
     }
 
-    /// The first record of a CSV file, by the parser that reads the rows.
+    /// The first record of a CSV file.
     fn header(&self) -> Result<Vec<String>> {
         let shown = self.path.display();
-        let format = Format::default().with_header(true);
-        let (schema, _) = format.infer_schema(self.open()?, Some(0)).map_err(|_| {
-            Error::input(format!("{shown}:1: the line of column names is not UTF-8 text; convert the file first"))
-        })?;
-        if schema.fields().is_empty() {
+        let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("column name {}", field + 1));
+        let mut records = Records::new(BufReader::new(self.open()?)).map_err(wrong)?;
+        if !records.advance().map_err(wrong)? {
             return Err(Error::input(format!("{shown} is empty; its first line must name the columns")));
         }
-        Ok(schema.fields().iter().map(|field| field.name().trim().to_string()).collect())
+        let names = records.fields().map(|name| std::str::from_utf8(name).map(|name| name.trim().to_string()));
+        names.collect::<std::result::Result<_, _>>().map_err(|_| {
+            Error::input(format!("{shown}:1: the line of column names is not UTF-8 text; convert the file first"))
+        })
     }
 
     /// What stands at the end of a Parquet file.

@@ -5,9 +5,11 @@
 //! No statistics of a file are used: every query reads the same rows.
 
 use super::files::{DataFile, Form, real_path};
+use crate::error::{Error, Result};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::{CsvOptions, TableParquetOptions};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
@@ -17,6 +19,8 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Expr;
 use datafusion::object_store::path::Path as StorePath;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -25,6 +29,9 @@ use datafusion::prelude::ident;
 use futures::future::BoxFuture;
 use std::path::Path;
 use std::sync::Arc;
+
+/// So many cells are read at once.
+const BATCH_CELLS: usize = 1 << 22;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -46,6 +53,8 @@ impl Rows {
 #[derive(Debug)]
 pub(crate) struct Part {
     file: DataFile,
+    /// What DataFusion calls it.
+    location: StorePath,
     /// The columns as they are read: all of a CSV file, the declared ones of a Parquet file.
     fields: Vec<Field>,
     /// For each declared column, which of `fields` it is.
@@ -56,13 +65,16 @@ pub(crate) struct Part {
 
 impl Part {
     /// A file of so many columns, none of which has been declared yet.
-    pub fn new(file: &DataFile, width: usize) -> Self {
+    pub fn new(file: &DataFile, width: usize) -> Result<Self> {
         // The columns of a CSV file have their places as names: those in the file may be anything.
         let fields = match file.form {
             Form::Csv => (0..width).map(|place| Field::new(place.to_string(), DataType::Utf8, true)).collect(),
             Form::Parquet => Vec::new(),
         };
-        Self { file: file.clone(), fields, places: Vec::new(), values: Vec::new() }
+        let location = StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
+            Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
+        })?;
+        Ok(Self { file: file.clone(), location, fields, places: Vec::new(), values: Vec::new() })
     }
 
     /// The next declared column: the file's column at `place`, called `name`, which is read as `kind`; `value` is what becomes of it.
@@ -115,13 +127,14 @@ impl Part {
     }
 
     fn listed(&self) -> Outcome<PartitionedFile> {
-        let external = |error: Box<dyn std::error::Error + Send + Sync>| DataFusionError::External(error);
-        let path = real_path(&self.file.path).map_err(|error| external(error.into()))?;
-        let bytes = std::fs::metadata(&path)?.len();
-        let location = StorePath::from_absolute_path(path).map_err(|error| external(error.into()))?;
-        let mut file = PartitionedFile::new("", bytes);
-        file.object_meta.location = location;
+        let mut file = PartitionedFile::new("", std::fs::metadata(&self.file.path)?.len());
+        file.object_meta.location = self.location.clone();
         Ok(file)
+    }
+
+    /// Rows are cut into batches: as many as usual, or fewer where a row is so wide that they would fill the memory.
+    fn batch_size(&self, usual: usize) -> usize {
+        (BATCH_CELLS / self.fields.len().max(1)).clamp(16, usual.max(16)).min(usual)
     }
 
     /// The declared columns `wanted` of files that are all like this one.
@@ -129,19 +142,30 @@ impl Part {
         let read = wanted.iter().map(|&column| self.places[column]).collect();
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), self.source())
             .with_file_groups(files)
+            .with_batch_size(Some(self.batch_size(state.config().batch_size())))
             .with_projection_indices(Some(read))?
             .build();
         let scan: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(config);
         if wanted.is_empty() {
             return Ok(scan);
         }
-        let input = DFSchema::try_from(scan.schema())?;
-        let values = wanted.iter().map(|&column| {
-            let name = self.values[column].schema_name().to_string();
-            Ok((state.create_physical_expr(self.values[column].clone(), &input)?, name))
-        });
-        let values = values.collect::<Outcome<Vec<_>>>()?;
-        Ok(Arc::new(ProjectionExec::try_new(values, scan)?))
+        let values = wanted.iter().enumerate().map(|(place, &column)| self.value(state, column, place));
+        Ok(Arc::new(ProjectionExec::try_new(values.collect::<Outcome<Vec<_>>>()?, scan)?))
+    }
+
+    /// A declared column with its name, where the column that it is made from is at `place`.
+    fn value(&self, state: &dyn Session, column: usize, place: usize) -> Outcome<(Arc<dyn PhysicalExpr>, String)> {
+        let name = self.values[column].schema_name().to_string();
+        // Planned on its one column, so that no time is spent on looking for it among many.
+        let input = DFSchema::try_from(Schema::new(vec![self.fields[self.places[column]].clone()]))?;
+        let value = state.create_physical_expr(self.values[column].clone(), &input)?;
+        let placed = value.transform(|part| {
+            Ok(match part.downcast_ref::<Column>() {
+                Some(column) => Transformed::yes(Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>),
+                None => Transformed::no(part),
+            })
+        })?;
+        Ok((placed.data, name))
     }
 }
 

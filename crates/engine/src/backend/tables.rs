@@ -13,6 +13,7 @@ use datafusion::common::{ScalarValue, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, try_cast, when};
 use datafusion::prelude::SessionContext;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The one type of texts inside the plan.
@@ -74,7 +75,7 @@ pub(super) fn sources(tables: &[&Table]) -> Result<Vec<LogicalPlan>> {
 fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
     let Some(owner) = &table.owner else { return Ok(false) };
     for file in files {
-        let (_, kind) = find(file, &file.columns()?, owner)?;
+        let (_, kind) = Columns::of(file)?.find(owner)?;
         if !kind.is_some_and(|kind| kind.is_integer() && kind != DataType::UInt64) {
             return Ok(false);
         }
@@ -100,10 +101,10 @@ pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Resul
 
 /// How one file's columns become the declared ones.
 fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
-    let columns = file.columns()?;
-    let mut part = Part::new(file, columns.len());
+    let columns = Columns::of(file)?;
+    let mut part = Part::new(file, columns.width)?;
     if let Some(owner) = &table.owner {
-        let (place, kind) = find(file, &columns, owner)?;
+        let (place, kind) = columns.find(owner)?;
         let kind = kind.unwrap_or(TEXT);
         if !(kind.is_integer() || is_text(&kind)) {
             return Err(Error::input(format!(
@@ -115,7 +116,7 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
     }
     for column in &table.columns {
         let wanted = data_type(&column.domain);
-        let (place, kind) = find(file, &columns, &column.name)?;
+        let (place, kind) = columns.find(&column.name)?;
         let kind = kind.unwrap_or(wanted.clone());
         if !fits(&kind, &column.domain) {
             return Err(Error::input(format!(
@@ -132,15 +133,26 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
     Ok(part)
 }
 
-/// The place and, where the file says it, the type of a column.
-fn find(file: &DataFile, columns: &[(String, Option<DataType>)], name: &str) -> Result<(usize, Option<DataType>)> {
-    let mut found = columns.iter().enumerate().filter(|(_, column)| column.0 == name);
-    match (found.next(), found.next()) {
-        (Some((place, (_, kind))), None) => Ok((place, kind.clone())),
-        _ => {
-            let hint = suggestion(name, columns.iter().map(|(name, _)| name.as_str()));
-            Err(Error::input(format!("{} has no column '{name}'{hint}", file.path.display())))
-        }
+/// The columns of a file by name: the place and, where the file says it, the type.
+struct Columns<'a> {
+    file: &'a DataFile,
+    width: usize,
+    by_name: HashMap<String, (usize, Option<DataType>)>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(file: &'a DataFile) -> Result<Self> {
+        let columns = file.columns()?;
+        let width = columns.len();
+        let named = columns.into_iter().enumerate().filter(|(_, (name, _))| !name.is_empty());
+        Ok(Self { file, width, by_name: named.map(|(place, (name, kind))| (name, (place, kind))).collect() })
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, Option<DataType>)> {
+        self.by_name.get(name).cloned().ok_or_else(|| {
+            let hint = suggestion(name, self.by_name.keys().map(String::as_str));
+            Error::input(format!("{} has no column '{name}'{hint}", self.file.path.display()))
+        })
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::*;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, StringArray, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, UInt64Array,
 };
 use datafusion::arrow::datatypes::Int32Type;
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use proptest::prelude::*;
 use std::fs;
@@ -295,6 +296,91 @@ fn parquet_columns_are_read_in_their_declared_types() {
     refused(table, "cannot be read to its end: the file is damaged");
     fs::write(&path, "no Parquet").unwrap();
     refused(table, "is damaged or is not Parquet");
+}
+
+fn parquet_in_groups(path: &Path, rows: usize, columns: Vec<(&str, ArrayRef)>) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build();
+    let mut writer = ArrowWriter::try_new(fs::File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+/// Parquet files are split between processors, by groups of rows: each row is read once. Columns that are not declared may be anything.
+#[test]
+fn every_row_of_a_parquet_file_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: Vec<i32> = (0..100).collect();
+    let nested =
+        ListArray::from_iter_primitive::<Int32Type, _, _>(numbers.iter().map(|number| Some(vec![Some(*number); 3])));
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("lists", Arc::new(nested)), ("A.b, \"c\"", Arc::new(Int32Array::from(numbers.clone())))];
+    parquet_in_groups(&folder.path().join("t.parquet"), 7, columns);
+    let table = "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\n'A.b, \"c\"' = { type = \"int\" }\n";
+    let declared = project(folder.path(), table, "t.parquet");
+    checked(&declared).unwrap();
+    let mut wanted: Vec<Row> = numbers.iter().map(|number| vec![Some(number.to_string())]).collect();
+    wanted.sort();
+    for partitions in 1..9 {
+        assert_eq!(read_split(&declared, partitions, 5).unwrap(), wanted, "{partitions}");
+    }
+    let found = checked(&project(
+        folder.path(),
+        &table.replace("'A.b, \"c\"' = { type = \"int\" }", "lists = { type = \"category\" }"),
+        "t.parquet",
+    ));
+    assert!(found.unwrap_err().to_string().contains("column 'lists' is declared as category but holds List"));
+}
+
+/// A file's statistics may be wrong, and decide for some queries alone which rows are read: they are not used.
+#[test]
+fn wrong_statistics_of_a_parquet_file_hide_no_row() {
+    const NUMBER: i64 = 0x0123_4567_89ab_cdef;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    parquet_in_groups(&path, 4, vec![("n", Arc::new(Int64Array::from(vec![NUMBER; 12])))]);
+    let mut bytes = fs::read(&path).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len() - 8).filter(|&place| bytes[place..place + 8] == NUMBER.to_le_bytes()).collect();
+    // The first three are the values of the three groups of rows, the others statistics.
+    for place in &places[3..] {
+        bytes[*place..place + 8].copy_from_slice(&5i64.to_le_bytes());
+    }
+    fs::write(&path, bytes).unwrap();
+    let declared = project(
+        folder.path(),
+        "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\nn = { type = \"int\" }\n",
+        "t.parquet",
+    );
+    let table = declared.table("t").unwrap();
+    let rows = tables::rows(table, &tables::source_files(table).unwrap(), &tables::TEXT).unwrap();
+    let context = SessionContext::new();
+    context.register_table("t", Arc::new(rows)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let count = |sql: String| runtime.block_on(async { context.sql(&sql).await.unwrap().count().await.unwrap() });
+    assert_eq!(count("SELECT n FROM t".to_string()), 12);
+    assert_eq!(count(format!("SELECT n FROM t WHERE n = {NUMBER}")), 12, "{places:?}");
+    // The statistics are wrong indeed: whoever believes them finds nothing.
+    let believing = runtime.block_on(async {
+        let frame = context.read_parquet(path.to_str().unwrap(), Default::default()).await.unwrap();
+        frame
+            .filter(datafusion::prelude::ident("n").eq(datafusion::prelude::lit(NUMBER)))
+            .unwrap()
+            .count()
+            .await
+            .unwrap()
+    });
+    assert_eq!(believing, 0, "{places:?}");
+}
+
+/// A table of which nothing is declared still has rows.
+#[test]
+fn rows_without_a_declared_column_are_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), "a,b\n1,2\n\"\",\n").unwrap();
+    let declared = project(folder.path(), "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\n", "t.csv");
+    checked(&declared).unwrap();
+    assert_eq!(read_split(&declared, 2, 8).unwrap(), vec![Vec::new(); 2] as Vec<Row>);
 }
 
 /// One folder, two files: the second one's ages are texts, or there is no age at all.
