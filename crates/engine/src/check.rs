@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Raised when the check learns to look for more, so that nothing passes on the word of an older one.
 const VERSION: u32 = 1;
 /// A longer text is nobody's category and nobody's name.
-const LONGEST_TEXT: usize = 1 << 16;
+pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 const BUFFER: usize = 1 << 20;
 
 /// What a table's source is at this moment.

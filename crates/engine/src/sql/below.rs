@@ -3,6 +3,7 @@
 use super::casts::{total, total_named};
 use super::describe::{Describer, Known};
 use super::{Hidden, Source};
+use crate::check::LONGEST_TEXT;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
 use datafusion::common::{Column, DataFusionError, ScalarValue};
@@ -321,9 +322,9 @@ fn known(table: &Table, name: &str) -> Known {
             known.interval = *bounds;
             known.granularity = *granularity;
         }
-        Some(Domain::Category { values: None }) => known.copies = 1,
+        Some(Domain::Category { values: None }) => known.bytes = LONGEST_TEXT as u64,
         Some(Domain::Category { values: Some(values) }) => {
-            known.copies = 1;
+            known.bytes = values.iter().map(String::len).max().unwrap_or(0) as u64;
             known.values = Some(values.iter().map(|value| ScalarValue::from(value.as_str())).collect());
         }
         Some(Domain::Bool) => {

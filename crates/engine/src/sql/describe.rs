@@ -17,8 +17,10 @@ use std::collections::BTreeSet;
 pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// A range of whole numbers up to this size is a domain that can be listed.
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
-/// How many times as long as the texts of a row an expression's text may become: more could fill the memory on some rows only.
-const MOST_COPIES: u64 = 64;
+/// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the rows are.
+const LONGEST_MADE: u64 = 200_000;
+/// No number and no truth value has a longer text.
+const LONGEST_NUMBER: u64 = 64;
 /// The longest text in a query, in bytes.
 const LONGEST_LITERAL: usize = 1000;
 
@@ -33,8 +35,8 @@ pub(crate) struct Known {
     pub values: Option<Vec<ScalarValue>>,
     /// The grid that all values are on, up to rounding.
     pub granularity: Option<f64>,
-    /// How many times as long as all texts of its row a text can be.
-    pub copies: u64,
+    /// How long a text can be, in bytes.
+    pub bytes: u64,
     /// Whether this is a column that names the owner.
     pub is_owner: bool,
 }
@@ -95,9 +97,9 @@ impl Describer<'_> {
             );
             return Err(self.refused(sentence));
         }
-        if known.copies > MOST_COPIES {
+        if known.bytes > LONGEST_MADE {
             return Err(self.refused(format!(
-                "{} makes texts of more than {MOST_COPIES} times their length",
+                "{} may make texts of more than {LONGEST_MADE} bytes: list the values of its columns in the project file, or join fewer texts",
                 shortened(&expression.to_string())
             )));
         }
@@ -220,7 +222,7 @@ impl Describer<'_> {
             }
             Operator::Divide | Operator::Modulo => self.divided(binary, whole, &left, &right)?,
             Operator::StringConcat => {
-                return Ok(Known { attributes, copies: left.copies + right.copies, ..Known::default() });
+                return Ok(Known { attributes, bytes: left.bytes.saturating_add(right.bytes), ..Known::default() });
             }
             Operator::Eq
             | Operator::NotEq
@@ -288,8 +290,8 @@ impl Describer<'_> {
             (false, true) if is_float(&from) => known.granularity,
             _ => None,
         };
-        let copies = if *to == DataType::Utf8 { known.copies.max(1) } else { 0 };
-        Ok(Known { interval, granularity, copies, values: None, ..known })
+        let bytes = if from == DataType::Utf8 { known.bytes } else { LONGEST_NUMBER };
+        Ok(Known { interval, granularity, bytes, values: None, ..known })
     }
 
     fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<Known> {
@@ -316,7 +318,7 @@ impl Describer<'_> {
             "round" if function.args.len() > 1 => self.fitting(whole, function::rounded(function, &arguments))?,
             _ => interval,
         };
-        Ok(Known { attributes, interval, copies: function::copies(function, &arguments), ..Known::default() })
+        Ok(Known { attributes, interval, bytes: function::bytes(function, &arguments), ..Known::default() })
     }
 
     fn literal(&self, value: &ScalarValue) -> Result<Known> {
@@ -341,7 +343,8 @@ impl Describer<'_> {
             other => Some(vec![other.clone()]),
         };
         let granularity = number.filter(|number| number.fract() == 0.0).map(|_| 1.0);
-        Ok(Known { interval: number.map(|number| (number, number)), values, granularity, ..Known::default() })
+        let bytes = value.try_as_str().flatten().map_or(0, str::len) as u64;
+        Ok(Known { interval: number.map(|number| (number, number)), values, granularity, bytes, ..Known::default() })
     }
 }
 
@@ -391,7 +394,7 @@ fn parts(expression: &Expr) -> Vec<&Expr> {
 /// One of several: the hull of the intervals, the union of the domains, a grid that all are on.
 fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
     attributes.extend(branches.iter().flat_map(|known| known.attributes.iter().cloned()));
-    let copies = branches.iter().map(|known| known.copies).max().unwrap_or(0);
+    let bytes = branches.iter().map(|known| known.bytes).max().unwrap_or(0);
     let branches: Vec<&Known> = branches.iter().filter(|known| **known != null()).collect();
     let interval = branches.iter().map(|known| known.interval).reduce(|left, right| {
         let ((a, b), (c, d)) = left.zip(right)?;
@@ -415,7 +418,7 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
         interval: interval.flatten(),
         values,
         granularity: granularity.flatten(),
-        copies,
+        bytes,
         is_owner: false,
     }
 }

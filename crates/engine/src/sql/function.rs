@@ -121,19 +121,20 @@ pub(super) fn rounded(function: &ScalarFunction, arguments: &[Known]) -> Option<
     Some((low - unit, high + unit))
 }
 
-/// How many times as long as the texts of its row a function's text can be.
-pub(super) fn copies(function: &ScalarFunction, arguments: &[Known]) -> u64 {
-    let all = || arguments.iter().map(|known| known.copies);
+/// How long a function's text can be, in bytes.
+pub(super) fn bytes(function: &ScalarFunction, arguments: &[Known]) -> u64 {
+    let all = || arguments.iter().map(|known| known.bytes);
+    let sum = || all().fold(0, u64::saturating_add);
     match function.func.name() {
-        "concat" => all().sum(),
+        "concat" => sum(),
         // A letter may become three.
-        "lower" | "upper" => all().sum::<u64>().saturating_mul(3),
+        "lower" | "upper" => sum().saturating_mul(3),
         "replace" => {
             let length = |index: usize| match function.args.get(index) {
                 Some(Expr::Literal(value, _)) => value.try_as_str().flatten().map_or(0, str::len) as u64,
                 _ => 0,
             };
-            all().sum::<u64>().saturating_mul(length(2).div_ceil(length(1).max(1)).max(1))
+            sum().saturating_mul(length(2).div_ceil(length(1).max(1)).max(1))
         }
         _ => all().max().unwrap_or(0),
     }

@@ -246,6 +246,21 @@ fn joins_and_sub_queries_are_part_of_the_text() {
 }
 
 #[test]
+fn casts_and_keys_in_the_text_mean_what_they_mean_in_our_pass() {
+    for sql in [
+        "SELECT clinic, COUNT(*) AS n FROM visits WHERE CAST(ward * 60 AS TINYINT) > 0 GROUP BY clinic",
+        "SELECT clinic, COUNT(*) AS n FROM visits WHERE (CAST(ward * 60 AS TINYINT) > 0) IS NULL GROUP BY clinic",
+        "SELECT CASE WHEN open THEN '07' WHEN ward = 1 THEN 7 ELSE '7' END AS k, COUNT(*) AS n FROM visits GROUP BY 1",
+        "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic, 1, clinic || ''",
+        "SELECT CAST(ward AS TINYINT) AS w, SUM(CASE WHEN open THEN 0 ELSE cost * 0.5 END) AS s FROM visits GROUP BY 1",
+        "SELECT open, COUNT(DISTINCT cost) AS n FROM visits WHERE clinic < 'c' OR ward BETWEEN '1' AND 2.5 GROUP BY open",
+        "SELECT open, COUNT(*) AS n FROM (SELECT open, COALESCE(ward, 1.5) AS w, clinic AS c FROM visits) t WHERE w IN (1, '2') GROUP BY open",
+    ] {
+        check(SOME_OF_EACH, sql);
+    }
+}
+
+#[test]
 fn the_text_names_the_window_functions_and_holds_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let text = PROJECT.replace("BOUNDS", FEW_IN_ALL);
