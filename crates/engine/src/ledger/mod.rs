@@ -206,7 +206,7 @@ impl Ledger {
             let content: Value = serde_json::from_str(body).map_err(|_| self.damaged("an entry is not JSON"))?;
             entries.push(json!({ "sequence": link.entries, "hash": link.hex(), "body": content, "text": body }));
         }
-        Ok(json!({ "version": VERSION, "entries": entries, "head": head.hex() }))
+        Ok(json!({ "version": self.number("user_version")?, "entries": entries, "head": head.hex() }))
     }
 
     /// Makes a charge durable, if `admit` agrees when it sees what has been charged, and if the tables are what they were.
