@@ -1,0 +1,141 @@
+//! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is told in one sentence.
+
+use scumble::event::Event;
+use scumble::noise::InsecureSeededSource;
+use scumble_engine::ledger::{Ledger, Receipt, State};
+use scumble_engine::project::Project;
+use scumble_engine::release::{Answers, Draw, Expected, Plan, Planned, Runner};
+use scumble_engine::{Backend, Error, Result};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n\
+    [[release]]\nname = \"first\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 0.5 }\n\
+    [[release]]\nname = \"second\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 0.5 }\n\
+    [[release]]\nname = \"third\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 0.5 }\n";
+
+/// What goes wrong, each with a private value in its words.
+#[derive(Debug, Clone, Copy)]
+enum Wrong {
+    Nothing,
+    Compute,
+    ComputePanics,
+    AnotherThreadPanics,
+    Draw,
+    DrawPanics,
+}
+
+/// A planned query that looks at the ledger when it is about to read rows, and then fails or does not.
+struct Watching {
+    inner: Box<dyn Plan>,
+    ledger: PathBuf,
+    wrong: Wrong,
+    begun: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Plan for Watching {
+    fn events(&self) -> &[Event] {
+        self.inner.events()
+    }
+
+    fn rule(&self) -> Value {
+        self.inner.rule()
+    }
+
+    fn expected(&self) -> Vec<Expected> {
+        self.inner.expected()
+    }
+
+    fn tables(&self) -> Vec<String> {
+        self.inner.tables()
+    }
+
+    fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
+        // Another reader finds the charge, as the last one, interrupted.
+        let charges = Ledger::open_existing(&self.ledger)?.unwrap().charges()?;
+        let last = charges.last().unwrap();
+        assert_eq!((last.sequence, &last.state), (charged.sequence(), &State::Interrupted));
+        self.begun.borrow_mut().push(last.sequence);
+        match self.wrong {
+            Wrong::Compute => return Err(Error::input("the age 41 does not fit")),
+            Wrong::ComputePanics => panic!("the age 41 does not fit"),
+            Wrong::AnotherThreadPanics => {
+                let joined = std::thread::spawn(|| panic!("the age 41 does not fit")).join();
+                joined.map_err(|_| Error::machine("the age 41 does not fit"))?;
+            }
+            _ => {}
+        }
+        let (draw, wrong) = (self.inner.compute(charged, project, backend)?, self.wrong);
+        Ok(Box::new(move |receipt, bits| -> Result<Answers> {
+            match wrong {
+                Wrong::Draw => Err(Error::Budget("the age 41 does not fit".to_string())),
+                Wrong::DrawPanics => panic!("the age 41 does not fit"),
+                _ => draw(receipt, bits),
+            }
+        }))
+    }
+}
+
+static SAID: AtomicUsize = AtomicUsize::new(0);
+
+/// Three releases, of which the second goes wrong: the sentence, if there is one.
+fn run(wrong: Wrong) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("people.csv"), "age\n41\n57\n").unwrap();
+    fs::write(at("scumble.toml"), PROJECT).unwrap();
+    let project = Project::open(&at("scumble.toml")).unwrap();
+    let (runner, begun) = (Runner::new(&project), Rc::new(RefCell::new(Vec::new())));
+    let planned: Vec<Planned> = project
+        .releases
+        .iter()
+        .map(|request| {
+            let Planned { request, plan } = runner.plan(request).unwrap();
+            let wrong = if request.name == "second" { wrong } else { Wrong::Nothing };
+            let plan = Watching { inner: plan, ledger: project.ledger(), wrong, begun: Rc::clone(&begun) };
+            Planned { request, plan: Box::new(plan) }
+        })
+        .collect();
+    let told = runner.release(&planned, &at("out"), &mut InsecureSeededSource::new(1), |_| ());
+    let charges = runner.charges().unwrap();
+    let states: Vec<bool> = charges.iter().map(|charge| charge.state != State::Interrupted).collect();
+    let files = || fs::read_dir(at("out")).unwrap().flatten().map(|file| file.file_name().into_string().unwrap());
+    match &told {
+        Ok(_) => assert_eq!((states, files().count(), begun.borrow().len()), (vec![true; 3], 9, 3)),
+        Err(error) => {
+            assert_eq!(states, [true, false], "the second stays charged, the third is not begun");
+            assert!(
+                files().count() == 3 && files().all(|name| name.starts_with("first.")),
+                "{:?}",
+                files().collect::<Vec<_>>()
+            );
+            assert_eq!((error.exit_status(), begun.borrow().len()), (1, 2));
+        }
+    }
+    told.err().map(|error| error.to_string())
+}
+
+/// All releases were computed before any was charged, and the sentence said which failed on what: whoever chose the query chose the
+/// question, and the ledger said 0.
+#[test]
+fn what_fails_after_the_charge_is_one_sentence_and_stays_charged() {
+    std::panic::set_hook(Box::new(|_| {
+        SAID.fetch_add(1, Ordering::SeqCst);
+    }));
+    assert_eq!(run(Wrong::Nothing), None);
+    let causes = [Wrong::Compute, Wrong::ComputePanics, Wrong::AnotherThreadPanics, Wrong::Draw, Wrong::DrawPanics];
+    let sentences: Vec<String> =
+        causes.map(|wrong| run(wrong).unwrap_or_else(|| panic!("{wrong:?} was published"))).into();
+    assert_eq!(SAID.load(Ordering::SeqCst), 0, "a panic has printed its message");
+    for sentence in &sentences {
+        assert!(
+            sentence.starts_with("release 'second' failed after it was charged: nothing of it was published"),
+            "{sentence}"
+        );
+        assert_eq!(sentence, &sentences[0]);
+    }
+}
