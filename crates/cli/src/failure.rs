@@ -26,9 +26,18 @@ impl Failure {
             Self::Other(sentence) => (sentence, 1),
             Self::ClosedOutput => return ExitCode::SUCCESS,
         };
-        eprintln!("scumble: {sentence}");
+        eprintln!("scumble: {}", printable(&sentence));
         ExitCode::from(status)
     }
+}
+
+/// On one line and without commands to the terminal: names of columns, tables and files stand in sentences, and can be anything.
+fn printable(sentence: &str) -> String {
+    let shown = |letter: char| match letter.is_control() {
+        true => letter.escape_default().collect(),
+        false => letter.to_string(),
+    };
+    sentence.trim_end().chars().map(shown).collect()
 }
 
 impl From<scumble::Error> for Failure {

@@ -118,6 +118,11 @@ fn what_a_folder_holds_is_read_or_named() {
         std::os::unix::fs::symlink("../elsewhere.csv", folder.file("t/d.csv")).unwrap();
         printed(folder.run(&["check"]));
     }
+    // A file's own column names reach the terminal on one line and as letters only.
+    folder.write("kin.csv", "id,\"kin\n\u{1b}[31md\"\n1,2\n");
+    folder.write("scumble.toml", &project("kin.csv", "kind = { type = \"category\" }", ""));
+    let sentence = refused(&folder.run(&["check"]), 2, "has no column 'kind'");
+    assert!(!sentence.contains('\u{1b}'), "{sentence}");
     // Names that mean many files elsewhere mean themselves here.
     folder.write("t[1]*.csv", "id\n1\n");
     folder.write("scumble.toml", &project("t[1]*.csv", "", ""));

@@ -56,7 +56,8 @@ pub fn state(project: &Project, names: &[String]) -> Result<Vec<TableState>> {
 }
 
 fn table_state(table: &Table) -> Result<TableState> {
-    let files = tables::source_files(table)?.iter().map(file_state).collect::<Result<Vec<_>>>()?;
+    let sources = tables::source_files(table)?;
+    let files = sources.iter().map(file_state).collect::<Result<Vec<_>>>()?;
     let mut all = Sha256::new();
     let mut add = |text: &str| {
         all.update((text.len() as u64).to_be_bytes());
@@ -68,7 +69,8 @@ fn table_state(table: &Table) -> Result<TableState> {
         add(&field.data_type().to_string());
     }
     add(if table.owner.is_some() { "owned" } else { "rows" });
-    for file in &files {
+    for (source, file) in sources.iter().zip(&files) {
+        add(if source.form == Form::Csv { "csv" } else { "parquet" });
         add(&file.digest);
     }
     Ok(TableState { table: table.name.clone(), files, fingerprint: crate::ledger::hex(&all.finalize()) })

@@ -44,6 +44,24 @@ fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2
     })
 }
 
+/// Both kinds of records panicked on texts in the form in which Parquet files hold them.
+#[test]
+fn texts_are_read_in_every_form_and_another_type_is_no_panic() {
+    use datafusion::arrow::array::{Float64Array, LargeStringArray, StringArray, StringViewArray};
+    let list = vec![Some("a"), None, Some("a text of more than twelve bytes")];
+    let forms: [ArrayRef; 3] = [
+        std::sync::Arc::new(StringArray::from(list.clone())),
+        std::sync::Arc::new(StringViewArray::from(list.clone())),
+        std::sync::Arc::new(LargeStringArray::from(list.clone())),
+    ];
+    for form in &forms {
+        assert_eq!(texts(form).unwrap(), list);
+        assert_eq!(owners(form).unwrap()[2], Some(Owner::Text("a text of more than twelve bytes".into())));
+    }
+    let numbers: ArrayRef = std::sync::Arc::new(Float64Array::from(vec![1.0]));
+    assert!(texts(&numbers).is_err() && owners(&numbers).is_err());
+}
+
 /// Owners with two rows, for all rows there can be, and all new values of one attribute in both of them.
 #[test]
 fn a_change_of_one_attribute_changes_that_attribute_of_the_record_and_no_other() {
