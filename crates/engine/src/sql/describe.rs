@@ -92,6 +92,7 @@ impl Describer<'_> {
         let known = self.described(expression)?;
         let kind = self.kind(expression)?;
         if !is_answered(&kind) {
+            let expression = shown(expression);
             let sentence = format!(
                 "{expression} has the type {kind}: on private rows there are truth values, texts, DOUBLE, REAL and whole numbers of up to 64 bits; cast it to one of these"
             );
@@ -100,7 +101,7 @@ impl Describer<'_> {
         if known.bytes > LONGEST_MADE {
             return Err(self.refused(format!(
                 "{} may make texts of more than {LONGEST_MADE} bytes: list the values of its columns in the project file, or join fewer texts",
-                shortened(&expression.to_string())
+                shown(expression)
             )));
         }
         // Numbers of 32 bits are rounded ones: the bounds make room for that.
@@ -151,6 +152,7 @@ impl Describer<'_> {
             Expr::ScalarFunction(function) => self.function(function, expression),
             other => {
                 let word = other.variant_name();
+                let other = shown(other);
                 Err(self.refused(format!("the expression {other} ({word}) is not answered on private rows")))
             }
         }
@@ -193,10 +195,8 @@ impl Describer<'_> {
         let kind = self.kind(whole)?;
         let fits = |(low, high): (f64, f64)| range_of(&kind).is_none_or(|(least, most)| low >= least && high <= most);
         if kind.is_integer() && !interval.is_some_and(fits) {
-            let sentence = format!(
-                "{} may overflow: declare bounds for its columns, or cast them to DOUBLE",
-                shortened(&whole.to_string())
-            );
+            let sentence =
+                format!("{} may overflow: declare bounds for its columns, or cast them to DOUBLE", shown(whole));
             return Err(self.refused(sentence));
         }
         Ok(interval)
@@ -246,7 +246,7 @@ impl Describer<'_> {
         if !right.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0) {
             let sentence = format!(
                 "{} may divide by zero; divide by a literal, by a column whose bounds exclude 0, or after the aggregate",
-                shortened(&whole.to_string())
+                shown(whole)
             );
             return Err(self.source.error(if binary.op == Operator::Divide { "/" } else { "%" }, sentence));
         }
@@ -348,16 +348,17 @@ impl Describer<'_> {
     }
 }
 
-/// Whether all whole numbers between these bounds are f64s.
+/// Whether all whole numbers between these bounds are f64s. The bound 2⁵³ may have been 2⁵³ + 1.
 fn held_exactly((low, high): &(f64, f64)) -> bool {
-    low.abs().max(high.abs()) <= LARGEST_WHOLE
+    low.abs().max(high.abs()) < LARGEST_WHOLE
 }
 
-/// A long text in a sentence.
-fn shortened(text: &str) -> String {
+/// An expression in a sentence.
+pub(super) fn shown(expression: &Expr) -> String {
+    let text = expression.schema_name().to_string();
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
+        None => text,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Source;
 use super::below::{Below, Ownership};
 use super::casts::total;
-use super::describe::{Describer, Known, LARGEST_WHOLE};
+use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
 use crate::error::Result;
@@ -273,19 +273,19 @@ fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, 
         }
         kind => (expression, kind),
     };
-    let word = expression.to_string();
-    let word = word.rsplit('.').next().unwrap_or_default();
+    let shown = shown(expression);
+    let word = shown.rsplit('.').next().unwrap_or_default();
     match kind {
         DataType::Utf8 | DataType::Int64 | DataType::Boolean => {}
         DataType::Float64 => {
             let sentence = format!(
-                "GROUP BY {expression}: a column of fractions has a group for nearly every row; round it to whole numbers or use CASE"
+                "GROUP BY {shown}: a column of fractions has a group for nearly every row; round it to whole numbers or use CASE"
             );
             return Err(describer.source.error(word, sentence));
         }
         other => {
             let sentence =
-                format!("GROUP BY {expression}: a key must be a text, a whole number or a truth value, not {other}");
+                format!("GROUP BY {shown}: a key must be a text, a whole number or a truth value, not {other}");
             return Err(describer.source.error(word, sentence));
         }
     }
@@ -461,6 +461,7 @@ impl Builder<'_> {
         let known = self.describer.expression(argument)?;
         let source = self.describer.source;
         let kind = self.describer.kind(argument)?;
+        let argument = shown(argument);
         if !kind.is_numeric() {
             return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
         }

@@ -19,6 +19,9 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
         let message = error.to_string();
         let message = message.trim_start_matches("sql parser error: ").to_string();
+        if message.contains("recursion limit") {
+            return Error::input("query: it is nested too deeply; compute parts of it in WITH");
+        }
         Error::input(format!("query: this is not SQL ({message})"))
     })?;
     if statements.len() != 1 {
