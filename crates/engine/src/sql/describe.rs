@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{Case, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
@@ -19,6 +20,8 @@ pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
 /// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the rows are.
 const LONGEST_MADE: u64 = 200_000;
+/// The largest [`Known::size`]: each SELECT a + a over another doubles it.
+const LARGEST_SIZE: u64 = 5_000;
 /// No number and no truth value has a longer text.
 const LONGEST_NUMBER: u64 = 64;
 /// The longest text in a query, in bytes.
@@ -37,6 +40,8 @@ pub(crate) struct Known {
     pub granularity: Option<f64>,
     /// How long a text can be, in bytes.
     pub bytes: u64,
+    /// How many operators and columns it takes when everything below is put in its place, as the optimiser may do.
+    pub size: u64,
     /// Whether this is a column that names the owner.
     pub is_owner: bool,
 }
@@ -54,6 +59,11 @@ impl Known {
             }
             _ => None,
         }
+    }
+
+    /// Whether it is NULL and nothing else.
+    fn is_null(&self) -> bool {
+        self.values.as_ref().is_some_and(Vec::is_empty) && self.attributes.is_empty()
     }
 
     fn of_bool(attributes: BTreeSet<String>) -> Self {
@@ -104,6 +114,13 @@ impl Describer<'_> {
                 shown(expression)
             )));
         }
+        let size = self.size(expression);
+        if size > LARGEST_SIZE {
+            return Err(self.refused(format!(
+                "{} takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way",
+                shown(expression)
+            )));
+        }
         // Numbers of 32 bits are rounded ones: the bounds make room for that.
         let interval = match (&kind, known.interval) {
             (DataType::Float32, Some((low, high))) => {
@@ -111,7 +128,20 @@ impl Describer<'_> {
             }
             (_, interval) => interval,
         };
-        Ok(Known { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), ..known })
+        Ok(Known { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), size, ..known })
+    }
+
+    fn size(&self, expression: &Expr) -> u64 {
+        let mut size = 0u64;
+        let _ = expression.apply(|node| {
+            size = size.saturating_add(match node {
+                Expr::Column(column) => self.column(column).map_or(1, |known| known.size.max(1)),
+                Expr::Literal(..) => 0,
+                _ => 1,
+            });
+            Ok(TreeNodeRecursion::Continue)
+        });
+        size
     }
 
     fn described(&self, expression: &Expr) -> Result<Known> {
@@ -396,7 +426,7 @@ fn parts(expression: &Expr) -> Vec<&Expr> {
 fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
     attributes.extend(branches.iter().flat_map(|known| known.attributes.iter().cloned()));
     let bytes = branches.iter().map(|known| known.bytes).max().unwrap_or(0);
-    let branches: Vec<&Known> = branches.iter().filter(|known| **known != null()).collect();
+    let branches: Vec<&Known> = branches.iter().filter(|known| !known.is_null()).collect();
     let interval = branches.iter().map(|known| known.interval).reduce(|left, right| {
         let ((a, b), (c, d)) = left.zip(right)?;
         Some((a.min(c), b.max(d)))
@@ -420,7 +450,7 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
         values,
         granularity: granularity.flatten(),
         bytes,
-        is_owner: false,
+        ..Known::default()
     }
 }
 

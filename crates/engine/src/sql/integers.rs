@@ -169,3 +169,44 @@ fn row_of(batch: &RecordBatch, row: usize, keys: usize) -> Result<(Vec<ScalarVal
     });
     Ok((values, sums.collect::<Result<_>>()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::tests::Tables;
+
+    const PROJECT: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = -2, upper = 3 }\n";
+
+    /// What the backend should never give is never noised: each of these is an error, and no cell.
+    #[test]
+    fn an_answer_that_is_not_as_planned_is_refused() {
+        let tables = Tables::of(PROJECT, &[]);
+        let cut = tables.cut("SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k").unwrap();
+        let text = |text: &str| ScalarValue::Utf8(Some(text.to_string()));
+        assert_eq!(key_of(&cut, vec![text("a")]).unwrap(), Some(vec![text("a")]));
+        assert_eq!(key_of(&cut, vec![ScalarValue::Utf8(None)]).unwrap(), None);
+        let other_types =
+            [ScalarValue::Int64(Some(1)), ScalarValue::Utf8View(Some("a".to_string())), ScalarValue::Null];
+        for other in other_types {
+            assert!(key_of(&cut, vec![other]).is_err());
+        }
+        assert!(key_of(&cut, vec![text("a"), text("a")]).is_err() && key_of(&cut, Vec::new()).is_err());
+
+        let mut cells = Cells::new();
+        placed(&mut cells, vec![text("a")], Cell::default()).unwrap();
+        assert!(placed(&mut cells, vec![text("a")], Cell::default()).is_err());
+
+        // The measures are the rows and the steps of x; two rows give from −4 to 6.
+        assert_eq!(cut.query.measures.iter().map(|measure| measure.range).collect::<Vec<_>>()[..2], [(0, 1), (-2, 3)]);
+        let sums = |rows: i128, steps: i128| -> Vec<i128> {
+            let is_count = |measure: &Measure| matches!(measure.what, What::Rows | What::Owners);
+            cut.query.measures.iter().map(|measure| if is_count(measure) { rows } else { steps }).collect()
+        };
+        let within = |rows, steps| within_counts(&cut, &sums(rows, steps)).is_ok();
+        assert!(within(2, 6) && within(2, -4) && !within(2, 7) && !within(2, -5) && !within(0, 1) && !within(-1, 0));
+
+        let cell = |rows| Cell { sums: sums(rows, 0), ranked: Vec::new() };
+        let negative: Cells = [(vec![text("a")], cell(-1))].into();
+        assert!(completed(&cut, negative).is_err());
+    }
+}

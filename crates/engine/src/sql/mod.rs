@@ -141,4 +141,4 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

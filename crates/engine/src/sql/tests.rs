@@ -338,6 +338,11 @@ fn a_query_that_is_too_large_gets_a_sentence() {
             (0..20).map(|i| format!("t{} AS (SELECT x.* FROM t{i} x, t{i} y)", i + 1)).collect::<Vec<_>>().join(", ")
         ),
         format!("SELECT 1 {}", many("UNION SELECT 1", 5_000, " ")),
+        // Each of these is twice as large as the one before when a filter is pushed down through all of them.
+        format!(
+            "WITH t0 AS (SELECT b AS a FROM people), {} SELECT COUNT(*) FROM t30 WHERE a",
+            (0..30).map(|i| format!("t{} AS (SELECT a OR a AS a FROM t{i})", i + 1)).collect::<Vec<_>>().join(", ")
+        ),
         many("SELECT COUNT(*) FROM people WHERE state = 'aaaaaaaaaaaaaaaaaaaaaaaaaaa'", 2_000, " "),
     ] {
         let started = std::time::Instant::now();
@@ -350,6 +355,10 @@ fn a_query_that_is_too_large_gets_a_sentence() {
     let rows = "sex,state,age,y,b\nf,n,30,1,true\n";
     let tables = Tables::of(PEOPLE, &[("people.csv", rows)]);
     for sql in [
+        format!(
+            "WITH t0 AS (SELECT age AS a FROM people), {} SELECT COUNT(*) FROM t30 WHERE a > 0",
+            (0..30).map(|i| format!("t{} AS (SELECT a + 1 AS a FROM t{i})", i + 1)).collect::<Vec<_>>().join(", ")
+        ),
         condition(format!("{} > 0", many("age", 95, " + "))),
         condition(many("age = 30", 95, " OR ")),
         condition(format!("age IN ({})", (0..3_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", "))),

@@ -22,6 +22,18 @@ use datafusion::sql::unparser::plan_to_sql;
 
 type Outcome<T> = Result<T, DataFusionError>;
 
+/// Writing a plan as text goes deeper than anything else does: DataFusion takes up to 400 KB of the stack for each sub-query.
+const STACK: usize = 256 << 20;
+
+fn text(plan: &LogicalPlan) -> Outcome<String> {
+    std::thread::scope(|scope| {
+        let write = || plan_to_sql(plan).map(|statement| statement.to_string());
+        let writer = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, write);
+        let failed = || DataFusionError::Internal("a plan that cannot be written".to_string());
+        writer.map_err(|_| failed())?.join().map_err(|_| failed())?
+    })
+}
+
 /// The statements: the measures by key, then for each ranked column how often each step occurs, by key.
 pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
     let names = Names::of(cut);
@@ -30,7 +42,7 @@ pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
         _ => String::new(),
     };
     let last = if from.is_empty() { "scumble_rows" } else { "scumble_kept" };
-    let rows = format!("WITH scumble_rows AS ({}){from}", plan_to_sql(&rows(cut, project)?)?);
+    let rows = format!("WITH scumble_rows AS ({}){from}", text(&rows(cut, project)?)?);
     let keys = names.keys.join(", ");
     let grouped = |by: &str| if by.is_empty() { String::new() } else { format!(" GROUP BY {by}") };
     let mut all = Vec::new();
