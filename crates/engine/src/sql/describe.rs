@@ -3,12 +3,12 @@
 use super::Source;
 use super::casts::{is_answered, is_float};
 use super::function;
+use super::limits::{self, LARGEST_SIZE};
 use crate::backend::functions::FITTED;
 use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{Case, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
@@ -20,8 +20,6 @@ pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
 /// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the rows are.
 const LONGEST_MADE: u64 = 200_000;
-/// The largest [`Known::size`]: each SELECT a + a over another doubles it.
-const LARGEST_SIZE: u64 = 5_000;
 /// No number and no truth value has a longer text.
 const LONGEST_NUMBER: u64 = 64;
 /// The longest text in a query, in bytes.
@@ -114,7 +112,7 @@ impl Describer<'_> {
                 shown(expression)
             )));
         }
-        let size = self.size(expression);
+        let size = limits::size(expression, |column| self.column(column).map_or(1, |known| known.size));
         if size > LARGEST_SIZE {
             return Err(self.refused(format!(
                 "{} takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way",
@@ -129,19 +127,6 @@ impl Describer<'_> {
             (_, interval) => interval,
         };
         Ok(Known { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), size, ..known })
-    }
-
-    fn size(&self, expression: &Expr) -> u64 {
-        let mut size = 0u64;
-        let _ = expression.apply(|node| {
-            size = size.saturating_add(match node {
-                Expr::Column(column) => self.column(column).map_or(1, |known| known.size.max(1)),
-                Expr::Literal(..) => 0,
-                _ => 1,
-            });
-            Ok(TreeNodeRecursion::Continue)
-        });
-        size
     }
 
     fn described(&self, expression: &Expr) -> Result<Known> {

@@ -2,6 +2,9 @@
 //! that grows faster than it: what is too large is refused with a sentence before any of that, and so before any charge.
 
 use crate::error::{Error, Result};
+use datafusion::common::Column;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr as PlannedExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, SetExpr, Statement, TableFactor, TableWithJoins, Visit, Visitor,
 };
@@ -120,6 +123,50 @@ pub(super) fn statement(statement: &Statement) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The largest expression when everything below it is put in its place, in operators and columns: each SELECT a + a over another
+/// doubles it.
+pub(super) const LARGEST_SIZE: u64 = 5_000;
+
+/// How large an expression is when each column is as large as `column` says. Literals are nothing: lists of them may be long.
+pub(super) fn size(expression: &PlannedExpr, column: impl Fn(&Column) -> u64) -> u64 {
+    let mut size = 0u64;
+    let _ = expression.apply(|node| {
+        size = size.saturating_add(match node {
+            PlannedExpr::Column(name) => column(name).max(1),
+            PlannedExpr::Literal(..) => 0,
+            _ => 1,
+        });
+        Ok(TreeNodeRecursion::Continue)
+    });
+    size
+}
+
+/// Refuses what is above the aggregate if it is too large to be put together.
+pub(super) fn above(plan: &LogicalPlan) -> Result<()> {
+    sizes_above(plan).map(|_| ())
+}
+
+/// The sizes of the columns of a node above the aggregate.
+fn sizes_above(plan: &LogicalPlan) -> Result<Vec<u64>> {
+    let below = match plan {
+        LogicalPlan::Aggregate(aggregate) => return Ok(vec![1; aggregate.schema.fields().len()]),
+        other => other.inputs().first().copied(),
+    };
+    let Some(below) = below else { return Ok(Vec::new()) };
+    let inner = sizes_above(below)?;
+    let of = |name: &Column| {
+        let index = below.schema().maybe_index_of_column(name);
+        index.and_then(|index| inner.get(index)).copied().unwrap_or(1)
+    };
+    let sizes: Vec<u64> = plan.expressions().iter().map(|expression| size(expression, of)).collect();
+    if sizes.iter().any(|size| *size > LARGEST_SIZE) {
+        return Err(Error::input(format!(
+            "query: what is done with the aggregates takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way"
+        )));
+    }
+    Ok(if matches!(plan, LogicalPlan::Projection(_)) { sizes } else { inner })
 }
 
 #[derive(Default)]

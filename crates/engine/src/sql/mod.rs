@@ -109,6 +109,7 @@ pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend:
         .and_then(|plan| backend.coerced(plan))
         .map_err(|error| not_planned(&source, &error))?;
     let mut aggregate = above::find_aggregate(&plan, &source)?;
+    limits::above(&plan)?;
     // A key that is written twice is one column of the aggregate.
     let mut written = HashSet::new();
     aggregate.group_expr.retain(|key| written.insert(key.clone()));

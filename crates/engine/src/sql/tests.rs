@@ -338,6 +338,10 @@ fn a_query_that_is_too_large_gets_a_sentence() {
             (0..20).map(|i| format!("t{} AS (SELECT x.* FROM t{i} x, t{i} y)", i + 1)).collect::<Vec<_>>().join(", ")
         ),
         format!("SELECT 1 {}", many("UNION SELECT 1", 5_000, " ")),
+        format!(
+            "WITH t0 AS (SELECT COUNT(*) AS a FROM people), {} SELECT a FROM t30 WHERE a > 0",
+            (0..30).map(|i| format!("t{} AS (SELECT a + a AS a FROM t{i})", i + 1)).collect::<Vec<_>>().join(", ")
+        ),
         // Each of these is twice as large as the one before when a filter is pushed down through all of them.
         format!(
             "WITH t0 AS (SELECT b AS a FROM people), {} SELECT COUNT(*) FROM t30 WHERE a",
