@@ -22,6 +22,8 @@ mod time;
 pub use backend::Backend;
 pub use error::{Error, Result};
 pub use place::{Place, nearest};
+#[cfg(feature = "generator")]
+pub use release::adversarial_query;
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));

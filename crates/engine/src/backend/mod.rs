@@ -64,6 +64,20 @@ impl Backend {
         Ok(backend)
     }
 
+    /// Gives a table its rows from memory, in the declared types, in the place of its source.
+    #[cfg(any(test, feature = "generator"))]
+    pub(crate) fn give(
+        &mut self,
+        project: &Project,
+        name: &str,
+        rows: datafusion::arrow::array::RecordBatch,
+    ) -> Result<()> {
+        let table = project.table(name)?;
+        let plan = self.coerced(tables::given(table, rows)?).map_err(|error| tables::unusable(table, &error))?;
+        self.sources.insert(name.to_string(), Source { plan, owner: table.owner.clone() });
+        Ok(())
+    }
+
     /// A session without tables, for what is done with released numbers: in one partition, so that rows keep their order.
     pub(crate) fn empty() -> Result<Self> {
         Self::session(SessionConfig::new().with_target_partitions(1))

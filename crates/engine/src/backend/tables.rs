@@ -71,6 +71,21 @@ pub(super) fn sources(tables: &[&Table]) -> Result<Vec<LogicalPlan>> {
     plans.collect()
 }
 
+/// The same for rows that are there already, in the declared types.
+#[cfg(any(test, feature = "generator"))]
+pub(super) fn given(table: &Table, rows: datafusion::arrow::array::RecordBatch) -> Result<LogicalPlan> {
+    let owner = table.owner.iter().map(|owner| datafusion::prelude::ident(owner));
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| declared(datafusion::prelude::ident(&column.name), &column.domain).alias(&column.name));
+    let columns: Vec<Expr> = owner.chain(columns).collect();
+    let provider = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(|error| unusable(table, &error))?;
+    let scan = LogicalPlanBuilder::scan(table.name.as_str(), provider_as_source(Arc::new(provider)), None);
+    let plan = scan.and_then(|scan| scan.project(columns)?.build());
+    plan.map_err(|error| unusable(table, &error))
+}
+
 /// Whether all owners are whole numbers that an i64 can hold.
 fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
     let Some(owner) = &table.owner else { return Ok(false) };

@@ -28,6 +28,8 @@ pub use limits::Limit;
 pub use output::{Answers, BandedCurve, Cell, Column, Details, Uncertainty};
 pub(crate) use publish::{free, written};
 pub use run::{Outcome, Planned, Runner, file_stem};
+#[cfg(feature = "generator")]
+pub use sql::generator::adversarial_query;
 
 use crate::attackers::Counted;
 use crate::backend::Backend;

@@ -16,7 +16,9 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, DataFusionError};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast, lit, when};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit, when,
+};
 use datafusion::optimizer::utils::NamePreserver;
 use datafusion::sql::unparser::plan_to_sql;
 
@@ -97,7 +99,7 @@ fn rows(cut: &Cut, project: &Project) -> Outcome<LogicalPlan> {
     builder.project(columns)?.build()
 }
 
-/// The plan with casts that SQL knows in the places of ours.
+/// The plan with casts that SQL knows in the places of ours, and with nothing in it that loses its meaning as text.
 fn in_sql(plan: LogicalPlan) -> Outcome<LogicalPlan> {
     let replaced = plan.transform_up(|node| {
         let schema = merge_schema(&node.inputs());
@@ -119,6 +121,8 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 let from = inner.get_type(schema)?;
                 Ok(Transformed::yes(fitted_in_sql(inner, &from, to?)?))
             }
+            // DataFusion writes NOT without parentheses: `(NOT x) IS NULL` would be read as `NOT (x IS NULL)`.
+            Expr::Not(inner) => Ok(Transformed::yes(binary_expr(*inner, Operator::Eq, lit(false)))),
             other => Ok(Transformed::no(other)),
         }
     });
@@ -208,5 +212,7 @@ fn kept(names: &Names, bounds: Bounds) -> String {
     text
 }
 
+#[cfg(any(test, feature = "generator"))]
+pub(crate) mod functions;
 #[cfg(test)]
 mod tests;

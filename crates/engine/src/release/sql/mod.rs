@@ -2,6 +2,8 @@
 
 mod answer;
 mod expected;
+#[cfg(any(test, feature = "generator"))]
+pub(crate) mod generator;
 
 pub(super) use answer::RANK_ERROR;
 

@@ -1,0 +1,197 @@
+//! One case: everything that must hold of one query on one table and its neighbours.
+
+use super::compare;
+use super::moves::too_far;
+use super::neighbours::Neighbour;
+use super::query::Query;
+use super::windows;
+use super::world::{Rows, World};
+use crate::backend::Backend;
+use crate::backend::hash::Key;
+use crate::project::{Bounding, Project, Request};
+use crate::release::sql::SqlPlan;
+use crate::release::sql::answer::{Drawn, answers, noised};
+use crate::sql::integers::{Integers, integers};
+use crate::sql::{Cut, analyse, preflight};
+use datafusion::prelude::SessionContext;
+use scumble::noise::InsecureSeededSource;
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A world, its rows, a query, and what to look at.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub world: World,
+    pub rows: Rows,
+    pub query: Query,
+    pub neighbours: Vec<Neighbour>,
+    pub key: (u64, u64),
+    /// Whether the window form is run too.
+    pub windows: bool,
+    /// Whether the answer is drawn and finished too.
+    pub answered: bool,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Outcome {
+    /// The query is not answered, for this reason.
+    Refused(String),
+    /// Everything holds.
+    Held {
+        compared: bool,
+    },
+    Failed(Failure),
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Failure {
+    pub class: Class,
+    pub how: String,
+}
+
+impl Failure {
+    pub fn new(class: Class, how: impl Into<String>) -> Self {
+        Self { class, how: how.into() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Class {
+    /// Something panics.
+    Panic,
+    /// A query fails on some data.
+    NotTotal,
+    /// A key is published twice, outside its domain, or in another type.
+    Keys,
+    /// One pass and the window form give different integers.
+    Windows,
+    /// SQLite gives other integers.
+    Oracle,
+    /// A neighbour moves more than is claimed.
+    Moves,
+    /// What stands above the aggregate fails on noisy numbers.
+    Above,
+}
+
+/// The contribution bounds under which nothing is left out.
+const LOOSE: Bounding = Bounding { rows: Some(100_000), groups: Some(100_000), rows_per_group: Some(100_000) };
+
+/// Checks a case, panics included.
+pub(super) fn check(case: &Case, context: &SessionContext) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| checked(case, context))) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(failure)) => Outcome::Failed(failure),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Outcome::Failed(Failure::new(Class::Panic, text.unwrap_or("no message")))
+        }
+    }
+}
+
+fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
+    let project = case.world.project().expect("the project file is right");
+    let backend = Backend::without_data(&project).expect("a session");
+    let mut trial = Trial { case, sql: case.query.text(&case.world), project, backend };
+    let cut = match analyse(&trial.sql, Bounding::default(), &trial.project, &trial.backend) {
+        Ok(cut) => cut,
+        Err(error) => return Ok(Outcome::Refused(error.to_string())),
+    };
+    trial.give(&case.rows);
+    if let Err(error) = preflight(&cut, &trial.backend) {
+        return Ok(Outcome::Refused(error.to_string()));
+    }
+    let base = trial.run(&cut, &case.rows)?;
+    if case.windows {
+        trial.same_by_windows(&cut, context, &base)?;
+    }
+    if case.answered {
+        trial.answered(&base)?;
+    }
+    let compared = trial.same_in_sqlite()?;
+    for neighbour in &case.neighbours {
+        let other = trial.run(&cut, &neighbour.rows)?;
+        too_far(&cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(Class::Moves, how))?;
+    }
+    Ok(Outcome::Held { compared })
+}
+
+struct Trial<'a> {
+    case: &'a Case,
+    sql: String,
+    project: Project,
+    backend: Backend,
+}
+
+impl Trial<'_> {
+    fn key(&self) -> Key {
+        Key(self.case.key.0, self.case.key.1)
+    }
+
+    /// Puts rows into the tables.
+    fn give(&mut self, rows: &Rows) {
+        let used = self.case.query.from.tables();
+        let world = &self.case.world;
+        for table in used.iter().copied() {
+            let batch = world.batch(table, &rows[table], world.has_number_owners(&used));
+            self.backend.give(&self.project, &world.tables[table].name, batch).expect("rows as declared");
+        }
+    }
+
+    /// The integers of one pass; their keys are looked at.
+    fn run(&mut self, cut: &Cut, rows: &Rows) -> Result<Integers, Failure> {
+        self.give(rows);
+        let found = integers(cut, &self.backend, self.key());
+        let found = found.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
+        let mut seen = HashSet::new();
+        for (key, cell) in found.keys.iter().zip(&found.cells) {
+            let fits = key.len() == cut.query.keys.len()
+                && key.iter().zip(&cut.query.keys).all(|(value, key)| {
+                    value.data_type() == key.kind
+                        && !value.is_null()
+                        && key.domain.as_ref().is_none_or(|domain| domain.contains(value))
+                });
+            if !fits || !seen.insert(key) || cell.sums.len() != cut.query.measures.len() {
+                return Err(Failure::new(Class::Keys, format!("the key {key:?}")));
+            }
+        }
+        Ok(found)
+    }
+
+    fn same_by_windows(&self, cut: &Cut, context: &SessionContext, base: &Integers) -> Result<(), Failure> {
+        let found = windows::cells(cut, &self.project, &self.backend, context, self.case);
+        let found = found.map_err(|how| Failure::new(Class::Windows, how))?;
+        let ours = windows::filled(base);
+        if found == ours {
+            return Ok(());
+        }
+        Err(Failure::new(Class::Windows, format!("one pass {ours:?}, window form {found:?}")))
+    }
+
+    /// Whether SQLite could be asked; a failure where it says something else.
+    fn same_in_sqlite(&mut self) -> Result<bool, Failure> {
+        let Some(expected) = super::oracle::groups(&self.case.world, &self.case.rows, &self.case.query) else {
+            return Ok(false);
+        };
+        let Ok(cut) = analyse(&self.sql, LOOSE, &self.project, &self.backend) else { return Ok(false) };
+        let found = self.run(&cut, &self.case.rows)?;
+        compare::same(&self.case.query, &cut, &found, expected).map_err(|how| Failure::new(Class::Oracle, how))
+    }
+
+    /// Draws noise and runs what stands above the aggregate.
+    fn answered(&self, base: &Integers) -> Result<(), Failure> {
+        let cost = Request::of_query("adversarial", &self.sql, "epsilon=1,delta=1e-6").expect("a cost");
+        // A plan that cannot be made is refused before anything is charged.
+        let Ok(plan) = SqlPlan::new(&self.sql, Bounding::default(), &cost, &self.project) else { return Ok(()) };
+        let mut bits = InsecureSeededSource::new(self.case.key.0);
+        let noisy = noised(&plan.cut, base.clone(), &plan.private, &mut Drawn(&mut bits));
+        let answers = answers(&plan.cut, &noisy, &plan.private);
+        let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
+        let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
+        if lengths.len() > 1 {
+            return Err(Failure::new(Class::Above, "columns of different lengths"));
+        }
+        Ok(())
+    }
+}

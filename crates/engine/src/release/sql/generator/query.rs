@@ -1,0 +1,400 @@
+//! Whole queries: what is read, filtered, grouped, aggregated, and done with the results.
+
+use super::bytes::Bytes;
+use super::expression::{Expr, Type, quoted};
+pub(super) use super::from::Known;
+use super::from::{From, Join, Select, Writer};
+use super::grammar::Grammar;
+use super::world::{Whose, World};
+
+#[derive(Debug, Clone)]
+pub(super) struct Query {
+    pub from: From,
+    pub filter: Option<Expr>,
+    pub keys: Vec<Key>,
+    /// The keys in the order of GROUP BY, some of them twice.
+    pub grouped: Vec<usize>,
+    pub aggregates: Vec<Aggregate>,
+    /// Whether aggregates stand before keys.
+    pub aggregates_first: bool,
+    /// What stands behind GROUP BY: HAVING, ORDER BY, LIMIT.
+    pub rest: Vec<String>,
+    /// Whether all of it is a sub-query.
+    pub wrapped: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Key {
+    pub expression: Expr,
+    pub shown: bool,
+    pub alias: Option<String>,
+    pub by: By,
+}
+
+/// How GROUP BY names a key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum By {
+    Expression,
+    Place,
+    Alias,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Aggregate {
+    pub function: Function,
+    pub argument: Option<Expr>,
+    pub filter: Option<Expr>,
+    pub alias: Option<String>,
+    /// Arithmetic on the released number.
+    pub after: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Function {
+    Rows,
+    Count,
+    Different,
+    Sum,
+    /// AVG, VAR, STDDEV, MIN, MAX, MEDIAN by name.
+    Named(&'static str),
+    Percentile(&'static str),
+    /// From the other end where it is descending.
+    Within {
+        fraction: &'static str,
+        descending: bool,
+    },
+}
+
+pub(super) const ALIASES: [&str; 12] = [
+    "n",
+    "k",
+    "total",
+    "n_error",
+    "count",
+    "scumble row",
+    "Total Sum",
+    "é",
+    "select",
+    "scumble owner",
+    "N",
+    "scumble_key_0",
+];
+
+impl Query {
+    pub fn drawn(bytes: &mut Bytes<'_>, world: &World) -> Self {
+        let mut names = 0;
+        let from = source(bytes, world, &mut names);
+        let columns = from.columns(world);
+        let filter = bytes.chance(35).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 2));
+        let count = [1, 0, 1, 2, 1][bytes.below(5)];
+        let keys: Vec<Key> = (0..count).map(|_| key(bytes, &columns)).collect();
+        let mut grouped: Vec<usize> = (0..keys.len()).collect();
+        if !keys.is_empty() && bytes.chance(15) {
+            grouped.push(bytes.below(keys.len()));
+        }
+        if bytes.chance(20) {
+            grouped.reverse();
+        }
+        let aggregates: Vec<Aggregate> = (0..1 + bytes.below(3)).map(|_| aggregate(bytes, &columns)).collect();
+        let mut query = Self {
+            from,
+            filter,
+            keys,
+            grouped,
+            aggregates,
+            aggregates_first: bytes.chance(20),
+            rest: Vec::new(),
+            wrapped: bytes.chance(6),
+        };
+        query.name_once(bytes);
+        query.rest = rest(bytes, &query);
+        query
+    }
+
+    /// Two outputs of one name are refused, which would be most queries: a name that is taken goes, nearly always.
+    fn name_once(&mut self, bytes: &mut Bytes<'_>) {
+        let mut taken = std::collections::BTreeSet::new();
+        let keys = self.keys.iter_mut().map(|key| (&mut key.alias, 'k'));
+        let aggregates = self.aggregates.iter_mut().map(|aggregate| (&mut aggregate.alias, 'm'));
+        for (index, (alias, letter)) in keys.chain(aggregates).enumerate() {
+            let free = alias.as_ref().is_some_and(|name| taken.insert(name.clone()));
+            if !free && (alias.is_some() || bytes.chance(60)) && !bytes.chance(3) {
+                *alias = Some(format!("{letter}{index}"));
+            }
+        }
+    }
+
+    /// The query's text.
+    pub fn text(&self, world: &World) -> String {
+        let writer = Writer { expression: &|expression| Some(expression.text()), carries_owner: false };
+        let mut common = Vec::new();
+        let from = self.from.text(world, &writer, &mut common).unwrap_or_default();
+        let with = if common.is_empty() { String::new() } else { format!("WITH {} ", common.join(", ")) };
+        let filter = self.filter.as_ref().map_or(String::new(), |filter| format!(" WHERE {}", filter.text()));
+        let grouped: Vec<String> = self.grouped.iter().map(|key| self.group_text(*key)).collect();
+        let grouped = if grouped.is_empty() { String::new() } else { format!(" GROUP BY {}", grouped.join(", ")) };
+        let rest: String = self.rest.iter().map(|part| format!(" {part}")).collect();
+        let text = format!("{with}SELECT {} FROM {from}{filter}{grouped}{rest}", self.shown().join(", "));
+        if self.wrapped { format!("SELECT * FROM ({text}) AS \"all of it\"") } else { text }
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let named = |text: String, alias: &Option<String>| match alias {
+            Some(alias) => format!("{text} AS {}", quoted(alias)),
+            None => text,
+        };
+        let keys = self.keys.iter().filter(|key| key.shown).map(|key| named(key.expression.text(), &key.alias));
+        let aggregates = self.aggregates.iter().map(|one| named(format!("{}{}", one.text(), one.after), &one.alias));
+        if self.aggregates_first { aggregates.chain(keys).collect() } else { keys.chain(aggregates).collect() }
+    }
+
+    fn group_text(&self, index: usize) -> String {
+        let key = &self.keys[index];
+        let before = self.keys[..index].iter().filter(|key| key.shown).count();
+        let place = 1 + before + if self.aggregates_first { self.aggregates.len() } else { 0 };
+        match (key.by, key.shown, &key.alias) {
+            (By::Place, true, _) => place.to_string(),
+            (By::Alias, true, Some(alias)) => quoted(alias),
+            _ => key.expression.text(),
+        }
+    }
+
+    /// Simpler queries.
+    pub fn simpler(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        if self.wrapped {
+            all.push(Self { wrapped: false, ..self.clone() });
+        }
+        for index in 0..self.rest.len() {
+            let mut copy = self.clone();
+            copy.rest.remove(index);
+            all.push(copy);
+        }
+        if self.aggregates.len() > 1 {
+            for index in 0..self.aggregates.len() {
+                let mut copy = self.clone();
+                copy.aggregates.remove(index);
+                copy.rest.clear();
+                all.push(copy);
+            }
+        }
+        for index in 0..self.keys.len() {
+            let mut copy = self.clone();
+            copy.keys.remove(index);
+            copy.grouped.retain(|key| *key != index);
+            copy.grouped.iter_mut().filter(|key| **key > index).for_each(|key| *key -= 1);
+            copy.rest.clear();
+            all.push(copy);
+        }
+        if self.grouped.len() > self.keys.len() {
+            all.push(Self { grouped: (0..self.keys.len()).collect(), ..self.clone() });
+        }
+        all.extend(self.filter.iter().map(|_| Self { filter: None, ..self.clone() }));
+        all.extend(self.from.simpler().into_iter().map(|from| Self { from, ..self.clone() }));
+        let filters = self.filter.iter().flat_map(Expr::simpler);
+        all.extend(filters.map(|filter| Self { filter: Some(filter), ..self.clone() }));
+        for (index, key) in self.keys.iter().enumerate() {
+            let mut plain = self.clone();
+            plain.keys[index] =
+                Key { by: By::Expression, shown: true, alias: Some(format!("k{index}")), ..key.clone() };
+            if plain.text_differs(self) {
+                all.push(plain);
+            }
+            for expression in key.expression.simpler() {
+                let mut copy = self.clone();
+                copy.keys[index].expression = expression;
+                all.push(copy);
+            }
+        }
+        for (index, one) in self.aggregates.iter().enumerate() {
+            for simpler in one.simpler() {
+                let mut copy = self.clone();
+                copy.aggregates[index] = simpler;
+                all.push(copy);
+            }
+        }
+        all
+    }
+
+    fn text_differs(&self, other: &Self) -> bool {
+        self.shown() != other.shown() || self.keys.iter().zip(&other.keys).any(|(a, b)| a.by != b.by)
+    }
+}
+
+impl Aggregate {
+    pub fn text(&self) -> String {
+        let argument = self.argument.as_ref().map_or("*".to_string(), Expr::text);
+        let filter = self.filter.as_ref().map_or(String::new(), |filter| format!(" FILTER (WHERE {})", filter.text()));
+        let call = match self.function {
+            Function::Rows => "COUNT(*)".to_string(),
+            Function::Count => format!("COUNT({argument})"),
+            Function::Different => format!("COUNT(DISTINCT {argument})"),
+            Function::Sum => format!("SUM({argument})"),
+            Function::Named(name) => format!("{name}({argument})"),
+            Function::Within { fraction, descending } => {
+                let order = if descending { " DESC" } else { "" };
+                format!("PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {argument}{order})")
+            }
+            Function::Percentile(fraction) => format!("APPROX_PERCENTILE_CONT({argument}, {fraction})"),
+        };
+        call + &filter
+    }
+
+    fn simpler(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        if self.function != Function::Rows {
+            let rows = Self { function: Function::Rows, argument: None, filter: None, ..self.clone() };
+            all.push(rows);
+        }
+        if !self.after.is_empty() {
+            all.push(Self { after: "", ..self.clone() });
+        }
+        all.extend(self.filter.iter().map(|_| Self { filter: None, ..self.clone() }));
+        let arguments = self.argument.iter().flat_map(Expr::simpler);
+        all.extend(arguments.map(|argument| Self { argument: Some(argument), ..self.clone() }));
+        let filters = self.filter.iter().flat_map(Expr::simpler);
+        all.extend(filters.map(|filter| Self { filter: Some(filter), ..self.clone() }));
+        all
+    }
+}
+
+fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
+    let of = bytes.pick(&[Type::Text, Type::Int, Type::Bool, Type::Text, Type::Int]);
+    let depth = bytes.below(4);
+    let mixed = bytes.chance(12);
+    let mut grammar = Grammar::over(bytes, columns);
+    let expression =
+        if mixed { grammar.mixed_case(&[Type::Int, Type::Float, Type::Text]) } else { grammar.of(of, depth) };
+    let alias = bytes.chance(50).then(|| bytes.pick(&ALIASES).to_string());
+    let clashes = alias.as_ref().is_some_and(|alias| columns.iter().any(|known| known.name == *alias));
+    let is_number = matches!(expression.kind, super::expression::Kind::Literal(super::value::Value::Int(_)));
+    let by = match bytes.below(4) {
+        // A bare number would be taken for a place.
+        0 | 1 if !is_number => By::Expression,
+        2 if !clashes => By::Alias,
+        _ => By::Place,
+    };
+    Key { shown: is_number || !bytes.chance(8), expression, alias, by }
+}
+
+fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
+    let depth = bytes.below(3);
+    let owners: Vec<Known> = columns.iter().filter(|known| known.owner).cloned().collect();
+    let (function, argument) = match bytes.below(13) {
+        0 | 1 => (Function::Rows, None),
+        2 => (Function::Count, Some(Grammar::over(bytes, columns).any(depth))),
+        3 => (Function::Different, Some(Grammar::over(bytes, columns).any(depth))),
+        4 if !owners.is_empty() => (Function::Different, Some(bytes.pick(&owners).expression())),
+        5 if !owners.is_empty() && bytes.chance(30) => (Function::Count, Some(bytes.pick(&owners).expression())),
+        4..=7 => (Function::Sum, Some(Grammar::over(bytes, columns).summed(depth))),
+        8 | 9 => {
+            let names = ["AVG", "VAR_POP", "STDDEV", "VAR", "STDDEV_POP"];
+            (Function::Named(bytes.pick(&names)), Some(Grammar::over(bytes, columns).summed(depth)))
+        }
+        10 => {
+            (Function::Named(bytes.pick(&["MIN", "MAX", "MEDIAN"])), Some(Grammar::over(bytes, columns).summed(depth)))
+        }
+        11 => (
+            Function::Percentile(bytes.pick(&["0.25", "0", "1", "0.9"])),
+            Some(Grammar::over(bytes, columns).summed(depth)),
+        ),
+        _ => {
+            let function =
+                Function::Within { fraction: bytes.pick(&["0.5", "0.1", "1"]), descending: bytes.chance(30) };
+            (function, Some(Grammar::over(bytes, columns).summed(depth)))
+        }
+    };
+    let filter = bytes.chance(12).then(|| Grammar::over(bytes, columns).of(Type::Bool, 1));
+    let alias = bytes.chance(70).then(|| bytes.pick(&ALIASES).to_string());
+    let after = if bytes.chance(10) { bytes.pick(&[" + 1", " * 2", " / 7.0"]) } else { "" };
+    Aggregate { function, argument, filter, alias, after }
+}
+
+/// HAVING, ORDER BY and LIMIT.
+fn rest(bytes: &mut Bytes<'_>, query: &Query) -> Vec<String> {
+    let mut rest = Vec::new();
+    if !query.keys.is_empty() && bytes.chance(15) {
+        let counted = bytes.pick(&query.aggregates).text();
+        rest.push(format!("HAVING {counted} > {}", bytes.below(3)));
+    }
+    if bytes.chance(20) {
+        let by = bytes.pick(&query.aggregates).text();
+        rest.push(format!("ORDER BY {}{}", bytes.pick(&["1", by.as_str(), "COUNT(*)"]), bytes.pick(&["", " DESC"])));
+    }
+    if bytes.chance(10) {
+        rest.push(format!("LIMIT {}", 1 + bytes.below(3)));
+    }
+    rest
+}
+
+fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
+    let table = bytes.below(world.tables.len());
+    let table = if matches!(world.tables[table].whose, Whose::Nobodys) && !bytes.chance(10) { 0 } else { table };
+    let left = one(bytes, world, table, names, false);
+    let alone = world.tables.len() == 1;
+    if !bytes.chance(if alone { 8 } else { 60 }) {
+        return left;
+    }
+    // A table may be joined to itself.
+    let itself = alone || bytes.chance(8);
+    let other = if itself { table } else { (table + 1 + bytes.below(world.tables.len() - 1)) % world.tables.len() };
+    let first = join(bytes, world, left, other, names);
+    if world.tables.len() > 2 && bytes.chance(20) {
+        let last = (0..world.tables.len()).find(|index| *index != table && *index != other).unwrap_or(table);
+        return join(bytes, world, first, last, names);
+    }
+    first
+}
+
+/// A table, or a sub-query over it; under another name where its own is taken.
+fn one(bytes: &mut Bytes<'_>, world: &World, table: usize, names: &mut usize, taken: bool) -> From {
+    *names += 1;
+    let name = &world.tables[table].name;
+    let alias = if taken || bytes.chance(30) { format!("t{names}") } else { name.clone() };
+    let from = From::Table { table, alias };
+    if !bytes.chance(25) {
+        return from;
+    }
+    let columns = from.columns(world);
+    let mut listed = Vec::new();
+    for known in columns.iter().filter(|known| !known.owner) {
+        let renamed = if bytes.chance(30) { format!("c{}", listed.len()) } else { known.name.clone() };
+        let expression =
+            if bytes.chance(35) { Grammar::over(bytes, &columns).of(known.of, 2) } else { known.expression() };
+        listed.push((expression, renamed));
+    }
+    *names += 1;
+    let select = Select {
+        columns: listed,
+        owner: columns.iter().find(|known| known.owner && !bytes.chance(20)).cloned(),
+        filter: bytes.chance(40).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 1)),
+        from,
+        alias: format!("s{names}"),
+        common: bytes.chance(50),
+    };
+    From::Select(Box::new(select))
+}
+
+fn join(bytes: &mut Bytes<'_>, world: &World, left: From, table: usize, names: &mut usize) -> From {
+    let right = one(bytes, world, table, names, left.tables().contains(&table));
+    let (on_left, on_right) = (left.columns(world), right.columns(world));
+    let owners = |known: &[Known]| known.iter().find(|known| known.owner).cloned();
+    let plain = |known: &[Known]| known.iter().filter(|known| !known.owner).cloned().collect::<Vec<_>>();
+    let pair = match (owners(&on_left), owners(&on_right)) {
+        (Some(left), Some(right)) if !bytes.chance(3) => Some((left, right)),
+        _ => {
+            let mut pairs = Vec::new();
+            for left in plain(&on_left) {
+                pairs.extend(
+                    plain(&on_right).into_iter().filter(|right| right.of == left.of).map(|right| (left.clone(), right)),
+                );
+            }
+            if pairs.is_empty() { None } else { Some(bytes.pick(&pairs)) }
+        }
+    };
+    let Some(on) = pair else { return left };
+    let columns = [on_left, on_right].concat();
+    let using = on.0.name == on.1.name && bytes.chance(20);
+    let more = (!using && bytes.chance(25)).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 1));
+    From::Join(Box::new(Join { left, right, outer: bytes.chance(40), on, using, more }))
+}

@@ -1,0 +1,266 @@
+//! Small worlds: one or two private tables and a public one, with all declared types, and a few rows of a few people.
+
+use super::bytes::Bytes;
+use super::value::{TEXTS, Value, drawn, named};
+use crate::backend::tables::data_type;
+use crate::project::{Bounding, Domain, Project};
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The declarations.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub tables: Vec<Table>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    pub name: String,
+    pub whose: Whose,
+    pub columns: Vec<Column>,
+}
+
+/// Whose rows a table holds.
+#[derive(Debug, Clone)]
+pub(super) enum Whose {
+    Nobodys,
+    EachRow,
+    Named { owner: String, numbers: bool, bounding: Bounding },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub name: String,
+    pub domain: Domain,
+}
+
+/// One row. Neighbours share the tags of the rows that they share, so that a shrinker can drop a row from both.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub tag: u32,
+    /// NULL where nobody is named.
+    pub owner: Value,
+    pub values: Vec<Value>,
+}
+
+/// The rows of each table.
+pub(super) type Rows = Vec<Vec<Row>>;
+
+const NAMES: [&str; 14] = [
+    "age",
+    "sex",
+    "state",
+    "pay",
+    "open",
+    "x",
+    "y",
+    "n_error",
+    "count",
+    "scumble row",
+    "Upper Case",
+    "é",
+    "group",
+    "a.b",
+];
+const OWNERS: [&str; 7] = ["1", "01", "a", "A", "007", "é", ""];
+
+impl World {
+    pub fn drawn(bytes: &mut Bytes<'_>) -> Self {
+        if bytes.chance(30) {
+            let people = table(bytes, "people", Whose::EachRow);
+            return Self { tables: vec![people] };
+        }
+        let numbers = bytes.chance(50);
+        let owner = "person".to_string();
+        let first = Whose::Named { owner, numbers, bounding: bounding(bytes) };
+        let mut tables = vec![table(bytes, "people", first)];
+        if bytes.chance(60) {
+            let owner = if bytes.chance(70) { "person" } else { "Whose Row" }.to_string();
+            let numbers = if bytes.chance(15) { !numbers } else { numbers };
+            let second = Whose::Named { owner, numbers, bounding: bounding(bytes) };
+            tables.push(table(bytes, "visits", second));
+        }
+        if bytes.chance(50) {
+            tables.push(table(bytes, "places", Whose::Nobodys));
+        }
+        Self { tables }
+    }
+
+    /// The project file.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for table in &self.tables {
+            text.push_str(&format!("[dataset.{}]\nsource = \"{}.csv\"\n", table.name, table.name));
+            match &table.whose {
+                Whose::Nobodys => text.push_str("public = true\n"),
+                Whose::EachRow => {}
+                Whose::Named { owner, bounding, .. } => {
+                    text.push_str(&format!("owner = {owner:?}\n"));
+                    let bounds = [
+                        ("max_rows_per_owner", bounding.rows),
+                        ("max_groups_per_owner", bounding.groups),
+                        ("max_rows_per_group", bounding.rows_per_group),
+                    ];
+                    for (name, bound) in bounds {
+                        bound.iter().for_each(|bound| text.push_str(&format!("{name} = {bound}\n")));
+                    }
+                }
+            }
+            text.push_str(&format!("[dataset.{}.columns]\n", table.name));
+            for column in &table.columns {
+                text.push_str(&format!("{:?} = {}\n", column.name, declaration(&column.domain)));
+            }
+        }
+        text
+    }
+
+    pub fn project(&self) -> crate::Result<Project> {
+        Project::parse(Path::new("scumble.toml"), &self.text())
+    }
+
+    /// Rows of a few people, or none.
+    pub fn rows(&self, bytes: &mut Bytes<'_>) -> Rows {
+        let people = 1 + bytes.below(4);
+        let mut tag = 0;
+        let mut all = Vec::new();
+        for table in &self.tables {
+            let count = bytes.below(if matches!(table.whose, Whose::Nobodys) { 4 } else { 9 });
+            let mut rows = Vec::new();
+            for _ in 0..count {
+                tag += 1;
+                let owner = if bytes.chance(4) { Value::Null } else { table.owner_named(bytes.below(people)) };
+                rows.push(table.row(bytes, tag, owner));
+            }
+            all.push(rows);
+        }
+        all
+    }
+
+    /// Whether the owners of these tables are all whole numbers; otherwise they are all texts.
+    pub fn has_number_owners(&self, tables: &[usize]) -> bool {
+        tables.iter().all(|table| !matches!(self.tables[*table].whose, Whose::Named { numbers: false, .. }))
+    }
+
+    /// A table's rows as they are read from a file, with owners that are numbers or not.
+    pub fn batch(&self, table: usize, rows: &[Row], numbers: bool) -> RecordBatch {
+        let declared = &self.tables[table];
+        let mut fields = Vec::new();
+        let mut arrays = Vec::new();
+        if let Some(owner) = declared.owner_column() {
+            let names: Vec<Value> = rows.iter().map(|row| named(&row.owner).map_or(Value::Null, Value::Text)).collect();
+            let owners = if numbers {
+                array(rows.iter().map(|row| &row.owner), &DataType::Int64)
+            } else {
+                array(names.iter(), &DataType::Utf8)
+            };
+            fields.push(Field::new(owner, owners.data_type().clone(), true));
+            arrays.push(owners);
+        }
+        for (index, column) in declared.columns.iter().enumerate() {
+            let values = array(rows.iter().map(|row| &row.values[index]), &data_type(&column.domain));
+            fields.push(Field::new(&column.name, values.data_type().clone(), true));
+            arrays.push(values);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).expect("columns fit")
+    }
+}
+
+impl Table {
+    /// The n-th person, in this table's type.
+    pub fn owner_named(&self, n: usize) -> Value {
+        match &self.whose {
+            Whose::Named { numbers: true, .. } => Value::Int([1, 2, 7, -1, i64::MAX, 0, 3][n % 7]),
+            Whose::Named { .. } => Value::text(OWNERS[n % OWNERS.len()]),
+            _ => Value::Null,
+        }
+    }
+
+    pub fn row(&self, bytes: &mut Bytes<'_>, tag: u32, owner: Value) -> Row {
+        Row { tag, owner, values: self.columns.iter().map(|column| drawn(bytes, &column.domain)).collect() }
+    }
+
+    pub fn owner_column(&self) -> Option<&str> {
+        match &self.whose {
+            Whose::Named { owner, .. } => Some(owner),
+            _ => None,
+        }
+    }
+}
+
+fn table(bytes: &mut Bytes<'_>, name: &str, whose: Whose) -> Table {
+    let mut names = BTreeSet::new();
+    let columns = (0..2 + bytes.below(3)).filter_map(|_| {
+        let plain = if bytes.chance(30) { NAMES.len() } else { 7 };
+        let name = bytes.pick(&NAMES[..plain]).to_string();
+        let column = Column { name: name.clone(), domain: domain(bytes) };
+        names.insert(name).then_some(column)
+    });
+    let columns = columns.collect();
+    Table { name: name.to_string(), whose, columns }
+}
+
+fn domain(bytes: &mut Bytes<'_>) -> Domain {
+    match bytes.below(12) {
+        0..=2 => Domain::Int { bounds: Some(bytes.pick(&[(0, 3), (-2, 2), (0, 120), (5, 5), (-3, -1), (1, 40)])) },
+        3 => Domain::Int { bounds: Some(bytes.pick(&[(-(1 << 40), 1 << 40), (0, 1 << 53), (-(1 << 62), 1 << 62)])) },
+        4 => Domain::Int { bounds: None },
+        5 => Domain::Float { bounds: Some(bytes.pick(&[(0.0, 100.0), (-1.0, 3.0)])), granularity: Some(0.5) },
+        6 => Domain::Float { bounds: Some(bytes.pick(&[(0.0, 10.0), (-5.0, 5.0), (2.0, 2.0)])), granularity: None },
+        7 => Domain::Float { bounds: None, granularity: None },
+        8 | 9 => {
+            let mut values: Vec<String> = (0..1 + bytes.below(3)).map(|_| bytes.pick(&TEXTS).to_string()).collect();
+            values.sort();
+            values.dedup();
+            Domain::Category { values: Some(values) }
+        }
+        10 => Domain::Category { values: None },
+        _ => Domain::Bool,
+    }
+}
+
+fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
+    Bounding {
+        rows: Some(1 + bytes.below(3) as u64),
+        groups: bytes.chance(50).then(|| 1 + bytes.below(2) as u64),
+        rows_per_group: bytes.chance(50).then(|| 1 + bytes.below(2) as u64),
+    }
+}
+
+fn declaration(domain: &Domain) -> String {
+    match domain {
+        Domain::Int { bounds: Some((low, high)) } => format!("{{ type = \"int\", lower = {low}, upper = {high} }}"),
+        Domain::Int { bounds: None } => "{ type = \"int\" }".to_string(),
+        Domain::Float { bounds, granularity } => {
+            let bounds = bounds.map_or(String::new(), |(low, high)| format!(", lower = {low:?}, upper = {high:?}"));
+            let grid = granularity.map_or(String::new(), |step| format!(", granularity = {step:?}"));
+            format!("{{ type = \"float\"{bounds}{grid} }}")
+        }
+        Domain::Category { values: Some(values) } => format!("{{ type = \"category\", values = {values:?} }}"),
+        Domain::Category { values: None } => "{ type = \"category\" }".to_string(),
+        Domain::Bool => "{ type = \"bool\" }".to_string(),
+    }
+}
+
+fn array<'a>(values: impl Iterator<Item = &'a Value>, kind: &DataType) -> ArrayRef {
+    match kind {
+        DataType::Int64 => Arc::new(
+            values.map(|value| if let Value::Int(n) = value { Some(*n) } else { None }).collect::<Int64Array>(),
+        ),
+        DataType::Float64 => Arc::new(
+            values.map(|value| if let Value::Float(n) = value { Some(*n) } else { None }).collect::<Float64Array>(),
+        ),
+        DataType::Boolean => Arc::new(
+            values.map(|value| if let Value::Bool(b) = value { Some(*b) } else { None }).collect::<BooleanArray>(),
+        ),
+        _ => {
+            let texts = values.map(|value| if let Value::Text(text) = value { Some(text.as_str()) } else { None });
+            Arc::new(texts.collect::<StringArray>())
+        }
+    }
+}
