@@ -74,7 +74,7 @@ pub(super) fn sources(tables: &[&Table]) -> Result<Vec<LogicalPlan>> {
 /// The same for rows that are there already, in the declared types.
 #[cfg(any(test, feature = "generator"))]
 pub(super) fn given(table: &Table, rows: datafusion::arrow::array::RecordBatch) -> Result<LogicalPlan> {
-    let owner = table.owner.iter().map(|owner| datafusion::prelude::ident(owner));
+    let owner = table.owner.iter().map(datafusion::prelude::ident);
     let columns = table
         .columns
         .iter()

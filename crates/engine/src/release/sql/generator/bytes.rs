@@ -23,7 +23,7 @@ impl<'a> Bytes<'a> {
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         let wide = usize::from(self.next()) << 8 | usize::from(self.next());
-        wide * n.max(1) >> 16
+        (wide * n.max(1)) >> 16
     }
 
     /// True in so many of a hundred cases; never when the bytes are used up.
@@ -43,6 +43,7 @@ impl<'a> Bytes<'a> {
 }
 
 /// The bytes of a seed (splitmix64 [Steele–Lea–Flood 2014], started at a mixed seed, so that two seeds share no stretch of bytes).
+#[cfg(test)]
 pub(super) fn of_seed(seed: u64) -> Vec<u8> {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = |word: u64| {

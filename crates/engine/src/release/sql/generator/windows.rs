@@ -86,8 +86,11 @@ pub(super) fn cells(
     Ok(cells)
 }
 
+/// A key and its whole numbers.
+type Numbered = (Vec<ScalarValue>, Vec<i128>);
+
 /// Each row as its key and its whole numbers.
-fn table(batches: &[RecordBatch], keys: usize) -> Result<Vec<(Vec<ScalarValue>, Vec<i128>)>, String> {
+fn table(batches: &[RecordBatch], keys: usize) -> Result<Vec<Numbered>, String> {
     let mut table = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {
