@@ -175,7 +175,9 @@ impl Walker<'_> {
             rows.extend(passed(&self.describer(&left), on_left)?.attributes);
             rows.extend(passed(&self.describer(&right), on_right)?.attributes);
         }
-        let columns: Vec<Known> = left.columns.iter().chain(&right.columns).cloned().collect();
+        let outer = join.join_type == JoinType::Left;
+        let on_right = right.columns.iter().map(|known| Known { missing: known.missing || outer, ..known.clone() });
+        let columns: Vec<Known> = left.columns.iter().cloned().chain(on_right).collect();
         let joined = Below {
             plan: LogicalPlan::Join(join.clone()),
             columns,
@@ -278,7 +280,9 @@ fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<Known> {
         bare = &alias.expr;
     }
     match bare {
-        Expr::Column(column) if describer.column(column)?.is_owner => Ok(Known { is_owner: true, ..Known::default() }),
+        Expr::Column(column) if describer.column(column)?.is_owner => {
+            Ok(Known { is_owner: true, missing: describer.column(column)?.missing, ..Known::default() })
+        }
         other => describer.expression(other),
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Known {
     pub size: u64,
     /// Whether this is a column that names the owner.
     pub is_owner: bool,
+    /// Whether an outer join may have left the owner's name out.
+    pub missing: bool,
 }
 
 impl Known {

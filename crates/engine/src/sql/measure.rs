@@ -413,6 +413,15 @@ impl Builder<'_> {
             Expr::Column(column) => self.describer.column(column)?.is_owner,
             _ => false,
         };
+        if let Expr::Column(column) = &argument
+            && bare
+            && self.describer.column(column)?.missing
+        {
+            let sentence = format!(
+                "a left join names no owner in '{argument}' where it finds no row; count the owner of the left table, or use an inner join"
+            );
+            return Err(self.describer.source.error("count", sentence));
+        }
         if bare {
             let each = self.bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
             if !distinct && !each {

@@ -14,7 +14,7 @@ use crate::backend::functions::{FITTED, Grid, declared_in_sql, fitted_in_sql};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, DataFusionError};
+use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit, when,
@@ -120,6 +120,17 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 let inner = call.args.remove(0);
                 let from = inner.get_type(schema)?;
                 Ok(Transformed::yes(fitted_in_sql(inner, &from, to?)?))
+            }
+            // Nor has SQL words for numbers that are none.
+            Expr::Literal(ScalarValue::Float64(Some(number)), _) if !number.is_finite() => {
+                let word = if number.is_nan() {
+                    "NaN"
+                } else if number > 0.0 {
+                    "Infinity"
+                } else {
+                    "-Infinity"
+                };
+                Ok(Transformed::yes(cast(lit(word), DataType::Float64)))
             }
             // DataFusion writes NOT without parentheses: `(NOT x) IS NULL` would be read as `NOT (x IS NULL)`.
             Expr::Not(inner) => Ok(Transformed::yes(binary_expr(*inner, Operator::Eq, lit(false)))),

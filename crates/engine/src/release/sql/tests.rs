@@ -246,6 +246,11 @@ fn refused_queries_say_why_and_where() {
     check("SELECT MAX(state) FROM people", "MAX(people.state) needs numbers, not Utf8");
     check("SELECT MEDIAN(LENGTH(state)) FROM people", "needs bounds: declare lower and upper for state");
     check("SELECT MIN(DISTINCT age) FROM people", "min(DISTINCT …) is not answered");
+    // The generator of adversarial queries found that this counted the people without visits too.
+    check(
+        "SELECT COUNT(DISTINCT w.person_id) FROM visits v LEFT JOIN visits w ON v.person_id = w.person_id AND w.cost > 50",
+        "count the owner of the left table",
+    );
     // DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
     check("SELECT COUNT(DISTINCT NULL) FROM people", "of a constant is not answered");
     check(

@@ -170,6 +170,15 @@ fn a_nested_not_keeps_its_parentheses() {
     check(SOME_OF_EACH, "SELECT clinic, COUNT(NOT (cost > 30)) AS n FROM visits GROUP BY clinic");
 }
 
+/// Found by the generator: infinity was written as the name of a column.
+#[test]
+fn infinity_is_no_column() {
+    check(
+        SOME_OF_EACH,
+        "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost < TRY_CAST('inf' AS DOUBLE) GROUP BY clinic",
+    );
+}
+
 #[test]
 fn joins_and_sub_queries_are_part_of_the_text() {
     check(
