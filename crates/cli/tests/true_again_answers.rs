@@ -67,3 +67,43 @@ fn an_alias_may_have_any_name() {
     let answer = folder.json(&["query", sql, "--cost", "epsilon=5", "--json"]);
     assert!(answer["rows"][0]["scumble row"].is_i64() && answer["rows"][0]["scumble row'"].is_i64(), "{answer}");
 }
+
+/// Sub-queries that use a column twice were written out before they were looked at: thirty of them are 2^30 sums. 'repeat' of a hundred
+/// million letters filled the memory.
+#[test]
+fn what_is_done_with_the_answer_stays_small() {
+    let folder = folder();
+    let table = |index: usize| format!("t{index} AS (SELECT n + n AS n FROM t{})", index - 1);
+    let tables = (1..28).map(table).collect::<Vec<_>>().join(", ");
+    let sql = format!("WITH t0 AS (SELECT COUNT(*) AS n FROM people), {tables} SELECT n FROM t27");
+    folder.refused(&["query", &sql, "--cost", "epsilon=1"], 2, "write it in a shorter way");
+    assert!(!folder.file("scumble.ledger").exists());
+    let sql = "SELECT COUNT(*) AS n, repeat('x', 100000000) AS x FROM people";
+    let answer = folder.json(&["query", sql, "--cost", "epsilon=5", "--json"]);
+    assert!(answer["rows"][0]["x"].is_null(), "{answer}");
+}
+
+/// `--out . --name people` put the answer in the place of the table, and `--out FOLDER` of a table that is a folder made the answer rows
+/// of it; `--ledger out/report.json` was written over by the report, with all of its charges, and a release called `report` had no JSON.
+#[test]
+fn an_answer_never_takes_the_place_of_a_table_or_of_the_ledger() {
+    let folder = folder();
+    let table = folder.read("people.csv");
+    let sql = "SELECT COUNT(*) AS n FROM people";
+    folder.refused(
+        &["query", sql, "--cost", "epsilon=1", "--out", ".", "--name", "people"],
+        2,
+        "do not take its place",
+    );
+    for ledger in ["out/report.html", "out/report.json", "out/query.csv", "out/query.parquet"] {
+        std::fs::create_dir_all(folder.file("out")).unwrap();
+        folder.refused(&["query", sql, "--cost", "epsilon=1", "--ledger", ledger], 2, "do not take its place");
+    }
+    folder.refused(&["query", sql, "--cost", "epsilon=1", "--name", "report"], 2, "cannot be called 'report'");
+    std::fs::create_dir(folder.file("many")).unwrap();
+    std::fs::rename(folder.file("people.csv"), folder.file("many/people.csv")).unwrap();
+    folder.write("scumble.toml", &PROJECT.replace("people.csv", "many"));
+    folder.refused(&["query", sql, "--cost", "epsilon=1", "--out", "many"], 2, "do not take its place");
+    assert_eq!(folder.read("many/people.csv"), table);
+    assert!(!folder.file("scumble.ledger").exists());
+}

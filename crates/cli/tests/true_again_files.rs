@@ -111,6 +111,9 @@ fn what_a_folder_holds_is_read_or_named() {
         std::os::unix::fs::symlink("a.csv", folder.file("t/b.csv")).unwrap();
         check("are the same file: its rows would count twice");
         fs::remove_file(folder.file("t/b.csv")).unwrap();
+        fs::hard_link(folder.file("t/a.csv"), folder.file("t/b.csv")).unwrap();
+        check("are the same file: its rows would count twice");
+        fs::remove_file(folder.file("t/b.csv")).unwrap();
         std::os::unix::fs::symlink("gone.csv", folder.file("t/c.csv")).unwrap();
         check("there is no file or folder");
         fs::remove_file(folder.file("t/c.csv")).unwrap();

@@ -330,3 +330,23 @@ fn an_anchor_shows_a_reset() {
     folder.write("anchors", "not an anchor\n");
     folder.refused(&["ledger", "verify", "--anchors", "anchors"], 2, "anchors:1:1: this is not an anchor");
 }
+
+/// To the database, `scumble.ledger-wal` is the log of `scumble.ledger`, and it removes what it finds there: a ledger of that name was
+/// gone with its charge each time, and the answers were published.
+#[test]
+fn a_ledger_is_never_the_log_or_the_key_of_another() {
+    let folder = folder("");
+    assert!(query(&folder, COUNT, &[]).status.success());
+    for name in [
+        "scumble.ledger-wal",
+        "scumble.ledger-shm",
+        "scumble.ledger-journal",
+        "SCUMBLE.LEDGER-WAL",
+        "scumble.ledger.key",
+    ] {
+        folder.refused(&["query", COUNT, "--cost", "epsilon=0.5", "--ledger", name], 2, "beside another ledger");
+    }
+    fs::remove_file(folder.file("scumble.ledger.key")).unwrap();
+    symlink("/dev/zero", folder.file("scumble.ledger.key")).unwrap();
+    folder.refused(&["query", COUNT, "--cost", "epsilon=0.5"], 2, "is not a key");
+}

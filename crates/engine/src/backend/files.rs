@@ -2,6 +2,7 @@
 
 use super::csv::{Records, Trouble};
 use crate::error::{Error, Result};
+use crate::ledger::identity;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;
@@ -74,11 +75,14 @@ pub(crate) fn files(source: &Path) -> Result<Vec<DataFile>> {
     Ok(files)
 }
 
-/// A link beside the file that it points to would count its rows twice.
+/// A link beside the file that it points to, or a second name of the same file, would count its rows twice.
 fn refuse_twice(files: &[DataFile]) -> Result<()> {
     let mut seen: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    let mut same: BTreeMap<(u64, u64), &Path> = BTreeMap::new();
     for file in files {
-        if let Some(other) = seen.insert(real_path(&file.path)?, &file.path) {
+        let by_name = seen.insert(real_path(&file.path)?, &file.path);
+        let by_place = identity(&file.path).and_then(|place| same.insert(place, &file.path));
+        if let Some(other) = by_name.or(by_place) {
             let (other, path) = (other.display(), file.path.display());
             return Err(Error::input(format!("{other} and {path} are the same file: its rows would count twice")));
         }

@@ -174,7 +174,7 @@ fn files(path: &Path) -> BTreeSet<(u64, u64)> {
 }
 
 /// The absolute path with links resolved, as far as the path exists.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut missing = Vec::new();
     let mut existing = path.as_path();

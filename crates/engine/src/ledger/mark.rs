@@ -14,6 +14,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// No key's file is longer.
+const LONGEST: u64 = 1000;
+
 /// The key of a ledger's marks.
 pub struct Key([u8; 32]);
 
@@ -21,9 +24,17 @@ impl Key {
     /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else is lost.
     pub fn existing(ledger: &Path) -> Result<Option<Self>> {
         let path = beside(ledger)?;
+        let sentence = "is not a key of scumble; remove it, and the files are checked again";
+        match fs::symlink_metadata(&path) {
+            Err(_) => return Ok(None),
+            // A pipe would be waited for, and a device may never end.
+            Ok(found) if !found.is_file() || found.len() > LONGEST => {
+                return Err(Error::input(format!("{} {sentence}", path.display())));
+            }
+            Ok(_) => {}
+        }
         let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
         let key = text.strip_suffix('\n').and_then(unhex);
-        let sentence = "is not a key of scumble; remove it, and the files are checked again";
         key.map(|key| Some(Self(key))).ok_or_else(|| Error::input(format!("{} {sentence}", path.display())))
     }
 
@@ -90,6 +101,10 @@ mod tests {
         assert_ne!(key.mark("00"), Key::of(&folder.path().join("y.ledger")).unwrap().mark("00"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
         fs::write(folder.path().join("x.ledger.key"), "short\n").unwrap();
+        assert!(Key::of(&ledger).err().unwrap().to_string().contains("remove it"));
+        // A link to a device that never ends was read until the memory was gone.
+        fs::remove_file(folder.path().join("x.ledger.key")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("x.ledger.key")).unwrap();
         assert!(Key::of(&ledger).err().unwrap().to_string().contains("remove it"));
     }
 }

@@ -15,11 +15,11 @@ mod store;
 pub use anchor::Anchor;
 pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};
-pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
+pub(crate) use declaration::{joined, real};
 pub use entry::{About, Charge, Proposal, State};
 pub use mark::Key;
-pub(crate) use path::unusable_name;
+pub(crate) use path::{identity, unusable_name};
 pub use standing::Standing;
 
 use crate::error::{Error, Result};
@@ -245,12 +245,15 @@ impl Ledger {
             self.doubtful = matches!(error, Trouble::Store(_) | Trouble::Damaged(_));
             self.explain(error)
         })?;
-        // An entry counts only in the file that the next process will find.
-        if path::identity(&self.path) != self.identity {
-            self.doubtful = true;
-            return Err(replaced(&self.path));
-        }
+        let in_place = self.in_place();
+        self.doubtful = in_place.is_err();
+        in_place?;
         Ok(head)
+    }
+
+    /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to another one now.
+    pub(crate) fn in_place(&self) -> Result<()> {
+        if path::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }
 
     fn explain(&self, error: Trouble) -> Error {

@@ -20,6 +20,11 @@ pub(crate) fn unusable_name(name: &Path) -> Option<&'static str> {
             "a ledger is a file on disk, and this name has another meaning to the database; give a file name such as scumble.ledger",
         );
     }
+    // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone with its charges.
+    let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| last.ends_with(end)) || last.contains("-mj");
+    if is_log || last.ends_with(".key") {
+        return Some("this name is that of a file beside another ledger; give a file name such as scumble.ledger");
+    }
     None
 }
 
@@ -58,13 +63,13 @@ pub(super) fn cannot_open(path: &Path) -> Error {
 
 /// Which file a path leads to now: one that was renamed and replaced is another.
 #[cfg(unix)]
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 #[cfg(not(unix))]
-pub(super) fn identity(_: &Path) -> Option<(u64, u64)> {
+pub(crate) fn identity(_: &Path) -> Option<(u64, u64)> {
     None
 }
 

@@ -302,6 +302,11 @@ pub(crate) fn request(section: &Section) -> Result<Request> {
         let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
         return Err(name.error(sentence));
     }
+    if text.trim().eq_ignore_ascii_case("report") {
+        return Err(name.error(
+            "a release cannot be called 'report', because report.json is the report's own file; give it another name",
+        ));
+    }
     let kind = match section.get("kind") {
         Some(spot) => kinds::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
         None if section.get("sql").is_some() => kinds::find("sql")?,

@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing, real};
 use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
@@ -188,6 +188,7 @@ impl<'a> Runner<'a> {
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
         let marks = self.checked(releases, &before)?;
+        self.refuse_own_files(out, releases)?;
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
         releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
@@ -202,6 +203,33 @@ impl<'a> Runner<'a> {
             Ok(())
         });
         Ok((outcomes?, ledger.head()?))
+    }
+
+    /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
+    /// folder: a charge in a ledger that was written over is none.
+    fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
+        let ledger = real(&self.ledger);
+        let beside = ["", "-wal", "-shm", "-journal", ".key"].map(|end| {
+            let mut name = ledger.file_name().unwrap_or_default().to_os_string();
+            name.push(end);
+            ledger.with_file_name(name)
+        });
+        let sources: Vec<PathBuf> = self.project.tables.values().map(|table| real(&table.source)).collect();
+        let files: Vec<&PathBuf> = beside.iter().chain(&sources).collect();
+        let project = real(&self.project.path);
+        let is_taken = |place: &Path| {
+            let is_inside = sources.iter().any(|source| source.is_dir() && place.starts_with(source));
+            is_inside || project == place || files.iter().any(|file| file.as_path() == place)
+        };
+        let reports = ["report.html", "report.json"].map(String::from);
+        let names = releases.iter().flat_map(|planned| file_names(&planned.request.name)).chain(reports);
+        match names.map(|name| real(&out.join(name))).find(|place| is_taken(place)) {
+            Some(place) => Err(Error::input(format!(
+                "{} is the ledger's, the project's or a table's own file or lies in a table's folder, and outputs do not take its place: give another folder with --out, or the release another name",
+                place.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
@@ -282,7 +310,7 @@ impl<'a> Runner<'a> {
         let made = guarded(|| {
             // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
-            self.made(planned, &receipt, backend, places, bits)
+            self.made(planned, &receipt, backend, places, bits, ledger)
         });
         let Made { mut answers, files, digest } = made.ok_or_else(|| interrupted(&request.name))?;
         ledger.commit(receipt, &digest).map_err(|_| uncommitted(&request.name))?;
@@ -301,6 +329,7 @@ impl<'a> Runner<'a> {
         backend: &Backend,
         places: Places,
         bits: &mut dyn BitSource,
+        ledger: &Ledger,
     ) -> Result<Made> {
         let Request { name, kind, .. } = &planned.request;
         let answers = planned.plan.compute(receipt, self.project, backend)?(receipt, bits)?;
@@ -310,6 +339,8 @@ impl<'a> Runner<'a> {
             "answers": answers.json(),
         });
         let contents = [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{told:#}\n").into_bytes()];
+        // A charge in a ledger that is gone is none.
+        ledger.in_place()?;
         let files = places.put(&contents.each_ref().map(Vec::as_slice))?;
         Ok(Made { answers, files, digest: crate::digest(csv.as_bytes()) })
     }
@@ -355,5 +386,10 @@ pub fn file_stem(name: &str) -> String {
 
 /// The places of a release's files.
 fn places(out: &Path, planned: &Planned) -> Result<Places> {
-    Places::claim(out, &["csv", "parquet", "json"].map(|end| format!("{}.{end}", file_stem(&planned.request.name))))
+    Places::claim(out, &file_names(&planned.request.name))
+}
+
+/// The names of a release's files.
+fn file_names(name: &str) -> [String; 3] {
+    ["csv", "parquet", "json"].map(|end| format!("{}.{end}", file_stem(name)))
 }

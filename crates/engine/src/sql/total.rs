@@ -3,7 +3,7 @@
 //! The charge is spent before the numbers are known, so a division by a noisy zero, a product that 64 bits do not hold or a text that is
 //! no number must not take the answer away. All of this is post-processing and costs nothing.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -54,6 +54,7 @@ fn can_fail(function: &ScalarUDF) -> bool {
         && function.signature().volatility == Volatility::Immutable
         && !function.inner().is::<Guarded>()
         && !function.inner().is::<Whole>()
+        && !function.inner().is::<Joined>()
 }
 
 fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -62,6 +63,9 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
         Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
     );
     let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+    if binary.op == Operator::StringConcat {
+        return Ok(Transformed::yes(Joined::call(*binary.left, *binary.right)));
+    }
     let is_decimal = |kind: &DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
     if is_arithmetic && left.is_integer() && right.is_integer() {
         return Ok(Transformed::yes(Whole::of(binary.op).call(*binary.left, *binary.right)));
@@ -72,6 +76,44 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
         return Ok(Transformed::yes(Expr::BinaryExpr(binary)));
     }
     Ok(Transformed::no(Expr::BinaryExpr(binary)))
+}
+
+/// One text behind another; NULL where that is too long.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Joined {
+    signature: Signature,
+}
+
+impl Joined {
+    fn call(left: Expr, right: Expr) -> Expr {
+        let joined = Self { signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable) };
+        ScalarUDF::new_from_impl(joined).call(vec![cast(left, DataType::Utf8), cast(right, DataType::Utf8)])
+    }
+}
+
+impl ScalarUDFImpl for Joined {
+    fn name(&self) -> &str {
+        "scumble_joined"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let left = arguments.args[0].to_array(arguments.number_rows)?;
+        let right = arguments.args[1].to_array(arguments.number_rows)?;
+        let joined = |(left, right): (Option<&str>, Option<&str>)| {
+            let (left, right) = (left?, right?);
+            (left.len() + right.len() <= LONGEST_TEXT).then(|| format!("{left}{right}"))
+        };
+        let texts: StringArray = left.as_string::<i32>().iter().zip(right.as_string::<i32>()).map(joined).collect();
+        Ok(ColumnarValue::Array(Arc::new(texts)))
+    }
 }
 
 /// Arithmetic on whole numbers of 64 bits; NULL where the result is none.
@@ -123,6 +165,28 @@ impl ScalarUDFImpl for Whole {
     }
 }
 
+/// The columns with all of their rows, also those that are constants.
+fn in_all_rows(columns: Vec<ArrayRef>, rows: usize) -> Result<Vec<ArrayRef>> {
+    let repeated = |column: ArrayRef| match column.len() {
+        1 if rows != 1 => ScalarValue::try_from_array(&column, 0)?.to_array_of_size(rows),
+        _ => Ok(column),
+    };
+    columns.into_iter().map(repeated).collect()
+}
+
+/// The length of a text in bytes; 0 for everything else.
+fn text_length(column: &ArrayRef, row: usize) -> usize {
+    if column.is_null(row) {
+        return 0;
+    }
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(row).len(),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row).len(),
+        DataType::Utf8View => column.as_string_view().value(row).len(),
+        _ => 0,
+    }
+}
+
 /// A function of DataFusion, with NULL in the rows on which it fails.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Guarded {
@@ -152,11 +216,15 @@ impl ScalarUDFImpl for Guarded {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let whole = self.inner.invoke_with_args(arguments.clone());
-        if whole.is_ok() {
-            return whole;
-        }
         let columns = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let rows = columns.first().map_or(0, |column| column.len());
+        if (0..rows).all(|row| self.fits(&columns, row)) {
+            let whole = self.inner.invoke_with_args(arguments.clone());
+            if whole.is_ok() {
+                return whole;
+            }
+        }
+        let columns = in_all_rows(columns, arguments.number_rows)?;
         let rows = (0..arguments.number_rows).map(|row| self.one_row(&arguments, &columns, row));
         let values = rows.collect::<Result<Vec<ScalarValue>>>()?;
         if values.is_empty() {
@@ -166,9 +234,32 @@ impl ScalarUDFImpl for Guarded {
     }
 }
 
+/// A longer text is none: 'repeat' would fill the memory after the charge.
+const LONGEST_TEXT: usize = 1 << 20;
+
 impl Guarded {
+    /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, for `repeat`
+    /// and `replace` as often as they may stand in it.
+    fn fits(&self, columns: &[ArrayRef], row: usize) -> bool {
+        let length = |column: &ArrayRef| text_length(column, row);
+        let all: usize = columns.iter().map(length).sum();
+        let times = match (self.inner.name(), columns) {
+            ("repeat", [_, times]) => ScalarValue::try_from_array(times, row).map_or(0, |times| match times {
+                ScalarValue::Int64(Some(times)) => usize::try_from(times).unwrap_or(0),
+                _ => 0,
+            }),
+            // A letter may be replaced by the whole of another text; no text at all stands between all letters.
+            ("replace", [_, _, by]) => 1 + length(by),
+            _ => 4,
+        };
+        (all + 1).saturating_mul(times) <= LONGEST_TEXT
+    }
+
     /// The function's value in one row.
     fn one_row(&self, arguments: &ScalarFunctionArgs, columns: &[ArrayRef], row: usize) -> Result<ScalarValue> {
+        if !self.fits(columns, row) {
+            return ScalarValue::try_from(arguments.return_field.data_type());
+        }
         let mut one = arguments.clone();
         one.number_rows = 1;
         for (argument, column) in one.args.iter_mut().zip(columns) {

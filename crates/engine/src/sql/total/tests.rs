@@ -50,6 +50,22 @@ fn what_has_no_result_is_null() {
     assert_eq!(evaluated("abs(n)")[..3], [Some(0), Some(1), Some(1)].map(whole));
 }
 
+/// The story: `repeat('x', 100000000)` beside an aggregate took all of the memory, after the charge.
+#[test]
+fn texts_that_would_be_too_long_are_null() {
+    let absent = |result: &ScalarValue| result.is_null();
+    assert!(evaluated("repeat('x', 100000000)").iter().all(absent));
+    assert!(evaluated("repeat('x', n)")[4].is_null());
+    assert_eq!(evaluated("repeat('xy', 2)")[0].to_string(), "xyxy");
+    assert!(evaluated("replace(repeat('x', 1000), 'x', repeat('y', 2000))").iter().all(absent));
+    assert!(evaluated("replace(repeat('x', 1000), '', repeat('y', 2000))").iter().all(absent));
+    assert_eq!(evaluated("replace('axa', 'x', 'yy')")[0].to_string(), "ayya");
+    let half = "repeat('x', 400000)";
+    assert!(evaluated(&format!("{half} || {half} || {half}")).iter().all(absent));
+    assert!(evaluated(&format!("concat({half}, {half}, {half})")).iter().all(absent));
+    assert_eq!(evaluated("t || n")[0].to_string(), "0");
+}
+
 /// No number, text or truth value makes any of these fail; where the result is known, it is the plain one.
 #[test]
 fn nothing_fails_on_extreme_numbers() {
