@@ -235,3 +235,12 @@ fn the_texts_of_parquet_files_are_records_like_any_other() {
         }
     }
 }
+
+/// `scumble plan /dev/zero` read until the memory was gone.
+#[test]
+#[cfg(unix)]
+fn a_project_file_is_a_file() {
+    let folder = Folder::with(&[]);
+    folder.refused(&["plan", "/dev/zero"], 2, "is not a file of at most 64 MiB");
+    folder.refused(&["plan", "."], 2, "is not a file of at most 64 MiB");
+}

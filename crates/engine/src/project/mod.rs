@@ -17,6 +17,9 @@ use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// No project file is longer, in bytes.
+const LONGEST: u64 = 64 << 20;
+
 /// A project: what there is, what may be spent, what is to be published.
 #[derive(Debug)]
 pub struct Project {
@@ -190,6 +193,13 @@ impl Project {
     /// Reads and checks a project file; data is not touched.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
+        // A pipe would be waited for, and a device may never end.
+        if std::fs::metadata(path).is_ok_and(|file| !file.is_file() || file.len() > LONGEST) {
+            return Err(Error::input(format!(
+                "the project file {shown} is not a file of at most {} MiB",
+                LONGEST >> 20
+            )));
+        }
         let bytes = std::fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::input(format!(
                 "there is no project file {shown}; write one, or let 'scumble init TABLE' write a first one"
