@@ -244,3 +244,36 @@ fn a_project_file_is_a_file() {
     folder.refused(&["plan", "/dev/zero"], 2, "is not a file of at most 64 MiB");
     folder.refused(&["plan", "."], 2, "is not a file of at most 64 MiB");
 }
+
+/// A release that fails on what the rows hold tells something about them, and costs its charge: missing and unlisted values did that, and an
+/// empty table could. Every kind that reads records, on tables that nobody expects.
+#[test]
+fn no_kind_fails_on_what_the_rows_hold() {
+    let columns = "n = { type = \"int\", lower = 0, upper = 3 }\nb = { type = \"bool\" }\nc = { type = \"category\", values = [\"x\", \"y\"] }\nu = { type = \"category\" }";
+    let mut releases = String::new();
+    let mut release = |name: &str, kind: &str, cost: &str, more: &str| {
+        let _ = writeln!(
+            releases,
+            "[[release]]\nname = \"{name}\"\nkind = \"{kind}\"\ntable = \"t\"\ncost = {{ {cost} }}\n{more}"
+        );
+    };
+    for missing in ["value", "never"] {
+        for method in ["residual", "projection", "mwem"] {
+            let more = format!("columns = [\"n\", \"b\", \"c\"]\nmethod = \"{method}\"\nmissing = \"{missing}\"");
+            release(&format!("m {method} {missing}"), "marginals", "rho = 0.1", &more);
+            release(&format!("s {method} {missing}"), "synthetic", "rho = 0.1", &more);
+        }
+        let more = format!("columns = [\"n\", \"b\", \"c\", \"u\"]\nmissing = \"{missing}\"");
+        release(&format!("h {missing}"), "heavy-hitters", "epsilon = 1, delta = 1e-9", &more);
+    }
+    release("a", "anonymized-histogram", "epsilon = 1", "columns = [\"u\", \"n\"]");
+    let rows = |row: &str| (0..60).map(|owner| format!("{owner}{row}\n")).collect::<String>();
+    for rows in
+        [String::new(), ",,,,\n".repeat(9), rows(",,,,"), rows(",999,TRUE,zzz,\"(missing)\""), rows(",-5,,x,\"a\nb\"")]
+    {
+        let text = format!("id,n,b,c,u\n{rows}");
+        let project = project("t.csv", columns, &releases).replace("epsilon = 1000", "epsilon = 10000");
+        let folder = Folder::with(&[("t.csv", &text), ("scumble.toml", &project)]);
+        printed(folder.run(&["release", "--quiet"]));
+    }
+}
