@@ -13,8 +13,12 @@ use std::num::NonZeroU32;
 /// The δ at which ε is told where neither a budget nor the caller names one.
 const USUAL_DELTA: &str = "0.000000001";
 
+/// How many times the events' own δ an (ε, δ) must have for them to be within their share of it.
+const OWN_DELTAS: u32 = 4;
+
 /// The rule by which the numbers were made, in words.
-pub const RULE: &str = "adaptive filter: sums of pure epsilon and of zCDP rho over the ledger's whole life";
+pub const RULE: &str =
+    "adaptive filter: sums of pure epsilon and of zCDP rho over the ledger's whole life, with delta split beforehand";
 
 /// What to tell about a ledger.
 pub struct Question<'a> {
@@ -88,9 +92,10 @@ pub(crate) fn for_groups(events: &[Event], scope: &Scope) -> Result<Vec<Event>> 
         return Ok(events.to_vec());
     }
     let spent = Spent::of(events, scope)?;
-    let twice = spent.delta().clone() + spent.delta().clone();
-    // Pure noise needs no δ beside that of the keys; Gaussian noise gets as much again.
-    let known = [spent.delta().clone(), twice].into_iter().find_map(|delta| Some((spent.epsilon(&delta)?, delta)));
+    let own = spent.delta().clone();
+    // Pure noise needs no δ beside that of the keys; Gaussian noise gets what the rule keeps for it where the keys take their share.
+    let whole = (0..OWN_DELTAS).fold(Exact::zero(), |sum, _| sum + own.clone());
+    let known = spent.pure_sum().map(|epsilon| (epsilon, own)).or_else(|| Some((spent.epsilon(&whole)?, whole)));
     let (epsilon, delta) = known.map_or((0.0, 1.0), |(epsilon, delta)| (epsilon.to_f64_up(), delta.to_f64_up()));
     let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta.min(1.0))? };
     Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])

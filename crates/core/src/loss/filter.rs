@@ -2,7 +2,8 @@
 //!
 //! When parameters are chosen after answers have been seen, privacy-loss distributions do not simply compose; sums of pure ε and of
 //! ρ against a limit that is fixed beforehand do (Rogers–Roth–Ullman–Vadhan; Feldman–Zrnic; Whitehouse–Ramdas–Rogers–Wu). Sums are
-//! exact, and each query costs the same, however many came before. [`Spent`] is the odometer, [`Filter`] the gate.
+//! exact, and each query costs the same, however many came before. [`Spent`] is the odometer, [`Filter`] the gate; the rule and its
+//! proof stand in `spent.rs`.
 
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -14,7 +15,7 @@ mod cost;
 mod spent;
 mod written;
 
-pub use spent::Spent;
+pub use spent::{Spent, own_share};
 
 /// How much may be spent in one scope.
 ///
@@ -158,7 +159,7 @@ impl Filter {
     ///
     /// # Guarantee
     /// Before: the event has not been run. After: however the events were chosen, those admitted are together within the
-    /// limit, for neighbours in the filter's scope ([`Spent::epsilon`] says why).
+    /// limit, for neighbours in the filter's scope (`spent.rs` says why).
     pub fn admit(&mut self, event: &Event) -> Result<()> {
         let mut after = self.spent.clone();
         after.add_all(std::slice::from_ref(event), &self.scope)?;

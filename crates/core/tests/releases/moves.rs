@@ -14,7 +14,7 @@ use scumble::scope::Scope;
 /// The pure ε of the events beside their own δ.
 fn pure(events: &[Event], scope: Scope) -> f64 {
     let spent = Spent::of(events, &scope).unwrap();
-    spent.epsilon(spent.delta()).unwrap().to_f64()
+    spent.pure_sum().unwrap().to_f64()
 }
 
 /// Laplace noise of scale 2: a move of L1 length m loses exactly m/2.

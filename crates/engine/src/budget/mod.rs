@@ -2,12 +2,13 @@
 //!
 //! Releases are chosen one after the other, by people who have seen the earlier answers. The rule is therefore a privacy *filter*
 //! (`docs/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each release's parameters depend on earlier
-//! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP]; a privacy-loss distribution
-//! of the whole would not be.
+//! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP; Whitehouse–Ramdas–Rogers–Wu 2023 for
+//! events with a δ of their own, which share δ with the others by a split that is fixed beforehand]; a privacy-loss distribution of the
+//! whole would not be.
 
 mod sums;
 
-pub use scumble::loss::filter::{Limit, Spent};
+pub use scumble::loss::filter::{Limit, Spent, own_share};
 pub(crate) use sums::RULE;
 pub use sums::Sums;
 
@@ -123,8 +124,14 @@ impl Refusal {
             .limit
             .measure(&self.before)
             .map_or(0.0, |spent| (self.limit.most().to_f64_down() - spent.to_f64_up()).max(0.0));
+        let own = self.before.delta().clone() + self.alone.delta().clone();
+        let why = if matches!(self.limit, Limit::Approximate { .. }) && own > own_share(self.limit.delta()) {
+            "; key selection may take a quarter of the budget's delta in all, and would take more"
+        } else {
+            ""
+        };
         Error::Budget(format!(
-            "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left; {largest}",
+            "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left{why}; {largest}",
             self.scope,
             shown(&self.alone),
             self.limit,

@@ -7,9 +7,10 @@ use super::records::{self, Attributes, Records};
 use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
+use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::ledger::Receipt;
-use crate::project::{Project, Request};
+use crate::project::{Project, Request, Target};
 use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
 use scumble::noise::{BitSource, SecureSource};
@@ -97,7 +98,9 @@ impl Design {
         // So deep that of all combinations that nobody has, hardly more than one passes at a lowest node; never less than the paper's.
         let most = sizes.iter().flatten().map(|&size| f64::from(size)).fold(1.0, f64::max);
         let candidates = if most > f64::from(MOST_COMBINED) { most } else { most * most };
-        let share = delta.to_f64_down() / unknown.len().max(1) as f64 * (1.0 - 1e-9);
+        // An (ε, δ) is counted with a fixed part of its δ for the values that are not public.
+        let own = if matches!(request.cost.target, Target::Rho(_)) { delta.clone() } else { own_share(delta) };
+        let share = own.to_f64_down() / unknown.len().max(1) as f64 * (1.0 - 1e-9);
         let unknown_delta = if unknown.is_empty() { Rule::default().unknown_delta } else { Delta::new(share)? };
         let rule = Rule { bottom: 0, clip: candidates.max(160.0).ln(), unknown, unknown_delta, ..Rule::default() };
         let wanted_threshold = match request.fields.get("threshold") {

@@ -55,8 +55,7 @@ impl Privacy {
     fn of(events: &[Event], noises: &[Noise], scope: &Scope) -> Result<Option<Self>> {
         let spent = Spent::of(events, scope)?;
         if noises.iter().all(|noise| matches!(noise, Noise::Laplace(..))) {
-            // At exactly the events' own δ none is left for a Rényi bound: this is the sum of the pure ε.
-            let Some(epsilon) = spent.epsilon(spent.delta()) else { return Ok(None) };
+            let Some(epsilon) = spent.pure_sum() else { return Ok(None) };
             let delta = Delta::new(spent.delta().to_f64_up().min(1.0))?;
             return Ok(Some(Self::Pure { epsilon: Epsilon::new(epsilon.to_f64_up())?, delta }));
         }

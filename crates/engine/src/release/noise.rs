@@ -1,6 +1,6 @@
 //! The noise of a release: how much, from its cost.
 
-use crate::budget::Spent;
+use crate::budget::{Spent, own_share};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Target};
 use num_bigint::BigInt;
@@ -50,7 +50,8 @@ pub struct Demand<'a> {
 ///
 /// # Guarantee
 /// In the cost's scope, the sum of cells·by/scale over the measures and of cells·by·ε over the quantiles is at most ε; or that of
-/// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. And δ of key selection is at most the cost's δ.
+/// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the cost's δ, and of an
+/// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size.
 pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let scope = match cost.scope {
         // A cost per attribute is refused where it is read; a person's is never below it.
@@ -81,13 +82,12 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         Target::Epsilon(epsilon) => {
             let pure = pure(epsilon)?;
             let Some(given) = &cost.delta else { return Ok(pure) };
-            // With δ there is a choice: half of it for keys where keys are selected, the rest for Gaussian noise.
-            let for_noise = if demand.selects_keys { given.to_f64() / 2.0 } else { given.to_f64() };
-            let rho = largest_rho(epsilon, for_noise)?;
+            // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by itself.
+            let rho = largest_rho(epsilon, given.to_f64_down())?;
             if rho <= Exact::zero() {
                 return Ok(pure);
             }
-            let concentrated = Calibrated { key_delta: key_delta.map(|delta| delta / 2.0), ..concentrated(&rho)? };
+            let concentrated = concentrated(&rho)?;
             Ok(if total(&concentrated) < total(&pure) { concentrated } else { pure })
         }
         Target::Rho(rho) => concentrated(rho),
@@ -115,14 +115,16 @@ fn total(calibrated: &Calibrated) -> f64 {
     noises.chain(calibrated.quantiles.iter().map(|epsilon| 1.0 / epsilon.get())).sum()
 }
 
-/// The part of the smallest budget's δ that key selection takes where the cost does not say: a hundredth.
+/// The δ of key selection: what the ledger's rule leaves to it of an (ε, δ), and all of the δ beside a ρ. Where the cost does not say,
+/// a hundredth of what the rule leaves of the smallest budget's.
 fn key_delta(cost: &Cost, demand: &Demand<'_>) -> Result<Option<f64>> {
     if !demand.selects_keys {
         return Ok(None);
     }
-    let hundredth = |delta: &Exact| delta.to_f64_down() / 100.0;
+    let hundredth = |delta: &Exact| own_share(delta).to_f64_down() / 100.0;
     match (&cost.delta, &demand.default_delta) {
-        (Some(delta), _) => Ok(Some(delta.to_f64_down())),
+        (Some(delta), _) if matches!(cost.target, Target::Rho(_)) => Ok(Some(delta.to_f64_down())),
+        (Some(delta), _) => Ok(Some(own_share(delta).to_f64_down())),
         (None, Some(delta)) => Ok(Some(hundredth(delta))),
         (None, None) => Err(Error::input(
             "the groups are not public, so they are selected privately, which needs a delta: write cost = { epsilon = …, delta = 1e-9 }, give the budget a delta, or declare the column's values",

@@ -166,7 +166,7 @@ fn attribute(name: &str) -> Scope {
 fn cost_of(events: &[Event], scope: &Scope, asked: Asked, delta: &Exact) -> Option<Exact> {
     let spent = Spent::of(events, scope).unwrap();
     match asked {
-        Asked::Pure => spent.epsilon(spent.delta()).filter(|_| spent.delta() <= delta),
+        Asked::Pure => spent.pure_sum().filter(|_| spent.delta() <= delta),
         Asked::Approximate => spent.epsilon(delta),
         Asked::Rho => spent.rho(delta),
     }

@@ -1,10 +1,41 @@
 //! What events add up to in one scope, by the filter rule.
+//!
+//! # The rule for (ε, δ), and why it is a filter
+//! Events have any of a pure ε, a ρ (zCDP), and a δ of their own; their parameters may depend on all earlier answers. Before the first
+//! one, δ is split into a quarter δ₀ for the events' own δ, 7/10 for one conversion of zCDP, and 1/400 for each of twenty more. An
+//! event is admitted while Σδᵢ ≤ δ₀ and at least one of these ways holds on the sums that include it:
+//! (1) every event has an ε, and Σε ≤ ε;
+//! (2, j) Σε of those that have one, plus the conversion of Σρ of the rest at the fixed order αⱼ and its share, is at most ε;
+//! (3) the conversion of Σρ of all, at its best order and its share, is at most ε.
+//!
+//! *Own δ.* For a pair of neighbours, an event with a δ of its own is (1 − δᵢ)P′ + δᵢP″ against (1 − δᵢ)Q′ + δᵢQ″, and P′, Q′ have the ε
+//! or ρ that is stated (for (ε, δ) by [Kairouz–Oh–Viswanath 2015]). Think of the two parts as chosen by a coin. At the end of each path
+//! Π(1 − δᵢ) ≥ 1 − Σδᵢ ≥ 1 − δ₀: toss one more coin there that makes the product 1 − δ₀ exactly. So the law of all answers is
+//! (1 − δ₀)𝒫′ + δ₀𝒫″, where 𝒫′ is the process that always draws from P′, and the same with 𝒬; hence it is
+//! (ε, δ₀ + (1 − δ₀)δ′)-private if 𝒫′ and 𝒬′ are (ε, δ′)-close. (This is δ-approximate zCDP of [Whitehouse–Ramdas–Rogers–Wu 2023].) The
+//! same step proves the limits in ρ and D_α: they hold but for an event of probability δ if Σδᵢ ≤ δ, and no δ is split there.
+//!
+//! *The ways.* Let L be the loss of 𝒫′ against 𝒬′, stopped before the rule would be broken. At the end of each path one of the ways
+//! holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ be the loss of the process
+//! that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence E\[(1 − e^{ε−L})₊\] ≤ Σᵢ E\[(1 − e^{ε−Lᵢ})₊\], and
+//! it is enough that way i has its share δ′ᵢ for the last term. In (2, j) and (3), let S be the Σε of the events that are counted by
+//! theirs, R the Σρ of the others, A their loss: Lᵢ ≤ S + A, and e^{(α−1)(A−αR)} has mean at most 1, as a product of factors with
+//! conditional mean at most 1 [Feldman–Zrnic 2021, Thm 3.3]. All admitted paths have ε ≥ S + αR + f with the same α and the same
+//! f = −ln(αδ′ᵢ)/(α − 1) + ln(1 − 1/α): in (2, j) α is fixed; in (3), S is 0, and the order that is found for the largest R of all paths
+//! serves those with less. So Lᵢ − ε ≤ X − f with X = A − αR, and E\[(1 − e^{f−X})₊\] ≤ δ′ᵢ [Canonne–Kamath–Steinke 2020, Prop. 12].
+//! (With the best order on each path instead, (2) would not be a filter: whoever may choose between S and R when A is seen can wait for
+//! A to pass a curve that it passes somewhere, by the law of the iterated logarithm.)
+//!
+//! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
+//! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
 
 use super::cost::{Cost, Truncated, cost, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::quantity::Exact;
 use crate::scope::Scope;
+use num_rational::BigRational;
+use std::ops::Range;
 
 /// Sums over the events so far, each an upper bound and exact as a sum: the odometer.
 ///
@@ -94,35 +125,42 @@ impl Spent {
         Ok(())
     }
 
-    /// An upper bound of ε at δ; none if the events' own δ uses up all of it, or if δ is 0 and some event has no pure ε.
+    /// An upper bound of ε at δ; none if the events' own δ is more than its share, or if δ is 0 and some event has no pure ε.
     ///
     /// # Guarantee
     /// Before: whether an event is added is decided by `epsilon(δ) ≤ limit` on the sums that include it, and its parameters may
-    /// depend on all earlier answers. After: everything that was added is (limit, δ)-private in the scope.
-    ///
-    /// Three ways to add up are allowed at each step, and the least counts: (1) Σε where every event has one; (2) Σε of those that
-    /// have one, and zCDP for the rest at a tenth of the δ that is left; (3) zCDP for all at nine tenths. Why their minimum is still
-    /// a filter: let L be the privacy loss of the process that stops before the rule would be broken. At the end of each path one of
-    /// the three holds, and so it held all along that path, as sums only grow. Paths with (1) have L ≤ ε. Let Lᵢ be the loss of the
-    /// process that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence E\[(1 − e^{ε−L})₊\] ≤
-    /// Σᵢ E\[(1 − e^{ε−Lᵢ})₊\] ≤ δ/10 + 9δ/10, each term by the zCDP filter [Feldman–Zrnic 2021, Thm 3.3] and the conversion below.
+    /// depend on all earlier answers. After: everything that was added is (limit, δ)-private in the scope; the module says why.
     pub fn epsilon(&self, delta: &Exact) -> Option<Exact> {
-        if self.delta > *delta {
+        if self.delta > own_share(delta) {
             return None;
         }
-        let rest = self.rho_of_rest.as_ref()?;
-        if *rest == Exact::zero() {
-            let concentrated = self.concentrated(delta);
-            return Some(concentrated.map_or(self.pure.clone(), |other| other.min(self.pure.clone())));
-        }
-        let left = (delta.clone() - self.delta.clone()).to_f64_down();
-        let mixed = converted(rest, left * 0.1).map(|epsilon| epsilon + self.pure.clone());
-        [mixed, self.concentrated(delta)].into_iter().flatten().min()
+        let ways = [self.pure_sum(), self.mixed(delta), self.concentrated(delta)];
+        ways.into_iter().flatten().min()
     }
 
+    /// Σε, if every event has an ε: all is (Σε, Σδ)-private then, also if it was chosen adaptively; none otherwise.
+    ///
+    /// ```
+    /// use scumble::loss::filter::Spent;
+    /// use scumble::quantity::Exact;
+    /// assert_eq!(Spent::nothing().pure_sum(), Some(Exact::zero()));
+    /// ```
+    pub fn pure_sum(&self) -> Option<Exact> {
+        let only_pure = self.rho_of_rest.as_ref().is_some_and(|rest| *rest == Exact::zero());
+        only_pure.then(|| self.pure.clone())
+    }
+
+    /// Σε where there is one, and zCDP for the rest, at the best of the fixed orders.
+    fn mixed(&self, delta: &Exact) -> Option<Exact> {
+        let rest = self.rho_of_rest.as_ref()?;
+        let each = fraction(delta, MIXED_SHARE).to_f64_down() / MIXED_ORDERS.len() as f64;
+        let at = |exponent: i32| converted_at(rest, each, 1.0 + 2f64.powi(exponent));
+        MIXED_ORDERS.filter_map(at).min().map(|epsilon| epsilon + self.pure.clone())
+    }
+
+    /// zCDP for all.
     fn concentrated(&self, delta: &Exact) -> Option<Exact> {
-        let left = (delta.clone() - self.delta.clone()).to_f64_down();
-        converted(self.rho_of_all.as_ref()?, left * 0.9)
+        converted(self.rho_of_all.as_ref()?, fraction(delta, CONCENTRATED_SHARE).to_f64_down())
     }
 
     /// An upper bound of ρ, but for an event of probability δ; none if the events' own δ is more, or some event has no ρ.
@@ -174,8 +212,30 @@ fn larger(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
     Some(left?.max(right?))
 }
 
-/// ρ-zCDP to ε at δ, by Canonne–Kamath–Steinke 2020, Prop. 12: any order α > 1 gives a valid bound, so that the search for the best
-/// one needs no certificate. None for δ = 0 with ρ > 0.
+/// Which parts of an (ε, δ) limit's δ pay for what, as numerator and denominator: fixed before the first release, 1 in all.
+const OWN_SHARE: (u64, u64) = (1, 4);
+const MIXED_SHARE: (u64, u64) = (1, 20);
+const CONCENTRATED_SHARE: (u64, u64) = (7, 10);
+
+/// The orders of the mixed way are 1 + 2^j. Their neighbours' factor of two costs at most 6% of the part that is converted.
+const MIXED_ORDERS: Range<i32> = -2..18;
+
+/// How much of an (ε, δ) limit's δ the events' own δ may take: a quarter.
+///
+/// ```
+/// use scumble::loss::filter::own_share;
+/// assert_eq!(own_share(&"1e-6".parse()?), "2.5e-7".parse()?);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn own_share(delta: &Exact) -> Exact {
+    fraction(delta, OWN_SHARE)
+}
+
+fn fraction(delta: &Exact, (numerator, denominator): (u64, u64)) -> Exact {
+    Exact::from_rational(delta.rational() * BigRational::new(numerator.into(), denominator.into()))
+}
+
+/// ρ-zCDP to ε at δ at the order that is best for ρ. None for δ = 0 with ρ > 0.
 fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
     if *rho == Exact::zero() {
         return Some(Exact::zero());
@@ -183,8 +243,8 @@ fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
     if delta <= 0.0 {
         return None;
     }
-    let rho = rho.to_f64_up();
-    let bound = |order: f64| rho * order - (order * delta).ln() / (order - 1.0) + (-1.0 / order).ln_1p();
+    let rounded = rho.to_f64_up();
+    let bound = |order: f64| bound_at(rounded, delta, order);
     // The bound is unimodal enough in ln(α − 1) for a ternary search; a wrong turn costs tightness, not truth.
     let (mut low, mut high) = (1e-6f64.ln(), 1e9f64.ln());
     // Ninety thirds of the range are below the spacing of an f64.
@@ -196,8 +256,25 @@ fn converted(rho: &Exact, delta: f64) -> Option<Exact> {
             low = left;
         }
     }
+    converted_at(rho, delta, 1.0 + low.exp())
+}
+
+/// The same at one order.
+fn converted_at(rho: &Exact, delta: f64, order: f64) -> Option<Exact> {
+    if *rho == Exact::zero() {
+        return Some(Exact::zero());
+    }
+    if delta <= 0.0 {
+        return None;
+    }
+    let rho = rho.to_f64_up();
+    let bound = bound_at(rho, delta, order);
     // The slack covers the rounding of a dozen operations on terms that are at most thousands.
-    let best = bound(1.0 + low.exp());
-    let upper = (best + (best.abs() + rho) * 1e-12 + 1e-13).max(0.0);
+    let upper = (bound + (bound.abs() + rho) * 1e-12 + 1e-13).max(0.0);
     rounded_up_f64(upper)
+}
+
+/// [Canonne–Kamath–Steinke 2020, Prop. 12]: ρα − ln(αδ)/(α − 1) + ln(1 − 1/α), for any order α > 1.
+fn bound_at(rho: f64, delta: f64, order: f64) -> f64 {
+    rho * order - (order * delta).ln() / (order - 1.0) + (-1.0 / order).ln_1p()
 }

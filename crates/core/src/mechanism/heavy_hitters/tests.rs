@@ -646,9 +646,8 @@ fn the_events_cost_at_least_what_the_tree_states() {
             let spent = Spent::of(&events, scope).unwrap();
             let delta = Exact::from_f64(tree.delta(set) * (1.0 + 1e-9)).unwrap();
             let half = tree.delta(set) / 2.0;
-            assert!(half == 0.0 || spent.epsilon(&Exact::from_f64(half).unwrap()).is_none(), "{scope} pays its delta");
-            // Without a δ to convert at, ε is the pure one.
-            (spent.epsilon(&delta).unwrap().to_f64(), spent.rho(&delta).unwrap().to_f64())
+            assert!(half == 0.0 || *spent.delta() > Exact::from_f64(half).unwrap(), "{scope} pays its delta");
+            (spent.pure_sum().unwrap().to_f64(), spent.rho(&delta).unwrap().to_f64())
         };
         let (person, presence) = (charged(&Scope::Person, &all).0, charged(&Scope::Presence, &all).0);
         assert!(person <= tree.epsilon_person() * (1.0 + 1e-9), "person: {person}");
