@@ -224,7 +224,8 @@ impl Moves {
         Self { presence: vec![shift], person: vec![shift], touches: Vec::new(), same_everywhere: true }
     }
 
-    /// Moves by scope. `person` must cover everything that `touches` lists.
+    /// Moves by scope. `person` must cover everything that `presence` and `touches` list, here or in other events of the same release: who
+    /// replaces an owner may have no rows in this table.
     ///
     /// ```
     /// use scumble::event::{Moves, Shift, Touch};

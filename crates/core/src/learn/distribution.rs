@@ -17,7 +17,8 @@ pub struct Estimate {
 /// Estimates the distribution of the people's strings: every string with a noisy count of at least `2·share·n` gets count/n.
 ///
 /// # Guarantee
-/// The cost of `finder`'s tree, in every scope where the number of people is public; the rest is post-processing.
+/// The cost of `finder`'s tree, for attributes: the number of rows is used as it is, which neither presence nor persons keep. The rest is
+/// post-processing.
 ///
 /// ```
 /// use scumble::learn::distribution::estimate;

@@ -174,12 +174,13 @@ impl Cdf {
         nodes
     }
 
-    /// Noise on every node: one owner is in one node of each level, and the root does not move when an owner is replaced.
+    /// Noise on every node: one owner is in one node of each level; the root does not move when an owner is replaced by one who has a value
+    /// too, and moves as if the owner had left otherwise.
     pub fn event(&self) -> Result<Event> {
         let levels = u64::from(self.levels);
         let presence = Shift::new(levels + 1, 1.0)?;
         let person = Shift::new(2 * levels, 1.0)?;
-        self.noise.event(Moves::by_scope(vec![presence], vec![person], Vec::new()))
+        self.noise.event(Moves::by_scope(vec![presence], vec![person, presence], Vec::new()))
     }
 
     /// The most that the number below any of `thresholds` thresholds is off, but for probability β. Least squares and

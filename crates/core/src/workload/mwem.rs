@@ -160,7 +160,7 @@ impl Mwem {
     }
 
     /// Runs all rounds on a table of counts of `people` people and returns the fitted table. The number of people
-    /// is public among attributes and persons; where presence is to be protected as well, tell it as [`super::People`] releases it.
+    /// is public among attributes; where presence or persons are to be protected, tell it as [`super::People`] releases it.
     ///
     /// # Guarantee
     /// [`Mwem::rho`]; picking and noise are exact. How long it takes depends on the data: time is not part of the guarantee.

@@ -1,11 +1,11 @@
-//! How many people there are: public among attributes and persons, private where presence is to be protected.
+//! How many people there are in a table: public among attributes only. Somebody who is replaced may have no rows in this table.
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 
-/// The noisy number of people. Methods that need this number take it from here, so that they protect presence too.
+/// The noisy number of people. Methods that need this number take it from here, so that they protect presence and persons too.
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
@@ -32,7 +32,7 @@ impl People {
         Ok(Self { sigma: Sigma::new((0.5 / rho.get()).sqrt() * (1.0 + 1e-12))? })
     }
 
-    /// ρ when a person is added or removed; all other scopes keep the number of people.
+    /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of people.
     ///
     /// # Guarantee
     /// An upper bound: one count that moves by 1 \[CKS20\].
@@ -42,7 +42,8 @@ impl People {
 
     /// What a release did, in the vocabulary of the ledger.
     pub fn event(&self) -> Result<Event> {
-        let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], Vec::new(), Vec::new());
+        let one = vec![Shift::one_cell(1.0)?];
+        let moves = Moves::by_scope(one.clone(), one, Vec::new());
         Ok(Event::new(Kind::DiscreteGaussian { sigma: self.sigma }, moves))
     }
 

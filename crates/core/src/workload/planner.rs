@@ -39,7 +39,7 @@ impl Method {
 pub struct Limits {
     /// When one person is added or removed.
     pub presence: Option<Rho>,
-    /// When one person is replaced by another.
+    /// When one person is replaced by another, or by one who is not in the table.
     pub person: Option<Rho>,
     /// When one person's value of one attribute changes, attribute by attribute (those beyond the end have no limit).
     pub attributes: Vec<Option<Rho>>,
@@ -97,8 +97,9 @@ pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Pro
     check(domain, order)?;
     let queries = Queries::marginals(domain, order)?;
     let trial = Projection::new(queries.clone(), Sigma::new(1.0)?);
-    let presence = trial.rho_presence() * (1.0 + SHARE_OF_PEOPLE);
-    let excess = limits.excess(presence, trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+    let people = trial.rho_presence() * SHARE_OF_PEOPLE;
+    let (presence, person) = (trial.rho_presence() + people, trial.rho_person() + people);
+    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
     let projection = Projection::new(queries, Sigma::new(excess.sqrt())?);
     let people = People::new(Rho::new(projection.rho_presence() * SHARE_OF_PEOPLE)?)?;
     Ok((projection, people))
@@ -120,8 +121,9 @@ pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits:
     }
     let queries = Queries::marginals(domain, order)?;
     let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, Families::Blocks)?;
-    let presence = trial.rho_presence() * (1.0 + SHARE_OF_PEOPLE);
-    let excess = limits.excess(presence, trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+    let people = trial.rho_presence() * SHARE_OF_PEOPLE;
+    let (presence, person) = (trial.rho_presence() + people, trial.rho_person() + people);
+    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
     let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, Families::Blocks)?;
     let people = People::new(Rho::new(mwem.rho_presence() * SHARE_OF_PEOPLE)?)?;
     Ok((mwem, people))
@@ -264,11 +266,13 @@ mod tests {
             let plan = residual(&domain, 2, limits).unwrap();
             check(plan.rho_presence(), plan.rho_person(), &|j| plan.rho(Subset::of(&[j])));
             let (mechanism, people) = projection(&domain, 2, limits).unwrap();
-            let presence = mechanism.rho_presence() + people.rho_presence();
-            check(presence, mechanism.rho_person(), &|j| mechanism.rho(Subset::of(&[j])));
+            let number = people.rho_presence();
+            let (presence, person) = (mechanism.rho_presence() + number, mechanism.rho_person() + number);
+            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])));
             let (mechanism, people) = mwem(&domain, 2, 5, 2, limits).unwrap();
-            let presence = mechanism.rho_presence() + people.rho_presence();
-            check(presence, mechanism.rho_person(), &|j| mechanism.rho(Subset::of(&[j])));
+            let number = people.rho_presence();
+            let (presence, person) = (mechanism.rho_presence() + number, mechanism.rho_person() + number);
+            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])));
         }
         assert!(residual(&domain, 2, &Limits::default()).is_err());
         assert!(projection(&domain, 5, &person(0.1)).is_err());

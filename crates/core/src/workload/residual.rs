@@ -129,12 +129,12 @@ impl Plan {
         total * ROUNDING
     }
 
-    /// ρ when one person is replaced by another.
+    /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// As [`Plan::rho`] with all attributes.
+    /// The larger of [`Plan::rho`] with all attributes and [`Plan::rho_presence`].
     pub fn rho_person(&self) -> f64 {
-        self.rho(self.domain.all())
+        self.rho(self.domain.all()).max(self.rho_presence())
     }
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.

@@ -236,7 +236,9 @@ impl Tree {
         let one = vec![Shift::one_cell(1.0)?];
         let all: Vec<usize> = (0..self.attributes()).collect();
         let delta = self.delta(&all);
-        let (presence, person) = (self.epsilon_presence(), self.epsilon_person());
+        // Who replaces a person may have no rows here.
+        let presence = self.epsilon_presence();
+        let person = self.epsilon_person().max(presence);
         let mut events = vec![
             Event::new(pure_or_approximate(presence, delta)?, Moves::by_scope(one.clone(), Vec::new(), Vec::new())),
             Event::new(pure_or_approximate(person, delta)?, Moves::by_scope(Vec::new(), one.clone(), Vec::new())),

@@ -63,10 +63,11 @@ impl ThresholdCounts {
         Ok(Counts { points, total })
     }
 
-    /// Those of the tree, and noise on a number that only adding or removing an owner moves.
+    /// Those of the tree, and noise on a number that moves when an owner comes or goes, in place of another who has no value as well.
     pub fn events(&self) -> Result<Vec<Event>> {
         let mut events = self.tree.events()?;
-        events.push(self.total.event(Moves::by_scope(vec![Shift::one_cell(1.0)?], Vec::new(), Vec::new()))?);
+        let one = vec![Shift::one_cell(1.0)?];
+        events.push(self.total.event(Moves::by_scope(one.clone(), one, Vec::new()))?);
         Ok(events)
     }
 

@@ -59,12 +59,12 @@ impl Projection {
         self.queries.squared_sensitivity(attributes) as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
     }
 
-    /// ρ when one person is replaced by another.
+    /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// As [`Projection::rho`] with all attributes.
+    /// The larger of [`Projection::rho`] with all attributes and [`Projection::rho_presence`].
     pub fn rho_person(&self) -> f64 {
-        self.rho(self.queries.domain().all())
+        self.rho(self.queries.domain().all()).max(self.rho_presence())
     }
 
     /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is told is itself private.
@@ -84,8 +84,11 @@ impl Projection {
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let kind = Kind::DiscreteGaussian { sigma: self.sigma };
         let moved = |answers: u64| Ok::<Vec<Shift>, Error>(vec![Shift::new(answers, 1.0)?]);
-        let presence = moved(self.queries.squared_sensitivity_presence())?;
-        let person = moved(self.queries.squared_sensitivity(self.queries.domain().all()))?;
+        let (left, replaced) = (
+            self.queries.squared_sensitivity_presence(),
+            self.queries.squared_sensitivity(self.queries.domain().all()),
+        );
+        let (presence, person) = (moved(left)?, moved(replaced.max(left))?);
         let mut events = vec![
             Event::new(kind.clone(), Moves::by_scope(presence, Vec::new(), Vec::new())),
             Event::new(kind.clone(), Moves::by_scope(Vec::new(), person, Vec::new())),
@@ -120,8 +123,8 @@ impl Projection {
         (sigma * sigma + 2.0 * gap / queries).min((projected + gap) / queries).sqrt()
     }
 
-    /// Answers the workload on a table of counts of `people` people: their number is public among attributes and persons; where presence is
-    /// to be protected as well, tell it as [`super::People`] releases it.
+    /// Answers the workload on a table of counts of `people` people: their number is public among attributes; where presence or persons
+    /// are to be protected, tell it as [`super::People`] releases it.
     ///
     /// # Guarantee
     /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of people.

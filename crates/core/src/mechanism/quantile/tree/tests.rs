@@ -137,14 +137,14 @@ fn counts_of_wide_keys_are_within_the_printed_error() {
         }
         assert_eq!(counts.at_most(7), fraction_at_most(&counts.points, 7) * counts.total);
     }
-    // What accounting makes of it: a finite price in both scopes; the number of values costs nothing when one is replaced.
+    // What accounting makes of it: a finite price in both scopes; who replaces an owner may have no value, so the number costs as well.
     let events = thresholds.events().unwrap();
     let price = |events: &[Event], scope: &Scope| {
         Loss::of(events, scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).unwrap().upper
     };
     let (presence, person) = (price(&events, &Scope::Presence), price(&events, &Scope::Person));
     assert!(presence > 0.0 && presence < person && person < 20.0, "{presence} {person}");
-    assert_eq!(person, price(&tree.events().unwrap(), &Scope::Person));
+    assert!(person > price(&tree.events().unwrap(), &Scope::Person));
 }
 
 #[test]
