@@ -376,3 +376,39 @@ fn killed_releases_leave_no_output_without_a_charge() {
     let verified = scumble(folder.path(), &["ledger", "verify"]);
     assert!(verified.status.success(), "{}", text(&verified.stderr));
 }
+
+#[test]
+fn a_cost_below_what_the_ledger_counts_in_is_one_sentence() {
+    // An epsilon of 1e-31 divided by a share of zero, and a rho of 1e-300 did too: the program panicked.
+    let folder = folder();
+    let sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex";
+    for cost in ["epsilon=1e-31", "rho=1e-300", "epsilon=0.1e-30", "rho=1e-31", "epsilon=1e-300", "epsilon=1e308"] {
+        let output = scumble(folder.path(), &["query", sql, "--cost", cost, "--name", "q", "--quiet"]);
+        let error = text(&output.stderr);
+        assert!(
+            matches!(output.status.code(), Some(1..=3)) && error.trim_end().lines().count() == 1,
+            "{cost}: {error}"
+        );
+        assert!(!error.contains("panicked"), "{cost}: {error}");
+    }
+    let many = format!("epsilon=0.{}", "1".repeat(400));
+    assert!(scumble(folder.path(), &["query", sql, "--cost", &many, "--name", "q", "--quiet"]).status.success());
+}
+
+#[test]
+fn unknown_keys_fit_into_a_budget_of_their_own_size() {
+    // The budget's δ is split before the first release; a cost that is all of the budget must still fit, and be used up.
+    let folder = folder();
+    let project = PROJECT
+        .replace(", values = [\"f\", \"m\"] }", " }")
+        .replace("cost = { epsilon = 0.5 }", "cost = { epsilon = 0.5, delta = 1e-9 }")
+        .replace("person = { epsilon = 1.0 }", "person = { epsilon = 0.5, delta = 1e-9 }")
+        .replace("\"*\" = { epsilon = 0.75 }", "\"*\" = { epsilon = 0.5, delta = 1e-9 }");
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
+    let output = scumble(folder.path(), &["release", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = scumble(folder.path(), &["ledger", "show", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let spent = epsilon(&told["person"]);
+    assert!(spent <= 0.5 && spent > 0.49, "{told}");
+}

@@ -20,7 +20,9 @@ use std::fmt;
 use std::str::FromStr;
 
 mod exact;
+mod rounding;
 pub use exact::Exact;
+pub use rounding::{rounded_down, rounded_up};
 
 /// The range of a quantity: an interval whose ends may be open.
 #[derive(Debug, Clone, Copy, PartialEq)]

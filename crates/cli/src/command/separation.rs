@@ -143,7 +143,8 @@ fn heavy_table(rows: &[HeavyRow]) -> String {
     for row in rows {
         let (attribute, person) = row.found;
         let ratio = person as f64 / attribute as f64;
-        text += &format!("| {} | {attribute} | {person} | {ratio:.1} | {:.2} |\n", row.attributes, row.person);
+        let cost = scumble::quantity::rounded_up(row.person, 4);
+        text += &format!("| {} | {attribute} | {person} | {ratio:.1} | {cost} |\n", row.attributes);
     }
     text
 }

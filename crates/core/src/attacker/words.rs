@@ -116,16 +116,5 @@ impl Change {
 /// assert_eq!(rounded_up(2.5000000001e-12), "2.50001e-12");
 /// ```
 pub fn rounded_up(value: f64) -> String {
-    let number = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
-    let mut text = format!("{value:.5e}");
-    if number(&text) < value {
-        let exponent = text.split('e').nth(1).map_or(0.0, number);
-        text = format!("{:.5e}", number(&text) + 10f64.powf(exponent - 5.0));
-    }
-    let rounded = number(&text);
-    if rounded == 0.0 || (1e-4..1e6).contains(&rounded) {
-        return format!("{rounded}");
-    }
-    // 2.50000e-12 as 2.5e-12.
-    format!("{rounded:e}")
+    crate::quantity::rounded_up(value, 6)
 }

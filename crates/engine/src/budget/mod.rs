@@ -154,29 +154,17 @@ pub fn one_attribute(name: &str) -> Result<Scope> {
 
 /// Six significant digits, never below the number.
 pub fn rounded_up(value: f64) -> String {
-    rounded(value, f64::ceil, 6)
+    scumble::quantity::rounded_up(value, 6)
 }
 
 /// So many significant digits, never below the number.
-pub(crate) fn rounded_up_to(value: f64, digits: i32) -> String {
-    rounded(value, f64::ceil, digits)
+pub(crate) fn rounded_up_to(value: f64, digits: usize) -> String {
+    scumble::quantity::rounded_up(value, digits)
 }
 
 /// Six significant digits, never above the number.
 pub fn rounded_down(value: f64) -> String {
-    rounded(value, f64::floor, 6)
-}
-
-fn rounded(value: f64, round: fn(f64) -> f64, significant: i32) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let digits = significant - 1 - value.abs().log10().floor() as i32;
-    let power = 10f64.powi(digits);
-    // A number that has no more digits already is itself; the rounding below must not move it by its last bit.
-    let nearest = (value * power).round() / power;
-    let shown = if (nearest - value).abs() <= value.abs() * 1e-12 { nearest } else { round(value * power) / power };
-    if shown.abs() >= 1e-4 && shown.abs() < 1e7 { format!("{shown}") } else { format!("{shown:e}") }
+    scumble::quantity::rounded_down(value, 6)
 }
 
 #[cfg(test)]

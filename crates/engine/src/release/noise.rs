@@ -63,7 +63,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let measures: Vec<Vec<Shift>> = demand.moves.iter().map(|moves| moves.shifts(&scope)).collect();
     let quantiles: Vec<Vec<Shift>> = demand.quantiles.iter().map(|moves| moves.shifts(&scope)).collect();
     let pure = |epsilon: &Exact| -> Result<Calibrated> {
-        let share = share_of(epsilon, parts);
+        let share = share_of(epsilon, parts)?;
         Ok(Calibrated {
             noises: measures.iter().map(|shifts| laplace(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| pure_quantile(shifts, &share)).collect::<Result<_>>()?,
@@ -71,7 +71,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         })
     };
     let concentrated = |rho: &Exact| -> Result<Calibrated> {
-        let share = share_of(rho, parts);
+        let share = share_of(rho, parts)?;
         Ok(Calibrated {
             noises: measures.iter().map(|shifts| gaussian(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| concentrated_quantile(shifts, &share)).collect::<Result<_>>()?,
@@ -102,11 +102,18 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
 }
 
 /// An equal share, rounded down to a multiple of 10⁻³⁰: the ledger rounds each charge up to such a multiple.
-fn share_of(cost: &Exact, parts: usize) -> BigRational {
+fn share_of(cost: &Exact, parts: usize) -> Result<BigRational> {
     let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
     let scaled =
         cost.rational() / BigRational::from_integer(BigInt::from(parts)) * BigRational::from_integer(power.clone());
-    BigRational::new(scaled.floor().to_integer(), power)
+    let share = BigRational::new(scaled.floor().to_integer(), power);
+    if share.is_zero() {
+        return Err(Error::input(format!(
+            "a cost of {:e} for {parts} numbers is too small: the ledger counts in steps of 1e-30, so that each needs at least that",
+            cost.to_f64()
+        )));
+    }
+    Ok(share)
 }
 
 /// All errors together; the rank error of a quantile goes with 1/ε.

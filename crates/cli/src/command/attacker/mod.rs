@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::Args;
 use scumble::attacker::{Guarantee, Verdict, assess, brittleness, rounded_up, sentence};
+use scumble::quantity::rounded_down;
 use scumble_wire::{AttackerQuestion, attacker_from_json, verdict_to_json};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -134,8 +135,9 @@ fn guarantee_in_words(question: &AttackerQuestion, guarantee: &Guarantee) -> Str
     let mut output = String::new();
     let _ = writeln!(output, "verdict: guarantee");
     let _ = writeln!(output, "kind:    {}", guarantee.notion.name());
-    let at_least =
-        |lower: f64| if lower > 0.0 { format!(" (in the worst case at least {lower:.5e})") } else { String::new() };
+    let at_least = |lower: f64| {
+        if lower > 0.0 { format!(" (in the worst case at least {})", rounded_down(lower, 6)) } else { String::new() }
+    };
     let _ = writeln!(output, "epsilon: {}{}", rounded_up(guarantee.epsilon), at_least(guarantee.epsilon_lower));
     let _ = writeln!(output, "delta:   {}{}", rounded_up(guarantee.delta), at_least(guarantee.delta_lower));
     let _ = writeln!(output, "method:  {}", guarantee.method.name());
