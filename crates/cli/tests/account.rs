@@ -161,3 +161,65 @@ fn calibration_finds_rates_times_and_every_noise() {
     let times = check(often, "times").as_u64().unwrap();
     assert!((500..2000).contains(&times), "{times}");
 }
+
+#[test]
+fn very_many_tiny_losses_are_not_nothing() {
+    // 10^18 pure mechanisms of ε = 1e-9 at δ = 1e-6 were told as ε = 0.0001 (the truth is 4.887), 6.42e11 discrete Laplace of scale 2.67e6 at
+    // δ = 1e-3 too (0.735), and 4e17 Laplace or 9e18 randomized responses as 0.
+    for (event, delta, truth) in [
+        (json!({"mechanism": "pure", "epsilon": 1e-9, "times": 1_000_000_000_000_000_000u64}), 1e-6, 4.886),
+        (json!({"mechanism": "discrete-laplace", "scale": 2.67e6, "times": 642_000_000_000u64}), 1e-3, 0.735),
+        (json!({"mechanism": "pure", "epsilon": 1e-5, "times": 7_000_000_000u64}), 1e-6, 3.993),
+        (json!({"mechanism": "laplace", "scale": 6e8, "times": 400_000_000_000_000_000u64}), 1e-6, 5.189),
+        (
+            json!({"mechanism": "randomized-response", "epsilon": 1e-9, "values": 2, "times": 9_000_000_000_000_000_000u64}),
+            1e-6,
+            18.16,
+        ),
+    ] {
+        let answer = answered("account", &json!({"events": [event], "delta": delta}));
+        let (upper, lower) = (answer["epsilon"].as_f64().unwrap(), answer["epsilon_lower"].as_f64().unwrap());
+        assert!(upper >= truth && upper <= 1.2 * truth && lower <= upper, "{answer}, not {truth}");
+    }
+}
+
+#[test]
+fn an_upper_bound_is_never_printed_below_itself() {
+    // 1.0000004 was printed as "ε ≤ 1.000000".
+    let document = json!({"events": [{"mechanism": "pure", "epsilon": 1.0000004}], "delta": 0});
+    let output = scumble(&["account", "-"], &document.to_string());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("ε ≤ 1.000001 at"), "{text}");
+    assert!(!text.contains("certainly not below 1.000001"), "{text}");
+    let target = json!({"events": [{"mechanism": "gaussian"}], "epsilon": 1, "delta": 1e-6});
+    let text = String::from_utf8(scumble(&["calibrate", "-"], &target.to_string()).stdout).unwrap();
+    assert!(text.contains("ε ≤ 1 at") || text.contains("ε ≤ 0.99"), "{text}");
+}
+
+#[test]
+fn what_is_certainly_not_below_is_not_above_the_truth() {
+    // One owner replaced on a Poisson sample: the bound that no single pair of neighbours reaches was composed for the lower bound too, and
+    // "certainly not below 0.483" was printed where the truth is 0.393 (δ at ε = 2, Gaussian σ = 2, rate 0.7, ten times).
+    let event = json!({"mechanism": "gaussian", "sigma": 2, "sensitivity": 1, "times": 10,
+                       "sampling": {"kind": "poisson", "rate": 0.7}});
+    let answer = answered("account", &json!({"events": [event], "epsilon": 2, "neighbours": "replace"}));
+    let (upper, lower) = (answer["delta"].as_f64().unwrap(), answer["delta_lower"].as_f64().unwrap());
+    assert!(lower <= 0.3935 && lower > 0.3 && upper >= 0.393, "{answer}");
+}
+
+#[test]
+fn extreme_numbers_get_an_answer_or_one_sentence() {
+    for event in [
+        json!({"mechanism": "zcdp", "rho": 1e-300}),
+        json!({"mechanism": "zcdp", "rho": 1e308, "times": 1_000_000_000_000_000_000u64}),
+        json!({"mechanism": "pure", "epsilon": 5e-324}),
+        json!({"mechanism": "gaussian", "sigma": 1e-9, "sensitivity": 1e308}),
+        json!({"mechanism": "approximate", "epsilon": 1e308, "delta": 1e-300}),
+    ] {
+        for target in ["delta", "epsilon"] {
+            let output = scumble(&["account", "-"], &json!({"events": [event], target: 1e-3}).to_string());
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 2)) && error.lines().count() <= 1, "{event}: {error}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use scumble::event::{Event, Sampling};
 use scumble::loss::{Answer, Loss, TOLERANCE};
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
 use scumble_wire::{Account, Ask, account_from_json, event_to_json};
@@ -51,13 +51,8 @@ pub(super) fn value(number: f64) -> Value {
     if number.is_finite() { json!(number) } else { json!("infinite") }
 }
 
-fn shown(number: f64) -> String {
-    match number {
-        number if !number.is_finite() => "infinite".to_string(),
-        number if number != 0.0 && !(1e-3..1e6).contains(&number) => format!("{number:.6e}"),
-        number => format!("{number:.6}"),
-    }
-}
+/// How many digits bounds are printed with: upper ones rounded up, lower ones down.
+pub(super) const DIGITS: usize = 7;
 
 fn as_json(account: &Account, answer: &Answer) -> String {
     let mut object = match account.ask {
@@ -88,7 +83,7 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
         let mut row = vec![event.kind.name().to_string(), parameters(event), event.times.to_string(), sample(event)];
         if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
             let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta)?;
-            row.push(shown(own.upper));
+            row.push(rounded_up(own.upper, DIGITS));
         }
         table.add_row(row);
     }
@@ -106,8 +101,8 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
         "none".to_string()
     };
     let lines = [
-        format!("{name} ≤ {} at {asked}", shown(answer.upper)),
-        format!("  certainly not below {} (slack {slack})", shown(answer.lower)),
+        format!("{name} ≤ {} at {asked}", rounded_up(answer.upper, DIGITS)),
+        format!("  certainly not below {} (slack {slack})", rounded_down(answer.lower, DIGITS)),
         format!("  neighbours: {neighbours}{}; worse direction: {}", group(&account.scope), answer.direction),
         format!("  rule: {}", rule(answer)),
     ];
@@ -122,13 +117,14 @@ fn group(scope: &Scope) -> String {
 }
 
 fn rule(answer: &Answer) -> &'static str {
-    use scumble::loss::Method::{Gaussian, Pld, Pure, Renyi, Split};
+    use scumble::loss::Method::{Gaussian, Normal, Pld, Pure, Renyi, Split};
     match answer.method {
         Gaussian => "gaussian, the exact curve of Gaussian noise",
         Pld => "pld, the privacy-loss distribution on a grid, rounded against us",
         Renyi => "renyi, a Rényi curve converted at its best order",
         Split => "pld+renyi, δ split between those with a privacy-loss distribution and the others",
         Pure => "pure, the sum of the largest losses",
+        Normal => "normal, the law of very many losses, with its certified distance",
     }
 }
 

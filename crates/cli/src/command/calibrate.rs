@@ -6,6 +6,7 @@ use crate::input;
 use clap::Args;
 use scumble::loss::Loss;
 use scumble::loss::calibrate::calibrate;
+use scumble::quantity::rounded_up;
 use scumble_wire::{calibration_from_json, event_to_json};
 use serde_json::json;
 use std::io::Write;
@@ -37,7 +38,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         format!("{object}\n")
     } else {
         let line = "the bound is certified; a parameter any nearer to the target could not be";
-        format!("{completed}\nε ≤ {} at δ = {} (target {}): {line}\n", answer.upper, asked.delta, asked.epsilon)
+        let bound = rounded_up(answer.upper, account::DIGITS);
+        format!("{completed}\nε ≤ {bound} at δ = {} (target {}): {line}\n", asked.delta, asked.epsilon)
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

@@ -9,6 +9,8 @@ use super::special::{bisect, golden_section};
 
 /// What the computed supremum is raised by: its maximiser is a root found to about 1e-12, where the ratio is flat.
 const INFLATION: f64 = 1e-9;
+/// What a handful of additions may be off by, relative to their terms.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Below this ε the dual bound degenerates (t₁ = 1 = γ); the plain bound is used there.
 const LEAST_EPSILON: f64 = 1e-4;
 
@@ -74,12 +76,14 @@ impl<F: Fn(f64) -> f64> Conversion<F> {
 /// \[CKS20, Proposition 12\]: ε = (K + ln(1/δ) + (α−1)·ln(1−1/α) − ln α)/(α−1), at least 0.
 fn plain_epsilon(cumulant: f64, order: f64, ln_target: f64) -> f64 {
     let rest = (order - 1.0) * (-1.0 / order).ln_1p() - order.ln();
-    let value = (cumulant - ln_target + rest) / (order - 1.0);
+    let rounding = (cumulant - ln_target + rest.abs()) * ROUNDING;
+    let value = (cumulant - ln_target + rest + rounding) / (order - 1.0);
     if value.is_nan() { f64::INFINITY } else { value.max(0.0) }
 }
 
 fn plain_ln_delta(cumulant: f64, order: f64, epsilon: f64) -> f64 {
-    cumulant - (order - 1.0) * epsilon + (order - 1.0) * (-1.0 / order).ln_1p() - order.ln()
+    let rounding = (cumulant + (order - 1.0) * epsilon + order.ln() + 1.0) * ROUNDING;
+    cumulant - (order - 1.0) * epsilon + (order - 1.0) * (-1.0 / order).ln_1p() - order.ln() + rounding
 }
 
 /// ln of the least dual bound at one order.

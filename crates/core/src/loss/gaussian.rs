@@ -16,6 +16,10 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> Bounds {
     let (value, error) = if a > -1.0 {
         // δ = φ(a)·(M(a) − M(b)) with Mills' ratio M, since e^ε·φ(b) = φ(a): no cancellation of large against large.
         let density = (-0.5 * a * a).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        if density == 0.0 {
+            // Below the least number that there is.
+            return Bounds { lower: 0.0, upper: f64::MIN_POSITIVE };
+        }
         // The rounding of a enters the exponent as a·|a|·2u.
         let relative = TRUSTED + a * a * 1e-15;
         let (near, far) = (mills(a), mills(b));

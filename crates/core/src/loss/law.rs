@@ -70,6 +70,8 @@ pub(crate) struct Component {
     pub(crate) without_pair: bool,
     /// For how many owners, one after the other, the law of one is chained (sampled events alone; others have it in the law).
     pub(crate) owners: u32,
+    /// Whether the law only covers what neighbours can do: then nothing is known from below.
+    pub(crate) is_cover: bool,
 }
 
 impl Law {
@@ -185,7 +187,32 @@ fn largest_ratio(p: &[f64], q: &[f64]) -> f64 {
 impl Component {
     /// `times` runs of a law on everybody.
     pub(crate) fn whole(law: Law, times: f64) -> Self {
-        Self { law, form: Form::Whole, times, without_pair: false, owners: 1 }
+        Self { law, form: Form::Whole, times, without_pair: false, owners: 1, is_cover: false }
+    }
+
+    /// The same runs with a pair that some mechanism of this event really has on some neighbours: what is known from below.
+    ///
+    /// - On a sample where an owner is replaced, the other record may do what an absent one does: then the pair is that of a removal. (The
+    ///   curve that [`Form::Replace`] composes is reached at each ε by another pair, so that its composition is not.)
+    /// - A loss of range ε: randomized response with ±ε/2 has it. (The same holds of its envelope.)
+    /// - Anything ρ-zCDP or (ρ, ω)-tCDP: Gaussian noise is.
+    /// - One of several: any of them.
+    pub(crate) fn attained(&self) -> Option<Self> {
+        if self.without_pair || self.owners > 1 || self.is_cover {
+            return None;
+        }
+        let law = match &self.law {
+            Law::BoundedRange { epsilon } => Law::RandomizedResponse { epsilon: epsilon / 2.0, values: 2.0 },
+            Law::Concentrated { rho, .. } => Law::Gaussian { mu: (2.0 * rho).sqrt() * (1.0 - 1e-15) },
+            Law::AnyOf { alternatives, .. } => {
+                let one = alternatives.iter().find_map(Self::attained)?;
+                return Some(Self { times: one.times * self.times, ..one });
+            }
+            Law::ConcentratedGroup { .. } | Law::HeavyHitters { .. } => return None,
+            law => law.clone(),
+        };
+        let form = if let Form::Replace { rate } = self.form { Form::Presence { rate } } else { self.form };
+        Some(Self { law, form, ..self.clone() })
     }
 
     /// The Rényi curve of one run, and the probability with which it does not hold.
@@ -227,7 +254,8 @@ impl Component {
     /// Whether both are the same but for their counts.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let same_law = self.law == other.law && self.form == other.form;
-        same_law && self.without_pair == other.without_pair && self.owners == other.owners
+        let same_kind = self.without_pair == other.without_pair && self.is_cover == other.is_cover;
+        same_law && same_kind && self.owners == other.owners
     }
 
     /// The largest loss of one run.
@@ -263,18 +291,30 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Option<Component>>
         None => (Form::Whole, event.moves.shifts(member)),
         Some(sampling) => sampled_shifts(event, sampling, member),
     };
+    let unreached = |shift: Shift| match (form, event.sampling) {
+        (Form::Replace { .. }, Some(sampling)) => {
+            let absent = event.moves.shifts(absent_scope(sampling));
+            !(absent.contains(&shift) && event.moves.shifts(member).contains(&shift))
+        }
+        _ => false,
+    };
     // A sample of everybody is everybody.
     let form = match form {
         Form::Presence { rate } | Form::Replace { rate } if rate == 1.0 => Form::Whole,
         form => form,
     };
     let shifts = undominated(shifts);
-    let Some(cover) = shifts.iter().copied().reduce(covering) else { return Ok(None) };
+    let Some(covered) = shifts.iter().copied().reduce(covering) else { return Ok(None) };
     let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
-    let cover = component(event, form, cover, in_law)?;
+    let made = |shift: Shift, group: u64| -> Result<Component> {
+        let one = component(event, form, shift, group)?;
+        Ok(Component { is_cover: one.is_cover || unreached(shift), ..one })
+    };
+    let cover = made(covered, in_law)?;
     if size > 1 {
         // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of neighbours,
         // each of whom the sampled mechanism hides as it hides one owner.
+        let cover = Component { is_cover: cover.is_cover || shifts.len() > 1, ..cover };
         return Ok(Some(if form == Form::Whole { cover } else { chained(cover, size) }));
     }
     if shifts.len() == 1 {
@@ -282,7 +322,7 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Option<Component>>
     }
     let times = event.times.get() as f64;
     let one_run = |component: Component| Component { times: component.times / times, ..component };
-    let alternatives = shifts.into_iter().map(|shift| component(event, form, shift, 1).map(one_run));
+    let alternatives = shifts.into_iter().map(|shift| made(shift, 1).map(one_run));
     let law = Law::AnyOf { alternatives: alternatives.collect::<Result<_>>()?, cover: Box::new(one_run(cover)) };
     Ok(Some(Component::whole(law, times)))
 }
@@ -300,7 +340,7 @@ fn chained(one: Component, owners: u32) -> Component {
         _ if owners == 1 => one,
         (Law::Approximate { epsilon, delta }, Form::Presence { rate } | Form::Replace { rate }) => {
             let law = group_of_approximate(one.form.amplified(*epsilon), rate * delta, f64::from(owners));
-            Component { law, form: Form::Whole, ..one }
+            Component { law, form: Form::Whole, is_cover: true, ..one }
         }
         _ => Component { owners, without_pair: true, ..one },
     }
@@ -309,11 +349,9 @@ fn chained(one: Component, owners: u32) -> Component {
 /// In a sample an owner may also be absent: the mechanism on the sample is compared with and without it.
 fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, Vec<Shift>) {
     let own = event.moves.shifts(member);
-    let (rate, absent) = match sampling {
-        Sampling::Poisson(rate) => (rate.get(), event.moves.shifts(&Scope::Presence)),
-        // Of a fixed number of owners, one that is not drawn has been replaced by another.
-        Sampling::WithoutReplacement(rate) => (rate.get(), event.moves.shifts(&Scope::Person)),
-    };
+    let absent = event.moves.shifts(absent_scope(sampling));
+    let (Sampling::Poisson(rate) | Sampling::WithoutReplacement(rate)) = sampling;
+    let rate = rate.get();
     if own.is_empty() {
         return (Form::Whole, own);
     }
@@ -324,6 +362,15 @@ fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, V
         _ => own.into_iter().chain(absent).collect(),
     };
     (form, all)
+}
+
+/// In which scope a sample with an owner and one without are neighbours: of a fixed number of owners, one that is not drawn has been
+/// replaced by another.
+fn absent_scope(sampling: Sampling) -> &'static Scope {
+    match sampling {
+        Sampling::Poisson(_) => &Scope::Presence,
+        Sampling::WithoutReplacement(_) => &Scope::Person,
+    }
 }
 
 /// Drops every shift that another one covers in cells and in size.
@@ -347,7 +394,12 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let without_pair = group > 1 && event.kind.is_additive() && !matches!(event.kind, Kind::Gaussian { .. });
     let (times, cells) = (event.times.get() as f64, shift.cells as f64);
     if form == Form::Whole || cells <= 1.0 {
-        return Ok(Component { law, form, times: times * cells, without_pair, owners: 1 });
+        return Ok(Component {
+            form,
+            without_pair,
+            is_cover: covers(&event.kind, by),
+            ..Component::whole(law, times * cells)
+        });
     }
     // An owner who is in the sample moves all of its cells: the sample of the cells' composition, which costs more than
     // the composition of sampled cells.
@@ -358,7 +410,19 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
             shift.cells
         ))
     })?;
-    Ok(Component { law, form, times, without_pair, owners: 1 })
+    let is_cover = !matches!(law, Law::Gaussian { .. });
+    Ok(Component { form, without_pair, is_cover, ..Component::whole(law, times) })
+}
+
+/// Whether the law of a move of `by` is worse than what several owners, or smaller moves, can really do.
+fn covers(kind: &Kind, by: f64) -> bool {
+    match kind {
+        Kind::RandomizedResponse { .. } | Kind::Pair { .. } | Kind::HeavyHitters { .. } => by > 1.0,
+        Kind::Approximate { delta, .. } => by > 1.0 && delta.get() > 0.0,
+        // Several moves are covered by one that need not occur.
+        Kind::SinhNormal { .. } => by >= 2.0,
+        _ => false,
+    }
 }
 
 fn law(kind: &Kind, by: f64) -> Result<Law> {

@@ -28,6 +28,7 @@ mod convert;
 pub mod filter;
 mod gaussian;
 mod law;
+mod normal;
 mod pld;
 pub mod reading;
 mod renyi;
@@ -38,6 +39,7 @@ mod truncated;
 
 use convert::Conversion;
 use law::{Component, Form, Law};
+use normal::Normal;
 use pld::{Question, Side};
 use renyi::Curve;
 use std::sync::Arc;
@@ -79,6 +81,8 @@ pub enum Method {
     Split,
     /// The sum of the largest losses.
     Pure,
+    /// The normal law, with the certified distance of a sum of very many losses from it.
+    Normal,
 }
 
 impl fmt::Display for Method {
@@ -89,6 +93,7 @@ impl fmt::Display for Method {
             Self::Renyi => "renyi",
             Self::Split => "pld+renyi",
             Self::Pure => "pure",
+            Self::Normal => "normal",
         })
     }
 }
@@ -170,7 +175,7 @@ impl Loss {
             return Ok(answer(0.0, 0.0, Method::Pure));
         }
         if target == 0.0 {
-            return Ok(answer(pure, pure, Method::Pure));
+            return Ok(answer(pure, self.pure_from_below(), Method::Pure));
         }
         if let Some(mu) = self.gaussian_ratio() {
             let bounds = gaussian::epsilon(mu, target);
@@ -179,12 +184,17 @@ impl Loss {
         if let Some(cases) = self.cases() {
             return worst(cases.iter().map(|case| case.epsilon(delta)));
         }
-        let best = self.by_pairs(Question::Epsilon { delta: target });
-        let close = best.is_some_and(|best| best.upper - best.lower <= 10.0 * self.tolerance * best.upper);
-        let mut best = best.unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
-        if !close && best.lower.is_finite() {
+        let question = Question::Epsilon { delta: target };
+        let best = self.by_pairs(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
+        let unbounded = best.lower == f64::INFINITY;
+        let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
+        let close = best.upper.is_finite() && best.upper - best.lower <= 10.0 * self.tolerance * best.upper;
+        if !close && !unbounded {
             best = best.or_lower(self.epsilon_by_renyi(target), Method::Renyi);
             best = best.or_lower(self.epsilon_by_split(target), Method::Split);
+            if let Some(normal) = self.normal() {
+                best = best.or_between(normal.epsilon(target));
+            }
         }
         Ok(best.or_lower(pure, Method::Pure))
     }
@@ -202,11 +212,14 @@ impl Loss {
         if let Some(cases) = self.cases() {
             return worst(cases.iter().map(|case| case.delta(epsilon)));
         }
-        let best = self.by_pairs(Question::Delta { epsilon: at });
-        let close = best.is_some_and(|best| best.upper - best.lower <= 1e-2 * best.upper);
-        let mut best = best.unwrap_or(answer(1.0, 0.0, Method::Pld));
-        if !close {
+        let question = Question::Delta { epsilon: at };
+        let best = self.by_pairs(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
+        let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
+        if best.upper - best.lower > 1e-2 * best.upper {
             best = best.or_lower(self.delta_by_renyi(at), Method::Renyi);
+            if let Some(normal) = self.normal() {
+                best = best.or_between(normal.delta(at));
+            }
         }
         Ok(best)
     }
@@ -231,16 +244,35 @@ impl Loss {
         (cases.len() > 1).then(|| cases.into_iter().map(case).collect())
     }
 
-    /// The privacy-loss distributions of both directions, if every component has one.
+    /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the pairs of all events.
     ///
-    /// Where neighbours have too many choices, what covers them all is composed: then nothing is known from below.
-    fn by_pairs(&self, question: Question) -> Option<Answer> {
-        let found = self.by_covering_pairs(question)?;
-        let exact = self.components.iter().all(|component| component.alternatives().is_none());
-        Some(if exact { found } else { Answer { lower: 0.0, ..found } })
+    /// # Guarantee
+    /// Leaving an event out only takes information away, so that those of which nothing is known from below are left out.
+    fn known_from_below(&self, question: Question, own: f64) -> f64 {
+        let attained: Vec<Component> = self.components.iter().filter_map(Component::attained).collect();
+        if attained == self.components {
+            return own;
+        }
+        let part = Self { components: merged(attained), tolerance: self.tolerance };
+        if part.components.is_empty() {
+            return 0.0;
+        }
+        match (part.gaussian_ratio(), question) {
+            (Some(mu), Question::Epsilon { delta }) => gaussian::epsilon(mu, delta).lower,
+            (Some(mu), Question::Delta { epsilon }) => gaussian::delta(mu, epsilon).lower,
+            (None, _) => part.by_pairs(question).map_or(0.0, |found| found.lower),
+        }
     }
 
-    fn by_covering_pairs(&self, question: Question) -> Option<Answer> {
+    /// The sum of the largest losses of those that are reached.
+    fn pure_from_below(&self) -> f64 {
+        let of = |part: &Component| if part.owners > 1 || part.is_cover { 0.0 } else { part.times * part.pure() };
+        self.components.iter().map(of).sum::<f64>() * (1.0 - 1e-9)
+    }
+
+    /// The privacy-loss distributions of both directions, if every component has one. The lower bound is that of the pairs that are
+    /// composed, which may cover what neighbours can do ([`Loss::known_from_below`]).
+    fn by_pairs(&self, question: Question) -> Option<Answer> {
         let side = |side: Side, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
             // Aimed a little below what is promised: the upper bound then is off by a few millionths.
@@ -258,6 +290,12 @@ impl Loss {
         let direction = if add.upper > remove.upper { Direction::Add } else { Direction::Remove };
         let both = answer(remove.upper.max(add.upper), remove.lower.max(add.lower), Method::Pld);
         Some(Answer { direction, ..both })
+    }
+
+    /// The normal law of very many runs.
+    fn normal(&self) -> Option<Normal> {
+        let runs: f64 = self.components.iter().map(|component| component.times).sum();
+        if runs > MANY_RUNS { Normal::of(&self.components) } else { None }
     }
 
     fn epsilon_by_renyi(&self, target: f64) -> f64 {
@@ -329,7 +367,16 @@ impl Answer {
             self
         }
     }
+
+    /// This answer, or the normal law's where that is closer.
+    fn or_between(self, bounds: Bounds) -> Self {
+        let nearer = self.or_lower(bounds.upper, Method::Normal);
+        Self { lower: nearer.lower.max(bounds.lower).min(nearer.upper), ..nearer }
+    }
 }
+
+/// From here on the normal law is looked at.
+const MANY_RUNS: f64 = 1e10;
 
 /// Equal components are counted together, and all Gaussian noise on everybody is one.
 fn merged(components: Vec<Component>) -> Vec<Component> {
@@ -394,8 +441,9 @@ fn answer(upper: f64, lower: f64, method: Method) -> Answer {
 
 fn conversion(curves: &[(Curve, f64)]) -> Conversion<impl Fn(f64) -> f64 + '_> {
     let largest_order = curves.iter().map(|(curve, _)| curve.largest_order()).fold(f64::INFINITY, f64::min);
-    let cumulant = move |order: f64| curves.iter().map(|(curve, times)| times * curve.cumulant(order)).sum();
-    Conversion { cumulant, largest_order }
+    let sum = move |order: f64| curves.iter().map(|(curve, times)| times * curve.cumulant(order)).sum::<f64>();
+    // Each curve is good to a few units in the last place, and so is their sum.
+    Conversion { cumulant: move |order| sum(order) * (1.0 + 1e-13), largest_order }
 }
 
 /// Checks that `p` and `q` are two distributions over the same outcomes, to the rounding of decimal input.

@@ -205,8 +205,9 @@ pub(crate) fn compose(
         outside,
         stray: raised + 2.0 * doubtful,
         weight: (largest, weight_norm),
-        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, but for rounded ends of cells.
-        relative: 1e-13 * (runs + 10.0) + rounding + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed,
+        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, but for rounded ends of cells: the
+        // product of so many factors.
+        relative: (1e-13 * (runs + 10.0) + rounding + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed).exp_m1(),
         infinite,
         infinite_upper,
         beyond: sources.iter().map(|source| source.times * source.masses.beyond).sum(),

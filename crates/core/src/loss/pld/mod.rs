@@ -44,6 +44,8 @@ const WINDOW_TAIL: f64 = 1e-11;
 const NARROW_WINDOW_TAIL: f64 = 1e-8;
 /// Which share of δ truncation may cost.
 const TRUNCATION_SHARE: f64 = 1e-8;
+/// The most runs: what one mass may be off by, 1e-13, then is a tenth of all. Beyond, transforms know nothing.
+const MOST_RUNS: f64 = 1e12;
 /// Discrete Gaussians with more atoms than this have no exact list of losses.
 const MOST_ATOMS: f64 = 4e6;
 
@@ -353,7 +355,7 @@ pub(crate) fn solve(parts: &[Part], question: Question, tolerance: f64) -> Bound
         Question::Epsilon { delta } => (delta - infinite) * TRUNCATION_SHARE / runs,
         Question::Delta { .. } => 1e-30,
     };
-    if sketch_tail <= 1e-300 || parts.is_empty() {
+    if sketch_tail <= 1e-300 || parts.is_empty() || runs > MOST_RUNS {
         return useless;
     }
     let sketches: Vec<Sketch> = parts.iter().map(|part| Sketch::new(part, sketch_tail)).collect();
