@@ -120,10 +120,8 @@ impl Refusal {
             Some(number) => format!("{word} {}", rounded_up(number.to_f64_up())),
             None => format!("more than any {word} at delta {:e}", self.limit.delta().to_f64()),
         };
-        let left = self
-            .limit
-            .measure(&self.before)
-            .map_or(0.0, |spent| (self.limit.most().to_f64_down() - spent.to_f64_up()).max(0.0));
+        let left = self.limit.measure(&self.before).map(|spent| self.limit.most().clone() - spent);
+        let left = left.filter(|left| !left.is_negative()).map_or(0.0, |left| left.to_f64_down());
         let own = self.before.delta().clone() + self.alone.delta().clone();
         let why = if matches!(self.limit, Limit::Approximate { .. }) && own > own_share(self.limit.delta()) {
             "; key selection may take a quarter of the budget's delta in all, and would take more"
@@ -154,17 +152,23 @@ pub fn one_attribute(name: &str) -> Result<Scope> {
 
 /// Six significant digits, never below the number.
 pub fn rounded_up(value: f64) -> String {
-    scumble::quantity::rounded_up(value, 6)
+    rounded_up_to(value, 6)
 }
 
 /// So many significant digits, never below the number.
 pub(crate) fn rounded_up_to(value: f64, digits: usize) -> String {
-    scumble::quantity::rounded_up(value, digits)
+    meant(value, value.next_down(), digits).unwrap_or_else(|| scumble::quantity::rounded_up(value, digits))
 }
 
 /// Six significant digits, never above the number.
 pub fn rounded_down(value: f64) -> String {
-    scumble::quantity::rounded_down(value, 6)
+    meant(value, value.next_up(), 6).unwrap_or_else(|| scumble::quantity::rounded_down(value, 6))
+}
+
+/// Exact numbers become an f64 by rounding to the next one; where its neighbour has few digits, that is the number (0.3 is not 0.300001).
+fn meant(value: f64, neighbour: f64, digits: usize) -> Option<String> {
+    let short = scumble::quantity::rounded_up(neighbour, digits);
+    (value > 0.0 && short.parse() == Ok(neighbour)).then_some(short)
 }
 
 #[cfg(test)]

@@ -36,6 +36,12 @@ fn an_attribute_without_its_own_limit_falls_under_the_star() {
 #[test]
 fn printed_numbers_are_rounded_in_the_stated_direction() {
     assert_eq!(rounded_up(0.1), "0.1");
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    for decimal in ["0.1", "0.3", "0.7", "1.1", "1e-9"] {
+        assert_eq!(rounded_up(exact(decimal).to_f64_up()), decimal);
+        assert_eq!(rounded_down(exact(decimal).to_f64_down()), decimal);
+    }
+    assert_eq!((rounded_up(0.0), rounded_down(0.0)), ("0".to_string(), "0".to_string()));
     assert_eq!(rounded_up(1.0 / 3.0), "0.333334");
     assert_eq!(rounded_down(1.0 / 3.0), "0.333333");
     assert_eq!(rounded_up(0.5), "0.5");
