@@ -168,9 +168,17 @@ fn very_many_tiny_losses_are_not_nothing() {
     // δ = 1e-3 too (0.735), and 4e17 Laplace or 9e18 randomized responses as 0.
     for (event, delta, truth) in [
         (json!({"mechanism": "pure", "epsilon": 1e-9, "times": 1_000_000_000_000_000_000u64}), 1e-6, 4.886),
-        (json!({"mechanism": "discrete-laplace", "scale": 2.67e6, "times": 642_000_000_000u64}), 1e-3, 0.735),
+        (
+            json!({"mechanism": "discrete-laplace", "scale": 2.67e6, "sensitivity": 1, "times": 642_000_000_000u64}),
+            1e-3,
+            0.735,
+        ),
         (json!({"mechanism": "pure", "epsilon": 1e-5, "times": 7_000_000_000u64}), 1e-6, 3.993),
-        (json!({"mechanism": "laplace", "scale": 6e8, "times": 400_000_000_000_000_000u64}), 1e-6, 5.189),
+        (
+            json!({"mechanism": "laplace", "scale": 6e8, "sensitivity": 1, "times": 400_000_000_000_000_000u64}),
+            1e-6,
+            5.189,
+        ),
         (
             json!({"mechanism": "randomized-response", "epsilon": 1e-9, "values": 2, "times": 9_000_000_000_000_000_000u64}),
             1e-6,
@@ -191,20 +199,21 @@ fn an_upper_bound_is_never_printed_below_itself() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("ε ≤ 1.000001 at"), "{text}");
     assert!(!text.contains("certainly not below 1.000001"), "{text}");
-    let target = json!({"events": [{"mechanism": "gaussian"}], "epsilon": 1, "delta": 1e-6});
+    let target = json!({"events": [{"mechanism": "gaussian", "sensitivity": 1}], "epsilon": 1, "delta": 1e-6});
     let text = String::from_utf8(scumble(&["calibrate", "-"], &target.to_string()).stdout).unwrap();
-    assert!(text.contains("ε ≤ 1 at") || text.contains("ε ≤ 0.99"), "{text}");
+    assert!(text.contains("ε ≤ 0.999"), "{text}");
 }
 
 #[test]
 fn what_is_certainly_not_below_is_not_above_the_truth() {
     // One owner replaced on a Poisson sample: the bound that no single pair of neighbours reaches was composed for the lower bound too, and
     // "certainly not below 0.483" was printed where the truth is 0.393 (δ at ε = 2, Gaussian σ = 2, rate 0.7, ten times).
-    let event = json!({"mechanism": "gaussian", "sigma": 2, "sensitivity": 1, "times": 10,
+    // (Records −1 and 1, and 0 for who is not in the sample; with records 2 and 0 it is 0.4255.)
+    let event = json!({"mechanism": "gaussian", "sigma": 2, "sensitivity": 2, "times": 10,
                        "sampling": {"kind": "poisson", "rate": 0.7}});
     let answer = answered("account", &json!({"events": [event], "epsilon": 2, "neighbours": "replace"}));
     let (upper, lower) = (answer["delta"].as_f64().unwrap(), answer["delta_lower"].as_f64().unwrap());
-    assert!(lower <= 0.3935 && lower > 0.3 && upper >= 0.393, "{answer}");
+    assert!(lower <= 0.39 && (0.425..0.49).contains(&upper), "{answer}");
 }
 
 #[test]

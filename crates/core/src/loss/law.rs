@@ -192,8 +192,8 @@ impl Component {
 
     /// The same runs with a pair that some mechanism of this event really has on some neighbours: what is known from below.
     ///
-    /// - On a sample where an owner is replaced, the other record may do what an absent one does: then the pair is that of a removal. (The
-    ///   curve that [`Form::Replace`] composes is reached at each ε by another pair, so that its composition is not.)
+    /// - On a sample where an owner is replaced, nothing: the curve that [`Form::Replace`] composes is reached at each ε by another pair, so
+    ///   that its composition is not, and how far an absent owner is from both records is not known.
     /// - A loss of range ε: randomized response with ±ε/2 has it. (The same holds of its envelope.)
     /// - Anything ρ-zCDP or (ρ, ω)-tCDP: Gaussian noise is.
     /// - One of several: any of them.
@@ -211,8 +211,7 @@ impl Component {
             Law::ConcentratedGroup { .. } | Law::HeavyHitters { .. } => return None,
             law => law.clone(),
         };
-        let form = if let Form::Replace { rate } = self.form { Form::Presence { rate } } else { self.form };
-        Some(Self { law, form, ..self.clone() })
+        Some(Self { law, ..self.clone() })
     }
 
     /// The Rényi curve of one run, and the probability with which it does not hold.
@@ -291,13 +290,6 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Option<Component>>
         None => (Form::Whole, event.moves.shifts(member)),
         Some(sampling) => sampled_shifts(event, sampling, member),
     };
-    let unreached = |shift: Shift| match (form, event.sampling) {
-        (Form::Replace { .. }, Some(sampling)) => {
-            let absent = event.moves.shifts(absent_scope(sampling));
-            !(absent.contains(&shift) && event.moves.shifts(member).contains(&shift))
-        }
-        _ => false,
-    };
     // A sample of everybody is everybody.
     let form = match form {
         Form::Presence { rate } | Form::Replace { rate } if rate == 1.0 => Form::Whole,
@@ -308,7 +300,7 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Option<Component>>
     let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
     let made = |shift: Shift, group: u64| -> Result<Component> {
         let one = component(event, form, shift, group)?;
-        Ok(Component { is_cover: one.is_cover || unreached(shift), ..one })
+        Ok(Component { is_cover: one.is_cover || matches!(form, Form::Replace { .. }), ..one })
     };
     let cover = made(covered, in_law)?;
     if size > 1 {
