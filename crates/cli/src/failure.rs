@@ -26,7 +26,7 @@ impl Failure {
             Self::Other(sentence) => (sentence, 1),
             Self::ClosedOutput => return ExitCode::SUCCESS,
         };
-        eprintln!("scumble: {}", printable(&sentence));
+        say(&format!("scumble: {}", printable(&sentence)));
         ExitCode::from(status)
     }
 }
@@ -86,4 +86,10 @@ fn one_sentence(message: &str) -> String {
     let useful =
         told.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     useful.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}
+
+/// A line on stderr. Where nobody can read it (a full disk, a closed stream), the exit status still tells.
+pub fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

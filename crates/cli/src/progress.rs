@@ -31,7 +31,7 @@ impl Progress {
     pub fn begin(&self, what: &str) {
         match &self.shown {
             Shown::Nothing => {}
-            Shown::Lines => eprintln!("{what}"),
+            Shown::Lines => crate::failure::say(what),
             Shown::Bar(bar) => {
                 bar.set_position(self.begun.get());
                 bar.set_message(what.to_string());

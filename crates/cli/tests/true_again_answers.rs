@@ -107,3 +107,18 @@ fn an_answer_never_takes_the_place_of_a_table_or_of_the_ledger() {
     assert_eq!(folder.read("many/people.csv"), table);
     assert!(!folder.file("scumble.ledger").exists());
 }
+
+/// With a full disk behind stderr, or `TOKIO_WORKER_THREADS=0` in the environment, the program panicked.
+#[test]
+#[cfg(target_os = "linux")]
+fn neither_a_full_disk_nor_the_environment_is_a_panic() {
+    let folder = folder();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_scumble"));
+        command.args(arguments).current_dir(folder.path()).env("TOKIO_WORKER_THREADS", "0");
+        command.stderr(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(run(&["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1"]), Some(0));
+    assert_eq!(run(&["query", "SELECT nothing", "--cost", "epsilon=1"]), Some(2));
+}

@@ -93,9 +93,13 @@ impl Backend {
         // It stops plans whose optimiser found that a column is never NULL; the types of what comes back are checked by `sql::executed`.
         options.execution.skip_physical_aggregate_schema_check = true;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.thread_stack_size(STACK);
-        let runtime =
-            builder.build().map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
+        // Asked for by number: otherwise a variable of the environment decides, and 0 there is a panic.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let runtime = builder
+            .worker_threads(threads)
+            .thread_stack_size(STACK)
+            .build()
+            .map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
         Ok(Self { context: SessionContext::new_with_config(config), runtime, sources: HashMap::new() })
     }
 

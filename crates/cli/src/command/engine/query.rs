@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     });
     // The answer alone is on stdout: whoever reads it there reads a table.
     if !(quiet || arguments.json) {
-        eprintln!("{}", head_line(&head));
+        crate::failure::say(&head_line(&head));
     }
     print(&text.collect::<String>())
 }

@@ -50,7 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = arguments.distribution.common();
     let mut bits: Box<dyn BitSource> = match common.insecure_seed {
         Some(seed) => {
-            eprintln!("scumble: warning: noise from --insecure-seed can be repeated by anybody: it is not private");
+            crate::failure::say(
+                "scumble: warning: noise from --insecure-seed can be repeated by anybody: it is not private",
+            );
             Box::new(InsecureSeededSource::new(seed))
         }
         None => Box::new(SecureSource::new()?),
