@@ -134,6 +134,8 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
             }
             // DataFusion writes NOT without parentheses: `(NOT x) IS NULL` would be read as `NOT (x IS NULL)`.
             Expr::Not(inner) => Ok(Transformed::yes(binary_expr(*inner, Operator::Eq, lit(false)))),
+            // And a minus without a space: `--1` is a comment.
+            Expr::Negative(inner) => Ok(Transformed::yes(binary_expr(*inner, Operator::Multiply, lit(-1i64)))),
             other => Ok(Transformed::no(other)),
         }
     });

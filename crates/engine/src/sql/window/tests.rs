@@ -168,6 +168,8 @@ fn window_functions_give_the_integers_of_one_pass() {
 fn a_nested_not_keeps_its_parentheses() {
     check(SOME_OF_EACH, "SELECT ward, COUNT(*) AS n FROM visits WHERE (NOT (cost > 30)) IS NOT FALSE GROUP BY ward");
     check(SOME_OF_EACH, "SELECT clinic, COUNT(NOT (cost > 30)) AS n FROM visits GROUP BY clinic");
+    // A minus before a negative number was the beginning of a comment.
+    check(SOME_OF_EACH, "SELECT clinic, SUM(-(-1)) AS n, SUM(-(-cost)) AS c FROM visits GROUP BY clinic");
 }
 
 /// Found by the generator: infinity was written as the name of a column.
