@@ -337,7 +337,9 @@ mod tests {
         // instead of 4.887, 6.42e11 discrete Laplace of scale 2.67e6 at 1e-3 to 0.0001 instead of 0.735.
         for exponent in -18..=0 {
             let epsilon = 3.0 * 10f64.powi(exponent);
-            for order in [1.0 + 1e-5, 1.5, 2.0, 17.0, 1000.0, 1.0 / epsilon] {
+            // Orders are above 1; beyond the last of these, the sum of `symmetric` is more than an f64 holds.
+            let orders = [1.0 + 1e-5, 1.5, 2.0, 17.0, 1000.0, 1.0 / epsilon];
+            for order in orders.into_iter().filter(|order| *order > 1.0 && order * epsilon < 600.0) {
                 let check = |name: &str, found: f64, truth: f64, loose: f64| {
                     assert!(
                         found >= truth && found <= truth * (1.0 + loose),
