@@ -1,7 +1,7 @@
 //! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same privacy.
 
 use super::noise::Noise;
-use crate::budget::Spent;
+use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
 use crate::sql::measure::{Computation, What};
 use crate::sql::{Cut, above};
@@ -83,13 +83,11 @@ impl Privacy {
 
     fn words(&self) -> String {
         match self {
-            Self::Pure { epsilon, delta } if delta.get() == 0.0 => format!("epsilon {:.4}", epsilon.get()),
+            Self::Pure { epsilon, delta } if delta.get() == 0.0 => format!("epsilon {}", rounded_up(epsilon.get())),
             Self::Pure { epsilon, delta } => {
-                // Rounded up in the last place of an f64, which nobody wants to read.
-                let shown: f64 = format!("{:.6e}", delta.get()).parse().unwrap_or(delta.get());
-                format!("epsilon {:.4}, delta {shown:e}, whole numbers", epsilon.get())
+                format!("epsilon {}, delta {}, whole numbers", rounded_up(epsilon.get()), rounded_up(delta.get()))
             }
-            Self::Concentrated(rho) => format!("rho {:.6}", rho.get()),
+            Self::Concentrated(rho) => format!("rho {}", rounded_up(rho.get())),
         }
     }
 }
