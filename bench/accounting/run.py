@@ -5,6 +5,7 @@ truth (golden vectors), negative where it is *below* the truth, that is, where a
 """
 import json
 import math
+import os
 import resource
 import signal
 import subprocess
@@ -125,7 +126,7 @@ def off(value, vector):
 
 
 def main():
-    binary = here.parent / "target" / "release" / "accounting"
+    binary = Path(os.environ.get("CARGO_TARGET_DIR", here.parent / "target")) / "release" / "accounting"
     lines = subprocess.run([binary, vectors_path], check=True, capture_output=True, text=True).stdout.splitlines()
     ours = {line["name"]: line for line in map(json.loads, lines)}
     with_prv = "--prv" in sys.argv

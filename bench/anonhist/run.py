@@ -7,6 +7,7 @@ The numpy side draws its noise as a difference of two floating-point geometrics,
 import heapq
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -15,7 +16,8 @@ import time
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-OURS = HERE.parent / "target" / "release" / "anonhist"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+OURS = TARGET / "release" / "anonhist"
 
 
 def power_law(users, values, seed):

@@ -8,6 +8,7 @@ after 20 CPU seconds (the ratio is then a lower bound, and its value a loose one
 
 import heapq
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -17,7 +18,8 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 HERE = pathlib.Path(__file__).resolve().parent
-OURS = HERE.parent / "target" / "release" / "attacker"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+OURS = TARGET / "release" / "attacker"
 LAMBDA = 0.05
 
 

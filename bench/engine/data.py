@@ -1,12 +1,14 @@
-"""The tables, made once from a seed and kept under bench/target."""
+"""The tables, made once from a seed and kept under bench/target, or where CARGO_TARGET_DIR says."""
 
+import os
 import pathlib
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "target" / "engine-data"
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target")) / "engine-data"
 CHUNK = 1_000_000
 KEYS = 200
 

@@ -4,6 +4,7 @@ Ours fills a slice of 10^6 integers from the secure source; OpenDP noises a vect
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -12,7 +13,8 @@ import numpy as np
 import opendp.prelude as dp
 
 HERE = pathlib.Path(__file__).resolve().parent
-OURS = HERE.parent / "target" / "release" / "noise"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+OURS = TARGET / "release" / "noise"
 SCALES = [1.0, 10.0, 1000.0]
 OPENDP_DRAWS = 20_000
 NUMPY_DRAWS = 1_000_000

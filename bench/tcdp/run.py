@@ -5,10 +5,13 @@ secure source on all sides; the plain argmax has no privacy at all.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 
-OURS = pathlib.Path(__file__).resolve().parent.parent / "target" / "release" / "tcdp"
+HERE = pathlib.Path(__file__).resolve().parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+OURS = TARGET / "release" / "tcdp"
 
 
 def main():

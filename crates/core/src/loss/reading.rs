@@ -136,7 +136,7 @@ mod tests {
     use serde_json::Value;
 
     fn vectors() -> Value {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/per-attribute.json");
         serde_json::from_str(&std::fs::read_to_string(path).expect("the vectors are there"))
             .expect("the vectors are JSON")
     }

@@ -13,7 +13,7 @@ fn choose(n: u64, k: u64) -> u64 {
 
 #[test]
 fn sensitivities_are_those_of_the_vectors() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/per-attribute.json");
     let vectors: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let rows = vectors["projection"]["subset"].as_array().unwrap();
     assert!(rows.len() > 10);
@@ -95,7 +95,7 @@ fn the_projection_is_consistent_and_closer_to_the_truth_than_the_noise() {
 
 #[test]
 fn the_projections_of_the_vectors_are_found() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/partial.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/per-attribute.json");
     let vectors: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let vectors = &vectors["projection"]["projection"];
     let sizes = vectors["domains"].as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as u32).collect();

@@ -1,7 +1,7 @@
 //! Per-attribute privacy: marginals of the example table, and heavy hitters of a million people; CPU seconds of this thread.
 //!
-//! `partial marginals [RELEASES]`, `partial heavy-hitters [PEOPLE] [ATTRIBUTES]`, `partial large [UNIVERSE] [ORDER] [PEOPLE] [ROUNDS]`,
-//! `partial table`: one JSON object per line.
+//! `per-attribute marginals [RELEASES]`, `per-attribute heavy-hitters [PEOPLE] [ATTRIBUTES]`, `per-attribute large [UNIVERSE] [ORDER] [PEOPLE] [ROUNDS]`,
+//! `per-attribute table`: one JSON object per line.
 
 use scumble::harness::example_table;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BINARY = os.path.join(HERE, "..", "target", "release", "partial")
+TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target"))
+BINARY = os.path.join(TARGET, "release", "per-attribute")
 SIZES = [8, 6, 2, 5, 4, 2, 2, 2]
 RELEASES = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 
