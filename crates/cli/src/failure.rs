@@ -48,10 +48,12 @@ impl From<scumble::Error> for Failure {
 
 impl From<scumble_engine::Error> for Failure {
     fn from(error: scumble_engine::Error) -> Self {
-        match error.exit_status() {
-            2 => Self::Input(error.to_string()),
-            3 => Self::Budget(error.to_string()),
-            _ => Self::Other(error.to_string()),
+        let sentence = error.to_string();
+        match error {
+            scumble_engine::Error::Input { .. } => Self::Input(sentence),
+            scumble_engine::Error::Budget(_) => Self::Budget(sentence),
+            // The machine: disk, memory, a damaged ledger.
+            _ => Self::Other(sentence),
         }
     }
 }

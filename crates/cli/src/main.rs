@@ -2,10 +2,12 @@
 
 mod command;
 mod failure;
+mod help;
 mod input;
+mod output;
 mod progress;
 
-use clap::Parser;
+use clap::{FromArgMatches, Parser};
 use std::process::ExitCode;
 
 /// Differential privacy that says what was given away, about whom and to whom.
@@ -20,7 +22,8 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    let program = match Program::try_parse() {
+    let program = help::program().try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));
+    let program = match program {
         Ok(program) => program,
         Err(error) => return failure::usage(&error),
     };

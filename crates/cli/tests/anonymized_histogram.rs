@@ -98,40 +98,6 @@ fn a_plan_names_the_cost_the_error_and_what_nobody_can_beat() {
 }
 
 #[test]
-fn an_experiment_shows_the_theorem() {
-    let measured = json(&[
-        "experiment",
-        "--epsilon",
-        "1,2",
-        "--elements",
-        "1000,10000",
-        "--family",
-        "staircase,hard",
-        "--precision",
-        "0.05",
-    ]);
-    let measured = measured.as_array().unwrap();
-    assert_eq!(measured.len(), 8);
-    for one in measured {
-        let number = |name: &str| one[name].as_f64().unwrap();
-        assert!(number("error") / number("unit") < 3.2, "{one}");
-        assert!(number("error") < number("proven") && number("error") > 0.5 * number("lower_bound"), "{one}");
-    }
-    let naive = json(&[
-        "experiment",
-        "--epsilon",
-        "0.1",
-        "--elements",
-        "10000",
-        "--layout",
-        "rows-only,automatic",
-        "--trials",
-        "30",
-    ]);
-    assert!(naive[0]["error"].as_f64().unwrap() > 2.0 * naive[1]["error"].as_f64().unwrap());
-}
-
-#[test]
 fn wrong_input_gets_one_sentence() {
     let counts = file("good.txt", "5\n3\n");
     let good = counts.to_str().unwrap();
@@ -154,12 +120,6 @@ fn wrong_input_gets_one_sentence() {
     let edges = file("bad-edges.txt", "a b\nc\n");
     check_refused(&["degrees", edges.to_str().unwrap(), "--epsilon", "1"], "line 2: expected an edge");
     check_refused(&["plan", "--elements", "10", "--epsilon", "1", "--at-most", "5"], "--at-most must be at least");
-    check_refused(&["experiment", "--epsilon", "1", "--elements", "1e10"], "[1, 1e9]");
-    check_refused(&["experiment", "--epsilon", "1", "--elements", "10", "--precision", "0"], "--precision must be");
-    check_refused(
-        &["experiment", "--epsilon", "1", "--elements", "10", "--family", "odd"],
-        "the family must be one of",
-    );
     check_refused(&["generate", "flat", "--elements", "0"], "[1, 1e9]");
 }
 

@@ -9,16 +9,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why nothing was released. Each prints as one sentence without a full stop.
 #[derive(Debug, Clone)]
 pub enum Error {
-    /// Wrong input: a file, a query, a parameter. Exit status 2.
+    /// Wrong input: a file, a query, a parameter.
     Input {
         /// Where, if it is in a file or a query.
         place: Option<Place>,
         /// What is wrong and what to do.
         sentence: String,
     },
-    /// The ledger refused the charge. Exit status 3.
+    /// The ledger refused the charge.
     Budget(String),
-    /// The machine failed: disk, memory, a damaged ledger. Exit status 1.
+    /// The machine failed: disk, memory, a damaged ledger.
     Machine(String),
 }
 
@@ -61,15 +61,6 @@ impl Error {
         match self {
             Self::Input { sentence, .. } => Self::Input { place: None, sentence },
             other => other,
-        }
-    }
-
-    /// The program's exit status for this error.
-    pub fn exit_status(&self) -> u8 {
-        match self {
-            Self::Input { .. } => 2,
-            Self::Budget(_) => 3,
-            Self::Machine(_) => 1,
         }
     }
 }

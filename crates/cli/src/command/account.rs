@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::input;
+use crate::output::print;
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
@@ -12,7 +13,6 @@ use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
 use scumble_wire::{Account, Ask, account_from_json, event_to_json};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// What to account for, and how to show it.
@@ -42,8 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         std::fs::write(path, svg).map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
     }
     let text = if arguments.json { as_json(&account, &answer) } else { as_table(&account, &answer)? };
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print(&text)
 }
 
 /// A number of an answer; infinity is a word in JSON.

@@ -3,13 +3,13 @@
 use crate::command::account;
 use crate::failure::Failure;
 use crate::input;
+use crate::output::print;
 use clap::Args;
 use scumble::loss::Loss;
 use scumble::loss::calibrate::calibrate;
 use scumble::quantity::rounded_up;
 use scumble_wire::{calibration_from_json, event_to_json};
 use serde_json::json;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// What to calibrate, and how to show it.
@@ -41,6 +41,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let bound = rounded_up(answer.upper, account::DIGITS);
         format!("{completed}\nε ≤ {bound} at δ = {} (target {}): {line}\n", asked.delta, asked.epsilon)
     };
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print(&text)
 }

@@ -1,6 +1,7 @@
 //! `scumble compare-noise`: which noise for a histogram, at equal privacy.
 
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble::limits::tcdp::histogram_error_lower;
 use scumble::mechanism::additive::Noise;
@@ -9,7 +10,6 @@ use scumble::quantity::{Beta, Delta, Epsilon, Omega, Rho};
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
 use serde_json::json;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// What to compare.
@@ -62,8 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let svg = chart(arguments, target, &plans)?;
         std::fs::write(path, svg).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     }
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print(&text)
 }
 
 /// How many of so many cells are occupied at most.

@@ -1,15 +1,14 @@
 //! `scumble anonymized-histogram`: how often values occur, without the values.
 
-mod experiment;
 mod input;
 mod plan;
 mod release;
 
 use crate::failure::Failure;
+use crate::output::print;
 use clap::{Args, Subcommand};
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Family, LayoutChoice, Partition, Size};
 use scumble::quantity::Epsilon;
-use std::io::Write;
 
 /// The subcommands.
 #[derive(Args)]
@@ -29,21 +28,17 @@ enum What {
     /// Says beforehand what error to expect, and what nobody can beat
     #[command(allow_negative_numbers = true)]
     Plan(plan::Arguments),
-    /// Measures the error on generated histograms, beside naive layouts and the lower bound
-    #[command(allow_negative_numbers = true)]
-    Experiment(experiment::Arguments),
     /// Writes a generated histogram as a table of counts
     #[command(allow_negative_numbers = true)]
     Generate(GenerateArguments),
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Release(arguments) => release::counts(arguments),
         What::Degrees(arguments) => release::degrees(arguments),
         What::Plan(arguments) => plan::run(arguments),
-        What::Experiment(arguments) => experiment::run(arguments, quiet),
         What::Generate(arguments) => generate(arguments),
     }
 }
@@ -98,21 +93,14 @@ fn as_csv(partition: &Partition) -> String {
     format!("count,how_many\n{rows}")
 }
 
-/// Writes what was built to stdout, at once.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
-}
-
 /// Writes a picture, before anything goes to stdout.
-fn write_svg(path: Option<&std::path::Path>, svg: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(super) fn write_svg(path: Option<&std::path::Path>, svg: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     std::fs::write(path, svg())
         .map_err(|error| Failure::Input(format!("cannot write the picture {}: {error}", path.display())))
 }
 
-fn layout(text: &str) -> Result<LayoutChoice, String> {
+pub(super) fn layout(text: &str) -> Result<LayoutChoice, String> {
     named(text, "layout", &LayoutChoice::ALL, LayoutChoice::name)
 }
 
@@ -120,7 +108,7 @@ fn family(text: &str) -> Result<Family, String> {
     named(text, "family", &Family::ALL, Family::name)
 }
 
-fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
+pub(super) fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
     let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
     let position = names.iter().position(|name| *name == text);
     position.map(|position| all[position]).ok_or_else(|| format!("the {what} must be one of {}", names.join(", ")))
@@ -138,7 +126,7 @@ fn whole_number(text: &str) -> Result<u64, String> {
 }
 
 /// Generated histograms are built value by value, so there is an end to them.
-fn generated_elements(text: &str) -> Result<u64, String> {
+pub(super) fn generated_elements(text: &str) -> Result<u64, String> {
     let elements = whole_number(text)?;
     if (1..=1_000_000_000).contains(&elements) {
         Ok(elements)

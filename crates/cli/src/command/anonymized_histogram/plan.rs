@@ -1,7 +1,8 @@
 //! `scumble anonymized-histogram plan`: what it will cost, what error to expect, what nobody can beat.
 
-use super::{MechanismArguments, print, whole_number};
+use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble::limits::anonymized_histogram::{lemma_10, lower_bound, theorem_7};
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
@@ -93,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     if let Some(factor) = factor {
         text += &format!(
-            "The proven error is {factor:.1} times that; measured errors are 2 to 3 times (scumble anonymized-histogram experiment).\n"
+            "The proven error is {factor:.1} times that; measured errors are 2 to 3 times (scumble reproduce anonymized-histogram).\n"
         );
     }
     print(&text)

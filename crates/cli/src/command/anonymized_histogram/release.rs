@@ -1,7 +1,8 @@
 //! `scumble anonymized-histogram release` and `… degrees`.
 
-use super::{MechanismArguments, as_csv, input, print, write_svg};
+use super::{MechanismArguments, as_csv, input, write_svg};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use comfy_table::Table;
 use scumble::mechanism::anonymized_histogram::{

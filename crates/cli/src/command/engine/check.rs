@@ -1,7 +1,8 @@
 //! `scumble check`: whether the files of a project's tables fit their declaration. For whoever holds the files.
 
-use super::{print, table};
+use super::table;
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble_engine::check::{TableState, check, state};
 use scumble_engine::project::Project;

@@ -1,7 +1,8 @@
 //! `scumble demo`: a made-up population, a complete release on it, a report.
 
-use super::{head_line, print, run_and_report, runner};
+use super::{head_line, run_and_report, runner};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble_engine::project::Project;
 use std::path::PathBuf;

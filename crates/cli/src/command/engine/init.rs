@@ -1,7 +1,7 @@
 //! `scumble init`: a starter project file from a table's column names and types.
 
-use super::print;
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! `scumble kinds`: the kinds of releases and their fields.
 
-use super::{print, table};
+use super::table;
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble_engine::release::kinds::{KINDS, schema};
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! `scumble ledger`: what has been spent, by release, in every scope; whether the ledger is whole; everything as JSON.
 
-use super::{ProjectArguments, head_line, print, table};
+use super::{ProjectArguments, head_line, table};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::{Args, Subcommand};
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;

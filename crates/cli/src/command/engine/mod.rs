@@ -17,7 +17,6 @@ use scumble_engine::ledger::Head;
 use scumble_engine::project::Project;
 use scumble_engine::release::{Outcome, Planned, Runner};
 use scumble_engine::report::Report;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Where the project is.
@@ -65,13 +64,6 @@ pub fn run_and_report(
 /// The ledger's head, as every output tells it.
 pub fn head_line(head: &Head) -> String {
     format!("ledger head: {} ({} entries)", head.hex(), head.entries)
-}
-
-/// Writes to stdout, all at once.
-pub fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
 }
 
 /// As wide as a table gets: longer cells are wrapped.

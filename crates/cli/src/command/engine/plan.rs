@@ -1,7 +1,8 @@
 //! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data.
 
-use super::{ProjectArguments, print, runner, table};
+use super::{ProjectArguments, runner, table};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let budget = match &fits {
         Ok(()) => "everything fits the budget together".to_string(),
-        Err(error) if error.exit_status() == 3 => error.to_string(),
+        Err(error @ scumble_engine::Error::Budget(_)) => error.to_string(),
         Err(error) => return Err(error.clone().into()),
     };
     if arguments.json {

@@ -1,7 +1,8 @@
 //! `scumble query`: one ad-hoc SQL release through the same path as those of the project file.
 
-use super::{head_line, print, run_and_report, runner};
+use super::{head_line, run_and_report, runner};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble_engine::project::{Project, Request};
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! `scumble release`: runs the releases of a project, charges the ledger, writes the outputs and the report.
 
-use super::{ProjectArguments, head_line, print, run_and_report, runner};
+use super::{ProjectArguments, head_line, run_and_report, runner};
 use crate::failure::Failure;
+use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::Project;

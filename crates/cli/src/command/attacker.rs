@@ -1,38 +1,29 @@
 //! `scumble attacker`.
 
-mod figures;
-
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::output::print;
 use clap::Args;
 use scumble::attacker::{Guarantee, Verdict, assess, brittleness, rounded_up, sentence};
 use scumble::quantity::rounded_down;
 use scumble_wire::{AttackerQuestion, attacker_from_json, verdict_to_json};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// What an attacker who knows only part of the records learns from a release.
 #[derive(Args)]
 pub struct Arguments {
     /// The question, TOML or JSON: sections population, attacker, uncertainty, release, noise, query; `-` reads standard input
-    #[arg(required_unless_present = "figures")]
-    file: Option<PathBuf>,
+    file: PathBuf,
     /// Prints the verdict as JSON
     #[arg(long)]
     json: bool,
-    /// Draws the curves of the guide page into this directory instead (takes a minute)
-    #[arg(long, value_name = "DIRECTORY", conflicts_with = "file")]
-    figures: Option<PathBuf>,
 }
 
 /// Reads the question, answers it, prints the verdict.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    if let Some(directory) = &arguments.figures {
-        return draw(directory, arguments.json, quiet);
-    }
-    let file = arguments.file.as_deref().unwrap_or(Path::new("-"));
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let file = &arguments.file;
     let mut document = read(file)?;
     inline_beliefs(&mut document, file.parent().unwrap_or(Path::new("")))?;
     let question = attacker_from_json(&document).map_err(|error| Failure::Input(error.to_string()))?;
@@ -42,25 +33,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     } else {
         words(&question, &verdict)
     };
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(output.as_bytes())?;
-    Ok(stdout.flush()?)
-}
-
-fn draw(directory: &Path, json: bool, quiet: bool) -> Result<(), Failure> {
-    let progress = Progress::new(quiet, figures::ALL.len());
-    let mut written = Vec::new();
-    for (name, picture) in figures::ALL {
-        progress.begin(&format!("drawing {name}"));
-        let path = directory.join(name);
-        std::fs::write(&path, picture()?)
-            .map_err(|error| Failure::Input(format!("{} cannot be written: {error}", path.display())))?;
-        written.push(path);
-    }
-    if json {
-        std::io::stdout().write_all(format!("{:#}\n", json!({ "figures": written })).as_bytes())?;
-    }
-    Ok(())
+    print(&output)
 }
 
 /// JSON if it begins with a brace, which TOML cannot.

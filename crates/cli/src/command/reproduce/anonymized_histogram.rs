@@ -1,7 +1,8 @@
-//! `scumble anonymized-histogram experiment`: measured errors on generated histograms.
+//! `scumble reproduce anonymized-histogram`: measured errors on generated histograms.
 
-use super::{generated_elements, layout, named, print, write_svg};
+use crate::command::anonymized_histogram::{generated_elements, layout, named, write_svg};
 use crate::failure::Failure;
+use crate::output::print;
 use crate::progress::Progress;
 use clap::Args;
 use comfy_table::Table;

@@ -1,6 +1,8 @@
-//! `scumble separation`: what a guarantee per attribute saves against one per person as attributes grow, measured.
+//! `scumble reproduce separation`: what a guarantee per attribute saves against one per person as attributes grow, measured.
 
+use super::directory;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::progress::Progress;
 use clap::Args;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
@@ -10,7 +12,6 @@ use scumble::workload::projection::Projection;
 use scumble::workload::{Domain, Queries, Subset};
 use scumble_chart::{Axis, Chart, Series};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Runs heavy hitters and conjunctions on made-up data for more and more attributes, at ε 1 per attribute and at ε 1 per person
@@ -37,6 +38,7 @@ const PEOPLE: u64 = 20_000;
 
 /// Measures, prints two tables, and draws them if asked.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    let folder = arguments.out.as_deref().map(directory).transpose()?;
     let mut bits = InsecureSeededSource::new(arguments.seed);
     let progress = Progress::new(quiet, TREES.len() + CONJUNCTIONS.len());
     let mut trees = Vec::new();
@@ -49,16 +51,15 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         progress.begin(&format!("conjunctions of {attributes} attributes"));
         conjunctions.push(ConjunctionRow::measure(attributes, &mut bits)?);
     }
-    if let Some(directory) = &arguments.out {
-        std::fs::write(directory.join("heavy-hitters.svg"), heavy_chart(&trees))?;
-        std::fs::write(directory.join("conjunctions.svg"), conjunction_chart(&conjunctions))?;
+    if let Some(folder) = folder {
+        std::fs::write(folder.join("heavy-hitters.svg"), heavy_chart(&trees))?;
+        std::fs::write(folder.join("conjunctions.svg"), conjunction_chart(&conjunctions))?;
     }
     let text = match arguments.json {
         true => format!("{:#}\n", as_json(&trees, &conjunctions)),
         false => format!("{}\n{}", heavy_table(&trees), conjunction_table(&conjunctions)),
     };
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print(&text)
 }
 
 fn as_json(trees: &[HeavyRow], conjunctions: &[ConjunctionRow]) -> Value {

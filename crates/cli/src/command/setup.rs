@@ -1,0 +1,42 @@
+//! `scumble completions` and `scumble man`: what an installation adds, written from the commands themselves.
+
+use crate::failure::Failure;
+use crate::help;
+use crate::output::print;
+use clap::Args;
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Which shell.
+#[derive(Args)]
+pub struct CompletionArguments {
+    /// The shell
+    shell: Shell,
+}
+
+/// Where the manual goes.
+#[derive(Args)]
+pub struct ManArguments {
+    /// Write one page for each command here (a directory that exists) instead of printing that of the program
+    #[arg(long, value_name = "DIRECTORY")]
+    out: Option<PathBuf>,
+}
+
+/// Prints a script that the shell reads.
+pub fn completions(arguments: &CompletionArguments) -> Result<(), Failure> {
+    // The generator panics on a stream that fails, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut help::program(), "scumble", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// Prints the page of the program, or writes the pages of all commands.
+pub fn man(arguments: &ManArguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.out {
+        return clap_mangen::generate_to(help::program(), folder)
+            .map_err(|error| Failure::Input(format!("the manual cannot be written to {}: {error}", folder.display())));
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(help::program()).render(&mut page)?;
+    print(&String::from_utf8_lossy(&page))
+}

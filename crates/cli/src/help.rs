@@ -1,0 +1,42 @@
+//! The program as clap knows it, with the commands of its help in groups.
+
+use crate::Program;
+use crate::command::{Publish, Setup, Understand};
+use clap::{CommandFactory, Subcommand};
+use std::fmt::Write;
+
+/// The program with its grouped help.
+pub fn program() -> clap::Command {
+    let program = Program::command();
+    let groups = groups(&program);
+    // Clap has no headings for commands; the lists are made from the commands that there are, so that none can be forgotten.
+    program.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}"))
+}
+
+fn groups(program: &clap::Command) -> String {
+    let group = |augment: fn(clap::Command) -> clap::Command| listed("", &augment(clap::Command::new("group")));
+    let reproduce = program.find_subcommand("reproduce").map_or_else(Vec::new, |found| listed("reproduce ", found));
+    let mut setup = group(Setup::augment_subcommands);
+    setup.push(("help".to_string(), "The same as --help, also for a command: scumble help plan".to_string()));
+    let groups = [
+        ("Publish", group(Publish::augment_subcommands)),
+        ("Understand", group(Understand::augment_subcommands)),
+        ("Reproduce the tables and pictures of the guides", reproduce),
+        ("Set up", setup),
+    ];
+    let mut text = String::new();
+    for (heading, commands) in groups {
+        let widest = commands.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let _ = writeln!(text, "\n{heading}:");
+        for (name, about) in commands {
+            let _ = writeln!(text, "  {name:widest$}  {about}");
+        }
+    }
+    text
+}
+
+/// The commands below one, each with its sentence.
+fn listed(before: &str, parent: &clap::Command) -> Vec<(String, String)> {
+    let about = |command: &clap::Command| command.get_about().map_or_else(String::new, ToString::to_string);
+    parent.get_subcommands().map(|command| (format!("{before}{}", command.get_name()), about(command))).collect()
+}
