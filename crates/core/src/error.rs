@@ -35,5 +35,12 @@ impl Error {
     }
 }
 
+/// A quantity is itself without a check: so entry points take a quantity or an f64 (`impl TryInto<Epsilon, Error: Into<Error>>`).
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;

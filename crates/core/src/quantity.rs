@@ -6,6 +6,7 @@
 //! ```
 //! use scumble::quantity::{Delta, Epsilon};
 //! assert_eq!(Epsilon::new(0.5)?.get(), 0.5);
+//! assert_eq!(Epsilon::try_from(0.5)?, Epsilon::new(0.5)?);
 //! assert_eq!("1e-9".parse::<Delta>()?.get(), 1e-9);
 //! assert!(Epsilon::new(f64::NAN).is_err());
 //! assert!(Delta::new(-0.0).is_err());
@@ -107,6 +108,13 @@ macro_rules! quantities {
                 }
             }
 
+            impl TryFrom<f64> for $type {
+                type Error = Error;
+                fn try_from(value: f64) -> Result<Self> {
+                    Self::new(value)
+                }
+            }
+
             impl FromStr for $type {
                 type Err = Error;
                 fn from_str(text: &str) -> Result<Self> {
@@ -161,6 +169,11 @@ quantities! {
     Probability "probability" (0.0, 1.0) closed;
     /// β: the probability that a stated error is exceeded.
     Beta "beta" (0.0, 1.0) open;
+}
+
+/// A number that was given as an f64 or as the quantity itself: entry points take `impl TryInto<Epsilon, Error: Into<Error>>`.
+pub(crate) fn checked<Q>(given: impl TryInto<Q, Error: Into<Error>>) -> Result<Q> {
+    given.try_into().map_err(Into::into)
 }
 
 fn shown(value: f64) -> String {

@@ -149,7 +149,7 @@ fn complements(slices: &[&[Group]], outside: &Window, exact: bool, left: &mut Ve
         [_] => left.push(Left { law: outside.clone(), exact: false }),
         _ => {
             let (one, other) = slices.split_at(slices.len() / 2);
-            let with = |half: &[&[Group]]| Ok(outside.convolved(&poisson_binomial(&half.concat())?));
+            let with = |half: &[&[Group]]| Ok::<_, Error>(outside.convolved(&poisson_binomial(&half.concat())?));
             complements(one, &with(other)?, exact, left)?;
             complements(other, &with(one)?, exact, left)?;
         }

@@ -3,23 +3,24 @@
 //! ```
 //! use scumble::event::{Event, Kind, Moves, Shift};
 //! use scumble::loss::Loss;
-//! use scumble::quantity::{Delta, Sigma};
+//! use scumble::quantity::Sigma;
 //! use scumble::scope::Scope;
 //! let noise = Kind::Gaussian { sigma: Sigma::new(10.0)? };
 //! let events = [Event::new(noise, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(100)?];
-//! let loss = Loss::of(&events, &Scope::Presence)?;
-//! let answer = loss.epsilon(Delta::new(1e-6)?)?;
+//! let loss = Loss::of(events, Scope::Presence)?;
+//! let answer = loss.epsilon(1e-6)?;
 //! assert!((answer.upper - 4.8865541).abs() < 1e-6);
 //! assert!(answer.lower <= answer.upper);
 //! // A δ of 0 asks for the pure bound; Gaussian noise has none.
-//! assert_eq!(loss.epsilon(Delta::new(0.0)?)?.upper, f64::INFINITY);
+//! assert_eq!(loss.epsilon(0.0)?.upper, f64::INFINITY);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::quantity::{Delta, Epsilon};
+use crate::quantity::{Delta, Epsilon, checked};
 use crate::scope::Scope;
+use std::borrow::Borrow;
 use std::fmt;
 
 pub mod approximate;
@@ -135,7 +136,8 @@ impl Loss {
     /// # Guarantee
     /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the answers
     /// bound what any attacker learns from all events together about neighbours in `scope`.
-    pub fn of(events: &[Event], scope: &Scope) -> Result<Self> {
+    pub fn of(events: impl AsRef<[Event]>, scope: impl Borrow<Scope>) -> Result<Self> {
+        let (events, scope) = (events.as_ref(), scope.borrow());
         let mut components = Vec::with_capacity(events.len());
         for event in events {
             components.extend(law::resolve(event, scope)?);
@@ -168,7 +170,11 @@ impl Loss {
     }
 
     /// The least ε that is certified at `delta`. With δ = 0: the pure bound, infinite where there is none.
-    pub fn epsilon(&self, delta: Delta) -> Result<Answer> {
+    pub fn epsilon(&self, delta: impl TryInto<Delta, Error: Into<Error>>) -> Result<Answer> {
+        self.epsilon_at(checked(delta)?)
+    }
+
+    fn epsilon_at(&self, delta: Delta) -> Result<Answer> {
         let target = delta.get();
         let pure = self.pure();
         if target >= 1.0 || pure == 0.0 {
@@ -182,7 +188,7 @@ impl Loss {
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
         if let Some(cases) = self.cases() {
-            return worst(cases.iter().map(|case| case.epsilon(delta)));
+            return worst(cases.iter().map(|case| case.epsilon_at(delta)));
         }
         let question = Question::Epsilon { delta: target };
         let best = self.by_pairs(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
@@ -200,7 +206,11 @@ impl Loss {
     }
 
     /// The least δ that is certified at `epsilon`.
-    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer> {
+    pub fn delta(&self, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Answer> {
+        self.delta_at(checked(epsilon)?)
+    }
+
+    fn delta_at(&self, epsilon: Epsilon) -> Result<Answer> {
         let at = epsilon.get();
         if self.pure() <= at {
             return Ok(answer(0.0, 0.0, Method::Pure));
@@ -210,7 +220,7 @@ impl Loss {
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
         if let Some(cases) = self.cases() {
-            return worst(cases.iter().map(|case| case.delta(epsilon)));
+            return worst(cases.iter().map(|case| case.delta_at(epsilon)));
         }
         let question = Question::Delta { epsilon: at };
         let best = self.by_pairs(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
