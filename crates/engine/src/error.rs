@@ -1,6 +1,6 @@
 //! Why the engine refused: one sentence, with the place in a file where there is one.
 
-use crate::place::Place;
+use crate::place::{Origin, Place};
 use std::fmt;
 
 /// The engine's result.
@@ -38,9 +38,10 @@ impl Error {
         Self::Machine(sentence.into())
     }
 
-    /// The same with a place, if it is wrong input that has none yet.
+    /// The same with a place, if it is wrong input that has none yet. On the command line there are none.
     pub fn or_at(self, place: Place) -> Self {
         match self {
+            error if place.origin == Origin::CommandLine => error,
             Self::Input { place: None, sentence } => Self::Input { place: Some(place), sentence },
             other => other,
         }

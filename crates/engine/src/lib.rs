@@ -21,7 +21,7 @@ mod time;
 
 pub use backend::Backend;
 pub use error::{Error, Result};
-pub use place::{Place, nearest};
+pub use place::{Origin, Place, nearest};
 #[cfg(feature = "generator")]
 pub use release::adversarial_query;
 

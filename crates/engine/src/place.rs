@@ -1,12 +1,33 @@
-//! Where something stands in a text: a name for the text, a line and a column.
+//! Where something stands in a text: which text, a line and a column.
 
 use std::fmt;
+
+/// Which text somebody has in front of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A file, by its path as it was given.
+    File(String),
+    /// The text of a SQL query, wherever it stands.
+    Query,
+    /// What was made of arguments of the command line: nobody wants to know a position in it.
+    CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File(path) => path,
+            Self::Query => "query",
+            Self::CommandLine => "the command line",
+        })
+    }
+}
 
 /// A place in a file or in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file's path, or what the text is called (for example: query).
-    pub text: String,
+    /// In which text.
+    pub origin: Origin,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -17,21 +38,22 @@ impl Place {
     /// The place of a byte offset in `content`.
     ///
     /// ```
-    /// let place = scumble_engine::Place::of_offset("scumble.toml", "a = 1\nb = 2", 6);
+    /// use scumble_engine::{Origin, Place};
+    /// let place = Place::of_offset(&Origin::File("scumble.toml".to_string()), "a = 1\nb = 2", 6);
     /// assert_eq!(place.to_string(), "scumble.toml:2:1");
     /// ```
-    pub fn of_offset(text: &str, content: &str, offset: usize) -> Self {
+    pub fn of_offset(origin: &Origin, content: &str, offset: usize) -> Self {
         let before = &content.as_bytes()[..offset.min(content.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-        Self { text: text.to_string(), line, column }
+        Self { origin: origin.clone(), line, column }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.text, self.line, self.column)
+        write!(f, "{}:{}:{}", self.origin, self.line, self.column)
     }
 }
 

@@ -6,7 +6,7 @@
 mod read;
 mod section;
 
-pub(crate) use read::{COMMAND_LINE, bounding};
+pub(crate) use read::bounding;
 pub(crate) use section::{Section, Spot};
 
 use crate::budget::Budget;

@@ -4,6 +4,7 @@ use super::section::{Section, Spot, parse};
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Request, Table, Target};
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
+use crate::place::Origin;
 use crate::release::{CostAbout, kinds};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LONGEST_DOMAIN: usize = 1_000_000;
 
 pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
-    let file = parse(&path.display().to_string(), content)?;
+    let file = parse(Origin::File(path.display().to_string()), content)?;
     file.only(&["dataset", "budget", "attacker", "release", "ledger"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
@@ -379,9 +380,6 @@ fn accuracy(section: &Section) -> Result<Target> {
     }
 }
 
-/// What the text of a request is called that does not stand in a file: nobody wants to know a position in it.
-pub(crate) const COMMAND_LINE: &str = "the command line";
-
 impl Request {
     /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
     pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
@@ -396,7 +394,7 @@ impl Request {
         }
         let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
         let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
-        request(&parse(COMMAND_LINE, &text)?).map_err(Error::without_place)
+        request(&parse(Origin::CommandLine, &text)?).map_err(Error::without_place)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A table of a TOML text that remembers where each key and value stands, with numbers as the decimal text that was written.
 
 use crate::error::{Error, Result};
-use crate::place::{Place, suggestion};
+use crate::place::{Origin, Place, suggestion};
 use scumble::quantity::Exact;
 use std::rc::Rc;
 use toml::de::{DeTable, DeValue};
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 /// The text that sections come from.
 #[derive(Debug)]
 pub(crate) struct Text {
-    pub name: String,
+    pub origin: Origin,
     pub content: String,
 }
 
@@ -42,10 +42,10 @@ pub(crate) struct Section {
 }
 
 /// Parses a TOML text.
-pub(crate) fn parse(name: &str, content: &str) -> Result<Section> {
-    let text = Rc::new(Text { name: name.to_string(), content: content.to_string() });
+pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
+    let text = Rc::new(Text { origin, content: content.to_string() });
     let table = DeTable::parse(content).map_err(|error| {
-        let place = Place::of_offset(name, content, error.span().map_or(0, |span| span.start));
+        let place = Place::of_offset(&text.origin, content, error.span().map_or(0, |span| span.start));
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::at(place, format!("this is not TOML ({message})"))
     })?;
@@ -85,7 +85,7 @@ fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Rc<Text>) -> Spot
 impl Section {
     /// The place of the section.
     pub fn place(&self) -> Place {
-        Place::of_offset(&self.text.name, &self.text.content, self.offset)
+        Place::of_offset(&self.text.origin, &self.text.content, self.offset)
     }
 
     /// An error at the section.
@@ -100,7 +100,7 @@ impl Section {
             Some((key, offset, _)) => {
                 let hint = suggestion(key, known.iter().copied());
                 let hint = if hint.is_empty() { format!(" (known are: {})", known.join(", ")) } else { hint };
-                let place = Place::of_offset(&self.text.name, &self.text.content, *offset);
+                let place = Place::of_offset(&self.text.origin, &self.text.content, *offset);
                 Err(Error::at(place, format!("unknown key '{key}' in {}{hint}", self.name)))
             }
         }
@@ -125,7 +125,7 @@ impl Section {
 impl Spot {
     /// The place of the value.
     pub fn place(&self) -> Place {
-        Place::of_offset(&self.text.name, &self.text.content, self.offset)
+        Place::of_offset(&self.text.origin, &self.text.content, self.offset)
     }
 
     /// An error at the value.

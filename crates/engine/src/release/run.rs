@@ -9,7 +9,7 @@ use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing, real};
-use crate::project::{COMMAND_LINE, Cost, Project, Request, Target};
+use crate::project::{Cost, Project, Request, Target};
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,11 +69,9 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let plan = (kinds::find(&request.kind)?.plan)(request, self.project).map_err(|error| {
-            let place = request.fields.place();
-            // Where no field is to blame, the release is.
-            if place.text == COMMAND_LINE { error } else { error.or_at(place) }
-        })?;
+        let plan = (kinds::find(&request.kind)?.plan)(request, self.project);
+        // Where no field is to blame, the release is.
+        let plan = plan.map_err(|error| error.or_at(request.fields.place()))?;
         Ok(Planned { request: request.clone(), plan })
     }
 

@@ -26,7 +26,7 @@ pub(crate) use limits::refuse_too_long;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::place::{Place, suggestion};
+use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use below::Below;
 use datafusion::common::{DataFusionError, SchemaError};
@@ -89,7 +89,7 @@ impl Source<'_> {
     pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
         let offset = self.sql.to_lowercase().find(&word.to_lowercase());
         match offset {
-            Some(offset) if !word.is_empty() => Error::at(Place::of_offset("query", self.sql, offset), sentence),
+            Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
             _ => Error::input(format!("query: {}", sentence.into())),
         }
     }

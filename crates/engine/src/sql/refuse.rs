@@ -2,7 +2,7 @@
 
 use super::{Source, limits};
 use crate::error::{Error, Result};
-use crate::place::{Place, suggestion};
+use crate::place::{Origin, Place, suggestion};
 use crate::project::Project;
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, ObjectName, Query, Select, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
@@ -46,7 +46,7 @@ fn located(span: Span, sentence: String) -> Error {
     if line == 0 {
         return Error::input(format!("query: {sentence}"));
     }
-    Error::at(Place { text: "query".to_string(), line, column }, sentence)
+    Error::at(Place { origin: Origin::Query, line, column }, sentence)
 }
 
 /// The names of common table expressions are tables too.

@@ -15,7 +15,8 @@ use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::{Error, Result};
 use crate::ledger::Receipt;
-use crate::project::{Bounding, COMMAND_LINE, Project, Request, bounding};
+use crate::place::{Origin, Place};
+use crate::project::{Bounding, Project, Request, bounding};
 use crate::sql::integers::integers;
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, above, analyse, preflight, sensitivity, window};
@@ -78,10 +79,10 @@ fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
 }
 
 /// A position in a query is told together with the query's position in the file.
-fn within_file(error: Error, outer: crate::Place) -> Error {
+fn within_file(error: Error, outer: Place) -> Error {
     match error {
-        error if outer.text == COMMAND_LINE => error,
-        Error::Input { place: Some(inner), sentence } if inner.text == "query" => {
+        error if outer.origin == Origin::CommandLine => error,
+        Error::Input { place: Some(inner), sentence } if inner.origin == Origin::Query => {
             Error::at(outer, format!("{sentence} (line {}, column {} of the query)", inner.line, inner.column))
         }
         other => other.or_at(outer),

@@ -764,3 +764,12 @@ fn errors_stand_beside_their_own_rows_in_large_answers() {
         assert!((error.standard_error - expected).abs() <= 1e-9 * expected, "{age:?}: {}", error.standard_error);
     }
 }
+
+/// Texts were told apart by their names: a project file called `query` had its own mistakes reported as if they stood in the query.
+#[test]
+fn a_project_file_may_be_called_query() {
+    let release = "[[release]]\nname = \"r\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\nexpected_rows = 0\ncost = { epsilon = 1 }\n";
+    let project = Project::parse(Path::new("query"), &format!("{PROJECT}{release}")).unwrap();
+    let refused = Runner::new(&project).plan(&project.releases[0]).err().unwrap().to_string();
+    assert_eq!(refused, "query:32:17: this must be a whole number of at least 1");
+}

@@ -222,3 +222,14 @@ fn the_text_names_the_window_functions_and_holds_no_secret() {
         assert!(texts[0].contains(part), "{part}\n{}", texts[0]);
     }
 }
+
+#[test]
+fn names_are_quoted_as_datafusion_quotes_them() {
+    use datafusion::sql::unparser::dialect::{DefaultDialect, Dialect};
+    let names = ["", "a", "_a1", "1a", "A", "aB", "a b", "a\"b", "ä", "id", "ID", "a\n", "scumble_key_0", "ſelect"];
+    let keywords: Vec<String> = super::ALL_KEYWORDS.iter().map(|word| word.to_lowercase()).collect();
+    for name in names.into_iter().chain(keywords.iter().map(String::as_str)) {
+        let ours = super::Plain.identifier_quote_style(name);
+        assert_eq!(ours, DefaultDialect {}.identifier_quote_style(name), "{name}");
+    }
+}
