@@ -1,8 +1,7 @@
 //! The program as a user runs it: anywhere, in a folder with a project in it, or with a document on its standard input.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -46,6 +45,11 @@ pub fn refused(output: &Output, status: i32, words: &str) -> String {
     assert!(sentence.contains(words), "said: {sentence}\n not: {words}");
     assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
     sentence
+}
+
+/// SHA-256 in hexadecimal, as ledger and reports write it.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A temporary folder.

@@ -1,10 +1,9 @@
 //! `scumble noise`, as a user runs it.
 
+use crate::support;
 use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
-
-mod support;
 
 fn scumble(arguments: &[&str]) -> Output {
     support::scumble(&[&["noise"], arguments].concat())

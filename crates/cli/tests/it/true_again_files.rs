@@ -1,13 +1,11 @@
 //! Files that were read as other rows than they hold, and files that were not read at all: stories of failures, as a user meets them.
 
-mod support;
-
+use crate::support::{Folder, printed, refused};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Folder, printed, refused};
 
 fn project(source: &str, columns: &str, releases: &str) -> String {
     format!(

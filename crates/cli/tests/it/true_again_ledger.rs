@@ -1,12 +1,10 @@
 //! A day of attacks on the order of things and on the ledger: what was found, as a user would do it.
 
-mod support;
-
+use crate::support::{Folder, digest, epsilon};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};
-use support::{Folder, epsilon};
 
 const PEOPLE: &str = "[dataset.people]\nsource = \"people.csv\"\nowner = \"name\"\nmax_rows_per_owner = 1\n[dataset.people.columns]\n\
     age = { type = \"int\", lower = 0, upper = 120 }\ndisease = { type = \"category\", values = [\"1\", \"2\", \"3\", \"x\"] }\n";
@@ -89,7 +87,7 @@ fn a_broken_file_costs_nothing_and_a_checked_one_is_remembered() {
 fn the_ledger_holds_no_digest_of_the_data() {
     let folder = folder("");
     assert!(query(&folder, COUNT, &[]).status.success());
-    let digest = scumble_engine::digest(people("57,1").as_bytes());
+    let digest = digest(people("57,1").as_bytes());
     assert!(folder.json(&["check", "--json"]).to_string().contains(&digest), "the operator may see it");
     let bytes = fs::read(folder.file("scumble.ledger")).unwrap();
     let text = String::from_utf8_lossy(&bytes);
@@ -294,7 +292,7 @@ fn files_of_releases_at_once_belong_together() {
         let json = folder.json_file("out/query.json");
         let n = csv.lines().nth(1).unwrap().split(',').next().unwrap();
         assert_eq!(json["answers"]["rows"][0]["n"].to_string(), n, "{csv}{json:#}");
-        let digest = scumble_engine::digest(csv.as_bytes());
+        let digest = digest(csv.as_bytes());
         let export = folder.json(&["ledger", "export"]);
         let commit = export["entries"].as_array().unwrap().iter().find(|entry| entry["body"]["of"] == json["sequence"]);
         assert_eq!(commit.unwrap()["body"]["output"], digest.as_str(), "the ledger knows them as one");

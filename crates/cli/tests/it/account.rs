@@ -1,9 +1,7 @@
 //! `scumble account` and `scumble calibrate`, as a user runs them.
 
+use crate::support::scumble_on as scumble;
 use serde_json::{Value, json};
-use support::scumble_on as scumble;
-
-mod support;
 
 fn answered(command: &str, document: &Value) -> Value {
     let output = scumble(&[command, "--json", "-"], &document.to_string());

@@ -1,8 +1,6 @@
 //! Queries that once published more than they were charged for, or took the program down, as a user runs them.
 
-use support::Folder;
-
-mod support;
+use crate::support::Folder;
 
 const PROJECT: &str = r#"
 [dataset.people]

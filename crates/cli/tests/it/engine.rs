@@ -1,13 +1,11 @@
 //! The engine as a user runs it: files in, files out, exit statuses, one sentence for everything that is wrong.
 
+use crate::support::scumble_in as scumble;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::scumble_in as scumble;
-
-mod support;
 
 const PROJECT: &str = r#"
 [dataset.people]

@@ -1,9 +1,8 @@
 //! `scumble reproduce`, as a user runs it.
 
+use crate::support;
 use serde_json::Value;
 use std::process::Output;
-
-mod support;
 
 fn scumble(arguments: &[&str]) -> Output {
     support::scumble(&[&["reproduce"], arguments].concat())

@@ -1,8 +1,6 @@
 //! The release kind `anonymized-histogram`, end to end.
 
-mod support;
-
-use support::{Folder, epsilon, exactly};
+use crate::support::{Folder, epsilon, exactly};
 
 /// A power law: value v occurs ⌊2000/v⌋ times, 399 values, in rows with another column beside.
 fn accounts() -> String {

@@ -3,14 +3,12 @@
 //! Runs where a browser is found on the PATH. Its absence is a failure in continuous integration (`CI=true`), or where
 //! `SCUMBLE_NEED_BROWSER=1` asks for it, unless `SCUMBLE_NO_BROWSER=1` says that there is none; `.ci/run` installs one.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::Folder;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 

@@ -1,9 +1,8 @@
 //! Per-attribute privacy, as a user asks for it on the command line.
 
+use crate::support;
 use serde_json::{Value, json};
 use std::process::Output;
-
-mod support;
 
 fn scumble(arguments: &[&str], document: &Value) -> Output {
     support::scumble_on(arguments, &document.to_string())

@@ -1,12 +1,10 @@
 //! The kinds that protect attributes one by one, as a user runs them.
 
+use crate::support::scumble_in as scumble;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use support::scumble_in as scumble;
-
-mod support;
 
 const PEOPLE: usize = 6000;
 

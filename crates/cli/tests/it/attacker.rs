@@ -1,9 +1,8 @@
 //! `scumble attacker`, as a user runs it.
 
+use crate::support;
 use serde_json::{Value, json};
 use std::process::Output;
-
-mod support;
 
 /// Runs the command with this document on standard input.
 fn scumble(arguments: &[&str], document: &str) -> Output {

@@ -1,8 +1,6 @@
 //! What every command has: `--json`, `--quiet`, and plain lines of progress where there is no terminal.
 
-mod support;
-
-use support::Folder;
+use crate::support::Folder;
 
 /// The commands that a help text lists, under whatever headings, before its arguments and options.
 fn listed(help: &str) -> Vec<Vec<String>> {

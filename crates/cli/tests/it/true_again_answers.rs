@@ -1,8 +1,6 @@
 //! Stories of published answers that were wrong, or that did something to whoever opened them.
 
-use support::Folder;
-
-mod support;
+use crate::support::Folder;
 
 const PROJECT: &str = r#"
 [dataset.people]

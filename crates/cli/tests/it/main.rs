@@ -1,0 +1,22 @@
+//! The program as a user runs it. One binary for all files: each of its own would be linked, and run, one after the other.
+
+mod account;
+mod anonymized_histogram;
+mod anonymized_histogram_kind;
+mod attacker;
+mod attackers_in_projects;
+mod compare_noise;
+mod engine;
+mod flags;
+mod kinds;
+mod noise;
+mod per_attribute;
+mod project_file;
+mod report_in_a_browser;
+mod reproduce;
+mod support;
+mod tidy;
+mod true_again_answers;
+mod true_again_files;
+mod true_again_ledger;
+mod true_again_sql;
