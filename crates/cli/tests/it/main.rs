@@ -12,6 +12,7 @@ mod kinds;
 mod noise;
 mod per_attribute;
 mod project_file;
+mod readme;
 mod report_in_a_browser;
 mod reproduce;
 mod support;
