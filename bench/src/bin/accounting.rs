@@ -2,7 +2,7 @@
 
 use scumble::event::Kind;
 use scumble::loss::Loss;
-use scumble::loss::calibrate::calibrate;
+use scumble::calibrate::calibrate;
 use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
 

@@ -5,6 +5,7 @@
 //! [`event`] and [`scope`] (what was done, who is protected), [`loss`] (what it costs).
 
 pub mod attacker;
+pub mod calibrate;
 pub mod error;
 pub mod event;
 pub mod learn;

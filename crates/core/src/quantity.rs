@@ -115,6 +115,12 @@ macro_rules! quantities {
                 }
             }
 
+            impl From<$type> for Exact {
+                fn from(value: $type) -> Self {
+                    Self::of_finite(value.0)
+                }
+            }
+
             impl FromStr for $type {
                 type Err = Error;
                 fn from_str(text: &str) -> Result<Self> {

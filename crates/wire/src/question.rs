@@ -2,8 +2,8 @@
 
 use crate::event::{event_at, event_with, events_at, missing_parameters};
 use crate::place::{Place, WireError};
+use scumble::calibrate::Free;
 use scumble::event::Event;
-use scumble::loss::calibrate::Free;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Every golden vector of accounting, from its document to the certified bounds.
 
+use scumble::calibrate::calibrate;
 use scumble::event::Kind;
 use scumble::loss::Loss;
-use scumble::loss::calibrate::calibrate;
 use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
+use scumble::calibrate::Target;
 use scumble::limits::tcdp::histogram_error_lower;
 use scumble::mechanism::additive::Noise;
-use scumble::mechanism::plan::{Candidate, Plans, Target};
+use scumble::mechanism::plan::{Candidate, Plans};
 use scumble::quantity::{Beta, Delta, Epsilon, Omega, Rho};
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -171,6 +172,7 @@ fn chart(arguments: &Arguments, target: Target, plans: &Plans) -> Result<String,
             format!("Maximum error at ε = {epsilon}, δ = {delta}, {}", arguments.scope)
         }
         Target::Truncated(rho, omega) => format!("Maximum error at ρ = {rho}, ω = {omega}, {}", arguments.scope),
+        other => format!("Maximum error at {other}, {}", arguments.scope),
     };
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for power in 0..=LARGEST_POWER {

@@ -5,6 +5,7 @@
 //! both labels. We score the debiased loss a·l(ỹ) − b·l(−ỹ), whose expectation is (a − b) times the loss on the true labels.
 
 use super::exponential_choice;
+use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::noise::{BitSource, Fraction, bernoulli};
 use crate::quantity::Epsilon;
@@ -86,7 +87,8 @@ impl Learner {
     /// # Guarantee
     /// The features stay as they are: randomized response, then post-processing.
     pub fn epsilon_label(&self) -> f64 {
-        (f64::from(self.odds.0) / f64::from(self.odds.1)).ln() * (1.0 + 1e-15)
+        let (a, b) = (f64::from(self.odds.0), f64::from(self.odds.1));
+        up(((a - b) / b).ln_1p())
     }
 
     /// ε for a change of so many coordinates of one person; it stops growing where the person's whole loss has been paid for.
@@ -95,7 +97,7 @@ impl Learner {
     /// For datasets of the same size. A score moves by at most Δ per coordinate, and by at most (a + b)(r₁ − r₀) in all.
     pub fn epsilon_features(&self, coordinates: u32) -> f64 {
         let whole = f64::from(self.odds.0 + self.odds.1) * f64::from(self.far - self.near);
-        self.feature.get() * f64::from(coordinates).min(whole / self.sensitivity() as f64) * (1.0 + 1e-12)
+        up(self.feature.get() * f64::from(coordinates).min(whole / self.sensitivity() as f64))
     }
 
     /// ε for the replacement of a person: all coordinates and the label.

@@ -5,6 +5,7 @@
 //! first step, gives the binary search too little noise for its ⌈log₂(d+1)⌉ tests, and inherits the constants of its heavy hitters.
 
 use super::exponential_choice;
+use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction};
@@ -40,7 +41,7 @@ impl Learner {
     /// # Guarantee
     /// Holds for datasets of the same size. The largest polarised count moves by at most 1, and so do the errors of each threshold.
     pub fn epsilon_feature(&self) -> f64 {
-        (self.length.get() + self.prefix.get() + self.choice.get()) * (1.0 + 1e-12)
+        up(self.length.get() + self.prefix.get() + self.choice.get())
     }
 
     /// ε for a change of one person's label.
@@ -48,7 +49,7 @@ impl Learner {
     /// # Guarantee
     /// As [`Learner::epsilon_feature`]; the label also pays for the number of ones.
     pub fn epsilon_label(&self) -> f64 {
-        (self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get()) * (1.0 + 1e-12)
+        up(self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get())
     }
 
     /// ε for the replacement of a person, for numbers of `bits` bits: only the heavy hitters cost more than for one attribute.
@@ -60,7 +61,7 @@ impl Learner {
         for length in 1..=bits {
             heavy = heavy.max(self.tree(length, 1000)?.epsilon_person());
         }
-        Ok((self.balance.get() + self.length.get() + heavy + self.choice.get()) * (1.0 + 1e-12))
+        Ok(up(self.balance.get() + self.length.get() + heavy + self.choice.get()))
     }
 
     /// Learns from numbers of `bits` bits and their labels.

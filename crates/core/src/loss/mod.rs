@@ -24,7 +24,6 @@ use std::borrow::Borrow;
 use std::fmt;
 
 pub mod approximate;
-pub mod calibrate;
 mod convert;
 pub mod filter;
 mod gaussian;

@@ -1,13 +1,13 @@
 //! Integer noise added to integer answers: one enum for all of it.
 
+use crate::calibrate::normal_tail_quantile;
 use crate::error::Result;
 use crate::event::{Event, Kind, Moves, Shift, Touch};
-use crate::noise::sinh_normal::normal_tail_quantile;
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sigma};
 
 mod release;
-pub use release::{Additive, scale_for_pure, sigma_for_zcdp};
+pub use release::Additive;
 
 /// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
 ///

@@ -6,10 +6,10 @@
 //! [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
 
 use super::additive::Noise;
+use crate::calibrate::{Calibrated, least_maximum_error, share_of};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::noise::sinh_normal::{Calibrated, least_maximum_error};
 use crate::quantity::{Beta, Omega, Probability, Rho};
 
 /// A histogram with the given noise in every cell.
@@ -50,7 +50,7 @@ impl Histogram {
         if moved == 0 || cells == 0 {
             return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
         }
-        let per_cell = Rho::new((rho.get() / f64::from(moved)).next_down().max(0.0))?;
+        let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
         let exceeded = Probability::new(beta.get() / cells as f64)?;
         let noise = match least_maximum_error(per_cell, omega, 1, exceeded)? {
             Calibrated::SinhNormal(noise) => Noise::SinhNormal(noise),

@@ -13,10 +13,11 @@
 
 use super::additive::Noise;
 use super::piecewise::{Segment, sample};
+use crate::calibrate::{down, range_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, SinhNormal};
-use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho};
+use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho, Sensitivity};
 
 mod fullest;
 #[cfg(test)]
@@ -68,9 +69,10 @@ impl InteriorPoint {
     /// By one level of the recursion, (ρ, ω)-tCDP when an owner is replaced, for a failure probability β.
     pub fn recursive(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         let bits = checked_bits(bits)?;
-        let [level, nodes, end] = SHARES.map(|share| share * rho.get() * (1.0 - 1e-12));
+        let [level, nodes, end] = SHARES.map(|share| down(share * rho.get()));
+        let one = Sensitivity::new(1.0)?;
         // ε₀²/8 for the level; two nodes move by one; the number before moves by one.
-        let epsilon = Epsilon::new((8.0 * level).sqrt())?;
+        let epsilon = range_for_zcdp(Rho::new(level)?, one)?;
         let quarter = beta.get() / 4.0;
         let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
         let all = (quarter.ln() - ln_nodes).exp();
@@ -97,7 +99,7 @@ impl InteriorPoint {
     /// ```
     pub fn for_budget(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         // Range 2ε when replaced: (2ε)²/8 = ρ.
-        let exponential = Self::exponential(bits, Epsilon::new((2.0 * rho.get()).sqrt().next_down())?)?;
+        let exponential = Self::exponential(bits, range_for_zcdp(rho, Sensitivity::new(2.0)?)?)?;
         let Ok(recursive) = Self::recursive(bits, rho, omega, beta) else { return Ok(exponential) };
         let fewer = recursive.owners_needed(beta)? < exponential.owners_needed(beta)?;
         Ok(if fewer { recursive } else { exponential })

@@ -5,23 +5,15 @@
 use super::additive::{Noise, edge_mass_upper};
 use super::histogram::{Histogram, one_cell_per_owner};
 use super::stability::{Contribution, StabilityHistogram};
+use crate::calibrate::{
+    Free, Moved, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of, sigma_for_zcdp,
+};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
 use crate::loss::Loss;
-use crate::loss::calibrate::{Free, calibrate};
 use crate::noise::SinhNormal;
-use crate::noise::sinh_normal::normal_tail_quantile;
-use crate::quantity::{Beta, Delta, Epsilon, Omega, Rho, Scale, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
 use crate::scope::Scope;
-
-/// The privacy that every candidate must have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
-    /// (ε, δ).
-    Approximate(Epsilon, Delta),
-    /// (ρ, ω)-tCDP.
-    Truncated(Rho, Omega),
-}
 
 /// One way to meet the target.
 #[derive(Debug, Clone)]
@@ -50,10 +42,11 @@ impl Candidate {
 /// Each candidate meets the target in `scope` (presence or person).
 ///
 /// ```
-/// use scumble::mechanism::plan::{Target, histogram_noise};
-/// use scumble::quantity::{Beta, Omega, Rho};
+/// use scumble::calibrate::Target;
+/// use scumble::mechanism::plan::histogram_noise;
+/// use scumble::quantity::Beta;
 /// use scumble::scope::Scope;
-/// let target = Target::Truncated(Rho::new(0.01)?, Omega::new(10.0)?);
+/// let target = Target::tcdp(0.01, 10.0)?;
 /// let plan = histogram_noise(target, &Scope::Presence, 1_000_000, Beta::new(1e-6)?)?;
 /// assert_eq!(plan[0].noise.name(), "sinh-normal");
 /// # Ok::<(), scumble::Error>(())
@@ -85,17 +78,22 @@ impl Plans {
             Scope::Person => 2,
             other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
         };
-        let (noises, frontier, stability) = match target {
-            Target::Approximate(epsilon, delta) => {
-                let calibration = Calibration { epsilon, delta, scope, moved, releases };
-                let (noises, frontier) = calibration.noises()?;
-                (noises, frontier, calibration.stability()?)
-            }
-            Target::Truncated(rho, _) => (concentrated(one_of(rho, releases)?, moved)?, Vec::new(), None),
+        let approximate = |epsilon: Epsilon, delta: Delta| -> Result<_> {
+            let calibration = Calibration { epsilon, delta, scope, moved, releases };
+            let (noises, frontier) = calibration.noises()?;
+            Ok((noises, frontier, calibration.stability()?))
         };
-        let target = match target {
-            Target::Truncated(rho, omega) => Target::Truncated(one_of(rho, releases)?, omega),
-            target => target,
+        let (target, (noises, frontier, stability)) = match target {
+            Target::Pure(epsilon) => (target, approximate(epsilon, Delta::new(0.0)?)?),
+            Target::Approximate(epsilon, delta) => (target, approximate(epsilon, delta)?),
+            Target::Concentrated(rho) => {
+                let one = one_of(rho, releases)?;
+                (Target::Concentrated(one), (concentrated(one, moved)?, Vec::new(), None))
+            }
+            Target::Truncated(rho, omega) => {
+                let one = one_of(rho, releases)?;
+                (Target::Truncated(one, omega), (concentrated(one, moved)?, Vec::new(), None))
+            }
         };
         Ok(Self { target, moved, noises, frontier, stability })
     }
@@ -134,7 +132,8 @@ impl Plans {
 
     fn sinh_normal(&self, cells: u64, beta: Beta) -> Result<Option<SinhNormal>> {
         match self.target {
-            Target::Approximate(..) => Ok(least_error(&self.frontier, beta.get() / cells as f64)),
+            Target::Pure(_) | Target::Approximate(..) => Ok(least_error(&self.frontier, beta.get() / cells as f64)),
+            Target::Concentrated(_) => Ok(None),
             Target::Truncated(rho, omega) => {
                 let best = Histogram::truncated_concentrated(rho, omega, self.moved, cells, beta)?;
                 Ok(if let Noise::SinhNormal(noise) = best.noise() { Some(noise.clone()) } else { None })
@@ -143,29 +142,15 @@ impl Plans {
     }
 }
 
-/// ρ adds up: the share of one of so many releases.
+/// ρ adds up: the share of one of several releases.
 fn one_of(rho: Rho, releases: u64) -> Result<Rho> {
-    Rho::new(if releases == 1 { rho.get() } else { (rho.get() / releases as f64).next_down().max(0.0) })
+    Rho::new(share_of(&rho.into(), releases as usize)?.to_f64_down())
 }
 
 /// Gaussian and Laplace noise that is ρ-zCDP.
 fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
-    if rho.get() == 0.0 {
-        return Err(Error::refused("rho must be above 0 to calibrate noise"));
-    }
-    let per_cell = rho.get() / f64::from(moved);
-    let gaussian = Sigma::new((0.5 / per_cell).sqrt().next_up())?;
-    // Pure ε is ε·tanh(ε/2)-zCDP: the largest ε for ρ.
-    let (mut low, mut high) = (0.0f64, per_cell + 2.0 * per_cell.sqrt() + 1.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle * (middle / 2.0).tanh() <= per_cell {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(vec![Noise::gaussian(gaussian), Noise::laplace(Scale::new((1.0 / low).next_up())?)])
+    let gaussian = sigma_for_zcdp(rho, Moved::units(moved.into()))?;
+    Ok(vec![Noise::gaussian(gaussian), Noise::laplace(scale_for_zcdp(rho, moved)?)])
 }
 
 /// An (ε, δ) target for so many histograms together.
@@ -179,11 +164,8 @@ struct Calibration<'a> {
 
 impl Calibration<'_> {
     fn noises(&self) -> Result<(Vec<Noise>, Vec<SinhNormal>)> {
-        if self.epsilon.get() == 0.0 {
-            return Err(Error::refused("epsilon must be above 0 to calibrate noise"));
-        }
         let runs = f64::from(self.moved) * self.releases as f64;
-        let pure = Scale::new((runs / self.epsilon.get()).next_up())?;
+        let pure = self.pure_scale()?;
         if self.delta.get() == 0.0 {
             return Ok((vec![Noise::laplace(pure)], Vec::new()));
         }
@@ -208,8 +190,7 @@ impl Calibration<'_> {
         if self.delta.get() <= 0.0 || self.delta.get() >= 1.0 {
             return Ok(None);
         }
-        let runs = f64::from(self.moved) * self.releases as f64;
-        let mut scale = Scale::new((runs / self.epsilon.get()).next_up())?;
+        let mut scale = self.pure_scale()?;
         let mut keys = self.delta;
         if self.releases > 1 {
             keys = Delta::new(self.delta.get() / (2.0 * self.releases as f64))?;
@@ -219,6 +200,10 @@ impl Calibration<'_> {
             }
         }
         Ok(Some(StabilityHistogram::new(Noise::laplace(scale), Contribution::one(), keys)?))
+    }
+
+    fn pure_scale(&self) -> Result<Scale> {
+        scale_for_pure(self.epsilon, Moved::units(u64::from(self.moved) * self.releases))
     }
 
     fn event(&self, kind: Kind) -> Result<Event> {
@@ -237,7 +222,7 @@ impl Calibration<'_> {
             let edge = self.delta.get() / (2.0 * runs);
             let one = Kind::Approximate { epsilon: self.epsilon, delta: Delta::new(edge)? };
             let Kind::Approximate { epsilon, .. } = self.calibrated(one)? else { return Ok(None) };
-            (Scale::new((1.0 / epsilon.get()).next_up())?, edge)
+            (scale_for_pure(epsilon, Moved::units(1))?, edge)
         };
         truncation(scale.get(), edge).map(|bound| Noise::truncated_laplace(scale, bound)).transpose()
     }
@@ -320,6 +305,7 @@ fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::Omega;
 
     #[test]
     fn every_candidate_meets_the_target_by_the_accountant() {

@@ -26,6 +26,9 @@ const LARGEST_EXPONENT: i64 = 400;
 /// Digits beyond this are refused for the same reason.
 const LONGEST_TEXT: usize = 1000;
 
+/// The decimal places of the grid that budgets are counted on.
+const GRID_PLACES: u32 = 30;
+
 impl Exact {
     /// Zero.
     ///
@@ -48,6 +51,11 @@ impl Exact {
         BigRational::from_float(value)
             .map(Self)
             .ok_or_else(|| Error::refused(format!("{value} is not a finite number, so it cannot be part of a budget")))
+    }
+
+    /// The rational of a quantity, which is finite by its range.
+    pub(super) fn of_finite(value: f64) -> Self {
+        Self(BigRational::from_float(value).unwrap_or_else(BigRational::zero))
     }
 
     /// The number that is this rational.
@@ -114,6 +122,30 @@ impl Exact {
             Ok(back) if back >= *self => nearest,
             _ => nearest.next_up(),
         }
+    }
+
+    /// The least multiple of 10⁻³⁰ that is not below: budgets are counted on this grid, so that ten thousand costs add up quickly, and a cost
+    /// that is at most a decimal of up to thirty places stays at most that.
+    ///
+    /// ```
+    /// use scumble::quantity::Exact;
+    /// let third: Exact = Exact::from_rational(num_rational::BigRational::new(1.into(), 3.into()));
+    /// assert_eq!(third.up_to_grid().to_string(), "0.333333333333333333333333333334");
+    /// assert_eq!(third.down_to_grid().to_string(), "0.333333333333333333333333333333");
+    /// ```
+    pub fn up_to_grid(&self) -> Self {
+        self.on_grid(|scaled| scaled.ceil())
+    }
+
+    /// The largest multiple of 10⁻³⁰ that is not above ([`Exact::up_to_grid`]).
+    pub fn down_to_grid(&self) -> Self {
+        self.on_grid(|scaled| scaled.floor())
+    }
+
+    fn on_grid(&self, round: impl Fn(BigRational) -> BigRational) -> Self {
+        let power: BigInt = Pow::pow(BigInt::from(10), GRID_PLACES);
+        let scaled = round(&self.0 * BigRational::from_integer(power.clone()));
+        Self(BigRational::new(scaled.to_integer(), power))
     }
 
     /// Whether the number is below zero.

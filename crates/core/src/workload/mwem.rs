@@ -11,11 +11,12 @@
 
 use super::domain::Subset;
 use super::query::Queries;
+use crate::calibrate::{Moved, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Rho, Sensitivity, Sigma};
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
@@ -57,7 +58,7 @@ impl Mwem {
     /// measuring.
     ///
     /// # Guarantee
-    /// [`Mwem::rho`] of a single attribute is at most `rho` but for rounding in its last digits, and never understated.
+    /// [`Mwem::rho`] of a single attribute is at most `rho`, and tight to eleven digits.
     pub fn new(queries: Queries, rounds: u32, disjoint: usize, rho: Rho, families: Families) -> Result<Self> {
         if rounds == 0 || rounds > 10_000 {
             return Err(Error::refused(format!("mwem takes 1 to 10000 rounds, not {rounds}")));
@@ -84,9 +85,11 @@ impl Mwem {
                 )));
             }
         }
-        let share = rho.get() / (2.0 * f64::from(rounds));
-        let sigma = Sigma::new((1.0 / (2.0 * share)).sqrt())?;
-        Ok(Self { queries, rounds, disjoint, families, coefficient: (2.0 * share).sqrt(), sigma })
+        // Half of each round's ρ for picking, of range 2c, half for the noise.
+        let (within, one) = (Rho::new(down(rho.get()))?, Moved::units(1));
+        let share = share_of(&within.into(), 2 * rounds as usize)?;
+        let coefficient = range_for_zcdp(share.clone(), Sensitivity::new(2.0)?)?.get();
+        Ok(Self { queries, rounds, disjoint, families, coefficient, sigma: sigma_for_zcdp(share, one)? })
     }
 
     /// ρ when one person's values of these attributes change: T(r²ρ_s + rρ_m) for joint families, T·r(ρ_s + ρ_m) for blocks, with
@@ -100,7 +103,7 @@ impl Mwem {
         let pick = self.coefficient * self.coefficient / 2.0;
         let measure = 1.0 / (2.0 * self.sigma.get() * self.sigma.get());
         let picks = if self.families == Families::Joint { touched * touched } else { touched };
-        f64::from(self.rounds) * (picks * pick + touched * measure) * (1.0 + 1e-14)
+        up(f64::from(self.rounds) * (picks * pick + touched * measure))
     }
 
     /// ρ when one person is replaced by another.
@@ -150,7 +153,7 @@ impl Mwem {
         let single = match self.families {
             Families::Blocks => self.rho(Subset::of(&[0])),
             // (ℓ²ρ_s + ℓρ_m)/ℓ
-            Families::Joint => self.rho_person() / self.disjoint as f64 * (1.0 + 1e-14),
+            Families::Joint => up(self.rho_person() / self.disjoint as f64),
         };
         for attribute in 0..self.queries.domain().attributes() {
             let touch = Touch { attributes: Subset::of(&[attribute]).named(names)?, shifts: one.clone() };

@@ -1,5 +1,6 @@
 //! How many people there are in a table: public among attributes only. Somebody who is replaced may have no rows in this table.
 
+use crate::calibrate::{Moved, rho_of_gaussian, sigma_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -29,7 +30,7 @@ impl People {
         if rho.get() == 0.0 {
             return Err(Error::refused("the number of people cannot be released with a rho of 0"));
         }
-        Ok(Self { sigma: Sigma::new((0.5 / rho.get()).sqrt() * (1.0 + 1e-12))? })
+        Ok(Self { sigma: sigma_for_zcdp(rho, Moved::units(1))? })
     }
 
     /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of people.
@@ -37,7 +38,7 @@ impl People {
     /// # Guarantee
     /// An upper bound: one count that moves by 1 \[CKS20\].
     pub fn rho_presence(&self) -> f64 {
-        0.5 / self.sigma.get().powi(2) * (1.0 + 1e-15)
+        rho_of_gaussian(self.sigma, Moved::units(1))
     }
 
     /// What a release did, in the vocabulary of the ledger.

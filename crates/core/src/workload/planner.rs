@@ -9,6 +9,7 @@ use super::people::People;
 use super::projection::Projection;
 use super::query::Queries;
 use super::residual::Plan;
+use crate::calibrate::least;
 use crate::error::{Error, Result};
 use crate::quantity::{Rho, Sigma};
 
@@ -100,7 +101,7 @@ pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Pro
     let people = trial.rho_presence() * SHARE_OF_PEOPLE;
     let (presence, person) = (trial.rho_presence() + people, trial.rho_person() + people);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
-    let projection = Projection::new(queries, Sigma::new(excess.sqrt())?);
+    let projection = Projection::new(queries, Sigma::new(least(excess.sqrt(), |sigma| sigma * sigma >= excess))?);
     let people = People::new(Rho::new(projection.rho_presence() * SHARE_OF_PEOPLE)?)?;
     Ok((projection, people))
 }

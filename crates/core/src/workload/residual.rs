@@ -13,6 +13,7 @@ use super::domain::{Domain, Subset};
 use super::fit::{self, Coefficient};
 use super::rows::Model;
 use super::transform;
+use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -37,8 +38,6 @@ pub struct Measured {
 /// In a workload of all marginals of an order, a table of one order less counts so much more: small tables are looked at first, and
 /// the model makes more of them than of large ones. Still smaller tables are accurate by themselves then.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
-/// What rounding of f64 may have taken from a computed cost is given back.
-const ROUNDING: f64 = 1.0 + 1e-12;
 
 impl Plan {
     /// The plan for all marginals of up to `order` attributes that costs at most `rho` when a person is added or removed.
@@ -72,6 +71,7 @@ impl Plan {
         let importance = importance(domain, workload)?;
         // Minimise Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ: σ_A² ∝ √(c_A/v_A) [XHK23].
         let spent: f64 = importance.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
+        // Eight times the slack of `up`, for the roundings in between.
         let factor = spent / (2.0 * rho.get()) * (1.0 + 8e-12);
         let mut noise = Vec::with_capacity(importance.len());
         for (subset, moved, weight) in importance {
@@ -98,11 +98,12 @@ impl Plan {
     /// The release is ρ-zCDP: an integer table that moves by Δ in Euclidean length, with discrete Gaussian noise of parameter σ in
     /// each cell, is Δ²/(2σ²)-zCDP \[CKS20\], and the tables compose.
     pub fn rho_presence(&self) -> f64 {
-        self.noise
+        let total = self
+            .noise
             .iter()
             .map(|&(subset, sigma)| moved_by_presence(&self.domain, subset) / half(self, subset, sigma))
-            .sum::<f64>()
-            * ROUNDING
+            .sum::<f64>();
+        up(total)
     }
 
     /// ρ when one person's values of these attributes change, all else staying.
@@ -126,7 +127,7 @@ impl Plan {
             };
             self.noise.iter().map(|&(a, sigma)| cost(a, sigma, worst(a))).sum()
         };
-        total * ROUNDING
+        up(total)
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
@@ -151,7 +152,7 @@ impl Plan {
         ];
         for (attributes, rho) in self.charges_by_attributes() {
             let touch = Touch { attributes: attributes.named(names)?, shifts: one.clone() };
-            events.push(zcdp(rho * ROUNDING, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
+            events.push(zcdp(up(rho), Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
         }
         Ok(events)
     }

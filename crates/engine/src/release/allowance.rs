@@ -1,11 +1,11 @@
 //! What a release may cost, scope by scope: for kinds whose algorithms know what a single attribute costs.
 
 use super::Field;
-use super::noise::largest_rho;
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{CostScope, Request, Target};
+use scumble::calibrate::largest_rho;
 use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
 use scumble::scope::{AttributeSet, Scope};
@@ -103,7 +103,7 @@ impl Allowance {
         for (scope, limit) in &self.limits {
             let rho = match &self.notion {
                 Notion::Rho { .. } => limit.to_f64_down(),
-                Notion::Epsilon { delta } => largest_rho(limit, delta.to_f64_down())?.to_f64_down(),
+                Notion::Epsilon { delta } => largest_rho(limit, delta)?.to_f64_down(),
             };
             let rho = Some(Rho::new(rho)?);
             match scope {

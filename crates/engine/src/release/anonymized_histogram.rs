@@ -125,7 +125,7 @@ fn within_cost(
         match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
             Some(spent) if spent <= *cost => return Ok((mechanism, events)),
             // Rounding has gone up somewhere: a few units in the last place less will do.
-            _ => presence *= 1.0 - 1e-15,
+            _ => presence = presence.next_down(),
         }
     }
 }

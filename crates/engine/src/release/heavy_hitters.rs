@@ -11,6 +11,7 @@ use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::ledger::Receipt;
 use crate::project::{Project, Request, Target};
+use scumble::calibrate::{Stop, halve};
 use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
 use scumble::noise::{BitSource, SecureSource};
@@ -156,15 +157,8 @@ impl Search<'_> {
         if let Some(tree) = at(1.0 - 1e-9)? {
             return Ok(tree);
         }
-        let (mut low, mut high, mut best) = (0.0, 1.0, None);
-        for _ in 0..26 {
-            let middle = f64::midpoint(low, high);
-            match at(middle)? {
-                Some(tree) => (low, best) = (middle, Some(tree)),
-                None => high = middle,
-            }
-        }
-        best.ok_or_else(|| Error::input("no noise is within this cost: raise it"))
+        let found = halve(0.0, 1.0, Stop::after(26), at)?;
+        found.map(|(_, tree)| tree).ok_or_else(|| Error::input("no noise is within this cost: raise it"))
     }
 }
 

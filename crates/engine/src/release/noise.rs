@@ -1,12 +1,12 @@
 //! The noise of a release: how much, from its cost.
 
-use crate::budget::{Spent, own_share};
+use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Target};
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::{Pow, ToPrimitive, Zero};
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::calibrate::{
+    Moved, Stop, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of, sigma_for_zcdp,
+};
+use scumble::event::{Moves, Shift};
 pub use scumble::mechanism::additive::Noise;
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Exact, Scale, Sigma};
@@ -83,7 +83,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
             let pure = pure(epsilon)?;
             let Some(given) = &cost.delta else { return Ok(pure) };
             // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by itself.
-            let rho = largest_rho(epsilon, given.to_f64_down())?;
+            let rho = largest_rho(epsilon, given)?;
             if rho <= Exact::zero() {
                 return Ok(pure);
             }
@@ -99,21 +99,6 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
             Ok(Calibrated { noises: noises.collect::<Result<_>>()?, quantiles: Vec::new(), key_delta })
         }
     }
-}
-
-/// An equal share, rounded down to a multiple of 10⁻³⁰: the ledger rounds each charge up to such a multiple.
-fn share_of(cost: &Exact, parts: usize) -> Result<BigRational> {
-    let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
-    let scaled =
-        cost.rational() / BigRational::from_integer(BigInt::from(parts)) * BigRational::from_integer(power.clone());
-    let share = BigRational::new(scaled.floor().to_integer(), power);
-    if share.is_zero() {
-        return Err(Error::input(format!(
-            "a cost of {:e} for {parts} numbers is too small: the ledger counts in steps of 1e-30, so that each needs at least that",
-            cost.to_f64()
-        )));
-    }
-    Ok(share)
 }
 
 /// All errors together; the rank error of a quantile goes with 1/ε.
@@ -139,107 +124,27 @@ fn key_delta(cost: &Cost, demand: &Demand<'_>) -> Result<Option<f64>> {
     }
 }
 
-/// The largest cells·by of the alternatives.
-fn most_moved(shifts: &[Shift]) -> BigRational {
-    shifts.iter().map(|shift| exact_cells(shift) * exact(shift.by.get())).max().unwrap_or_else(BigRational::zero)
+/// Nothing moves where a scope cannot reach: any noise will do there.
+fn laplace(shifts: &[Shift], share: &Exact) -> Result<Noise> {
+    let moved = Moved::from(shifts);
+    Ok(Noise::laplace(if moved.is_nothing() { Scale::new(1.0)? } else { scale_for_pure(share.clone(), moved)? }))
 }
 
-/// The largest cells·by² of the alternatives.
-fn most_squared(shifts: &[Shift]) -> BigRational {
-    let square = |shift: &Shift| exact_cells(shift) * exact(shift.by.get()) * exact(shift.by.get());
-    shifts.iter().map(square).max().unwrap_or_else(BigRational::zero)
-}
-
-fn whole(number: u32) -> BigRational {
-    BigRational::from_integer(BigInt::from(number))
-}
-
-fn laplace(shifts: &[Shift], share: &BigRational) -> Result<Noise> {
-    let most = most_moved(shifts);
-    if most.is_zero() {
-        return Ok(Noise::laplace(Scale::new(1.0)?));
-    }
-    let scale = up_to((&most / share).to_f64().unwrap_or(f64::INFINITY), |scale| &most / exact(scale) <= *share);
-    Ok(Noise::laplace(Scale::new(scale)?))
-}
-
-fn gaussian(shifts: &[Shift], share: &BigRational) -> Result<Noise> {
-    let most = most_squared(shifts);
-    if most.is_zero() {
-        return Ok(Noise::gaussian(Sigma::new(1.0)?));
-    }
-    let start = (&most / (whole(2) * share)).to_f64().unwrap_or(f64::INFINITY).sqrt();
-    let sigma = up_to(start, |sigma| &most / (whole(2) * exact(sigma) * exact(sigma)) <= *share);
-    Ok(Noise::gaussian(Sigma::new(sigma)?))
+fn gaussian(shifts: &[Shift], share: &Exact) -> Result<Noise> {
+    let moved = Moved::from(shifts);
+    Ok(Noise::gaussian(if moved.is_nothing() { Sigma::new(1.0)? } else { sigma_for_zcdp(share.clone(), moved)? }))
 }
 
 /// The ε of a quantile that is ε·(what moves)-private.
-fn pure_quantile(shifts: &[Shift], share: &BigRational) -> Result<Epsilon> {
-    let most = most_moved(shifts);
-    if most.is_zero() {
-        return Ok(Epsilon::new(1.0)?);
-    }
-    let start = (share / &most).to_f64().unwrap_or(0.0);
-    Ok(Epsilon::new(down_to(start, |epsilon| &most * exact(epsilon) <= *share))?)
+fn pure_quantile(shifts: &[Shift], share: &Exact) -> Result<Epsilon> {
+    let moved = Moved::from(shifts);
+    Ok(if moved.is_nothing() { Epsilon::new(1.0)? } else { epsilon_for_pure(share.clone(), moved)? })
 }
 
-/// The ε of a quantile: bounded range η is η²/8-zCDP [Cesar–Rogers 2021].
-fn concentrated_quantile(shifts: &[Shift], share: &BigRational) -> Result<Epsilon> {
-    let most = most_squared(shifts);
-    if most.is_zero() {
-        return Ok(Epsilon::new(1.0)?);
-    }
-    let start = (whole(8) * share / &most).to_f64().unwrap_or(0.0).sqrt();
-    Ok(Epsilon::new(down_to(start, |epsilon| &most * exact(epsilon) * exact(epsilon) / whole(8) <= *share))?)
-}
-
-/// The first f64 from a little above `start` downwards that is `enough`.
-fn down_to(start: f64, enough: impl Fn(f64) -> bool) -> f64 {
-    let mut value = start * (1.0 + 1e-15);
-    for _ in 0..64 {
-        if value <= 0.0 || enough(value) {
-            return value.max(0.0);
-        }
-        value = value.next_down();
-    }
-    start * (1.0 - 1e-9)
-}
-
-/// The first f64 from a little below `start` on that is `enough`.
-fn up_to(start: f64, enough: impl Fn(f64) -> bool) -> f64 {
-    let mut value = start * (1.0 - 1e-15);
-    for _ in 0..64 {
-        if !value.is_finite() || enough(value) {
-            return value;
-        }
-        value = value.next_up();
-    }
-    start * (1.0 + 1e-9)
-}
-
-fn exact_cells(shift: &Shift) -> BigRational {
-    BigRational::from_integer(BigInt::from(shift.cells))
-}
-
-fn exact(value: f64) -> BigRational {
-    BigRational::from_float(value).unwrap_or_else(BigRational::zero)
-}
-
-/// The largest ρ (to eleven digits) that the ledger's rule converts to at most ε at δ.
-pub(super) fn largest_rho(epsilon: &Exact, delta: f64) -> Result<Exact> {
-    let delta = Exact::from_f64(delta)?;
-    let fits = |rho: f64| -> Result<bool> {
-        let moves = Moves::everywhere(Shift::one_cell(1.0)?);
-        let event = Event::new(Kind::Zcdp { rho: scumble::quantity::Rho::new(rho)? }, moves);
-        let spent = Spent::of(&[event], &Scope::Person)?;
-        Ok(spent.epsilon(&delta).is_some_and(|converted| converted <= *epsilon))
-    };
-    let (mut low, mut high) = (0.0, epsilon.to_f64());
-    for _ in 0..40 {
-        let middle = (low + high) / 2.0;
-        if fits(middle)? { low = middle } else { high = middle }
-    }
-    Ok(Exact::from_f64(low)?)
+/// The ε of a quantile by its bounded range.
+fn concentrated_quantile(shifts: &[Shift], share: &Exact) -> Result<Epsilon> {
+    let moved = Moved::from(shifts);
+    Ok(if moved.is_nothing() { Epsilon::new(1.0)? } else { range_for_zcdp(share.clone(), moved)? })
 }
 
 /// Laplace noise that stays within `within` with probability 1 − beta.
@@ -251,16 +156,13 @@ fn accurate(step: Option<f64>, within: f64, beta: f64) -> Result<Noise> {
     if steps < 1.0 {
         return Err(Error::input(format!("the accuracy {within} is finer than one step ({step}) of the column")));
     }
-    let enough = |scale: f64| -> Result<bool> { Ok(Noise::laplace(Scale::new(scale)?).quantile(beta) <= steps) };
-    let (mut low, mut high) = (1e-3, steps.max(1.0) * 10.0);
-    if !enough(low)? {
+    let enough = |scale: f64| -> Result<Option<Noise>> {
+        Ok(Some(Noise::laplace(Scale::new(scale)?)).filter(|noise| noise.quantile(beta) <= steps))
+    };
+    let Some(least) = enough(1e-3)? else {
         return Err(Error::input(format!("no noise is within {within} with that confidence")));
-    }
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        if enough(middle)? { low = middle } else { high = middle }
-    }
-    Ok(Noise::laplace(Scale::new(low)?))
+    };
+    Ok(halve(1e-3, steps * 10.0, Stop::within(1e-15), enough)?.map_or(least, |(_, noise)| noise))
 }
 
 /// The least noisy number of owners with which a key is published, if `keys` keys that one owner alone has may show with
@@ -274,6 +176,8 @@ pub fn threshold(noise: &Noise, delta: f64, keys: u64) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Spent;
+    use scumble::event::{Event, Kind};
 
     fn laplace_of(scale: f64) -> Noise {
         Noise::laplace(Scale::new(scale).unwrap())

@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use clap::Args;
+use scumble::calibrate::{Moved, sigma_for_zcdp};
 use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
 use scumble::noise::InsecureSeededSource;
-use scumble::quantity::{Epsilon, Sigma};
+use scumble::quantity::{Epsilon, Rho};
 use scumble::workload::projection::Projection;
 use scumble::workload::{Domain, Queries, Subset};
 use scumble_chart::{Axis, Chart, Series};
@@ -185,11 +186,11 @@ impl ConjunctionRow {
         let people = counts.iter().sum();
         let exact = queries.answers(&counts);
         let mut measure = |squared_sensitivity: u64| -> Result<(f64, f64), Failure> {
-            // ε₀-CDP, that is ρ = 1/2 at ε₀ = 1: σ² = Δ².
-            let sigma = (squared_sensitivity as f64).sqrt();
-            let released = Projection::new(queries.clone(), Sigma::new(sigma)?).release(&counts, people, bits)?;
+            // ε₀-CDP, that is ρ = 1/2 at ε₀ = 1.
+            let sigma = sigma_for_zcdp(Rho::new(0.5)?, Moved::units(squared_sensitivity))?;
+            let released = Projection::new(queries.clone(), sigma).release(&counts, people, bits)?;
             let squares = released.answers.iter().zip(&exact).map(|(answer, &exact)| (answer - exact as f64).powi(2));
-            Ok((sigma, (squares.sum::<f64>() / exact.len() as f64).sqrt()))
+            Ok((sigma.get(), (squares.sum::<f64>() / exact.len() as f64).sqrt()))
         };
         let per_attribute = measure(queries.squared_sensitivity(Subset::of(&[0])))?;
         let per_person = measure(queries.squared_sensitivity(domain.all()))?;

@@ -6,7 +6,6 @@ use crate::mechanism::heavy_hitters::{path_epsilon, path_rho};
 use crate::quantity::Exact;
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::Pow;
 
 /// The cost of one event in the numbers of the rule.
 pub(super) struct Cost {
@@ -138,7 +137,5 @@ pub(super) fn rounded_up_f64(value: f64) -> Option<Exact> {
 
 /// The least multiple of 10⁻³⁰ that is not below.
 fn rounded_up(value: &BigRational) -> Exact {
-    let power: BigInt = Pow::pow(BigInt::from(10), 30u32);
-    let scaled = (value * BigRational::from_integer(power.clone())).ceil().to_integer();
-    Exact::from_rational(BigRational::new(scaled, power))
+    Exact::from_rational(value.clone()).up_to_grid()
 }

@@ -4,13 +4,14 @@ use super::Noise;
 use crate::error::Result;
 use crate::event::{Event, Moves};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Epsilon, Rho, Scale, Sensitivity, Sigma};
+use crate::quantity::Beta;
 
 /// Independent integer noise in every cell of an integer answer.
 ///
 /// ```
+/// use scumble::calibrate::scale_for_pure;
 /// use scumble::event::{Moves, Shift};
-/// use scumble::mechanism::additive::{Additive, Noise, scale_for_pure};
+/// use scumble::mechanism::additive::{Additive, Noise};
 /// use scumble::noise::SecureSource;
 /// use scumble::quantity::{Beta, Epsilon, Sensitivity};
 ///
@@ -55,42 +56,6 @@ impl Additive {
     pub fn error(&self, beta: Beta, cells: u64) -> f64 {
         self.noise.maximum(cells as f64, beta.get())
     }
-}
-
-/// The least scale for which noise of that scale on answers of ℓ₁ sensitivity Δ (discrete Laplace) or ℓ∞ sensitivity Δ
-/// (K-norm) is ε-private: Δ/ε, rounded up.
-///
-/// # Guarantee
-/// `sensitivity / scale ≤ epsilon` holds for the f64 that is returned, as rationals.
-///
-/// ```
-/// use scumble::mechanism::additive::scale_for_pure;
-/// use scumble::quantity::{Epsilon, Sensitivity};
-/// assert!(scale_for_pure(Epsilon::new(0.1)?, Sensitivity::new(1.0)?)?.get() >= 10.0);
-/// assert!(scale_for_pure(Epsilon::new(0.0)?, Sensitivity::new(1.0)?).is_err());
-/// # Ok::<(), scumble::Error>(())
-/// ```
-pub fn scale_for_pure(epsilon: Epsilon, sensitivity: Sensitivity) -> Result<Scale> {
-    Scale::new((sensitivity.get() / epsilon.get()).next_up())
-}
-
-/// The least σ for which discrete Gaussian noise on answers of ℓ₂ sensitivity Δ is ρ-zCDP: Δ/√(2ρ), rounded up
-/// (Canonne–Kamath–Steinke, Theorem 4).
-///
-/// # Guarantee
-/// `sensitivity² / (2·sigma²) ≤ rho` holds for the f64 that is returned, as rationals.
-///
-/// ```
-/// use scumble::mechanism::additive::sigma_for_zcdp;
-/// use scumble::quantity::{Rho, Sensitivity};
-/// let sigma = sigma_for_zcdp(Rho::new(0.5)?, Sensitivity::new(1.0)?)?;
-/// assert!((1.0..1.000001).contains(&sigma.get()));
-/// # Ok::<(), scumble::Error>(())
-/// ```
-pub fn sigma_for_zcdp(rho: Rho, sensitivity: Sensitivity) -> Result<Sigma> {
-    // Two roundings of half a unit each in √ and ÷, one in 2ρ: four units up are more than all of them.
-    let nearest = sensitivity.get() / (2.0 * rho.get()).sqrt();
-    Sigma::new((0..4).fold(nearest, |sigma, _| sigma.next_up()))
 }
 
 #[cfg(test)]

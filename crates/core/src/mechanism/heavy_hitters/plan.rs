@@ -2,6 +2,7 @@
 
 use super::cost::{ln_fail_probability, ln_pass_probability};
 use super::tree::{Child, Node, Shape, Tree};
+use crate::calibrate::{Stop, halve, short_scale};
 use crate::error::{Error, Result};
 use crate::quantity::{Beta, Delta, Epsilon, Scale};
 
@@ -28,9 +29,6 @@ impl Default for Rule {
         Self { bottom: 100, clip: 160f64.ln(), gap: 0.5, unknown: Vec::new(), unknown_delta }
     }
 }
-
-/// Calibrated scales are rounded up to this many binary digits: short rationals keep exact sampling fast.
-const SCALE_DIGITS: i32 = 40;
 
 impl Rule {
     /// The tree of this shape with the smallest scales for which changing attribute j costs at most `targets[j]` (§4.6).
@@ -59,21 +57,15 @@ impl Rule {
             targets.iter().enumerate().all(|(attribute, target)| tree.epsilon(&[attribute]) <= target.get())
         };
         let most = targets.iter().map(|target| target.get()).fold(0.0, f64::max);
-        let (mut too_small, mut large_enough) = (1.0, 16.0 + 4.0 * most);
-        let mut best = self.tree(&joins, targets, large_enough)?;
-        if !enough(&best) {
+        let large = 16.0 + 4.0 * most;
+        let enough = |factor: f64| {
+            let tree = self.tree(&joins, targets, factor)?;
+            Ok::<_, Error>(enough(&tree).then_some(tree))
+        };
+        let Some(first) = enough(large)? else {
             return Err(Error::refused("no scale reaches these epsilons with the given clip and gap: raise the gap"));
-        }
-        while large_enough - too_small > 1e-13 * large_enough {
-            let middle = f64::midpoint(too_small, large_enough);
-            let tree = self.tree(&joins, targets, middle)?;
-            if enough(&tree) {
-                (best, large_enough) = (tree, middle);
-            } else {
-                too_small = middle;
-            }
-        }
-        Ok(best)
+        };
+        Ok(halve(large, 1.0, Stop::within(1e-13), enough)?.map_or(first, |(_, tree)| tree))
     }
 
     fn tree(&self, joins: &[Vec<Child>], targets: &[Epsilon], factor: f64) -> Result<Tree> {
@@ -92,7 +84,7 @@ impl Rule {
                 });
             }
             strictest.push(least);
-            nodes.push(self.node(children, Scale::new(rounded_up(factor / least))?, &nodes)?);
+            nodes.push(self.node(children, short_scale(factor / least)?, &nodes)?);
         }
         Tree::new(targets.len(), nodes, &self.unknown)
     }
@@ -113,11 +105,6 @@ impl Rule {
         };
         Ok(Node { children: children.to_vec(), threshold, clip, scale })
     }
-}
-
-fn rounded_up(scale: f64) -> f64 {
-    let unit = 2f64.powi(scale.log2().ceil() as i32 - SCALE_DIGITS);
-    (scale / unit).ceil() * unit
 }
 
 fn depth(scale: Scale, factor: f64) -> Result<i64> {

@@ -9,9 +9,9 @@
 
 use super::fullest::{fullest_node, node_values};
 use super::places::{Place, Places};
+use crate::calibrate::{Calibrated, least_maximum_error};
 use crate::error::{Error, Result};
 use crate::mechanism::piecewise::{Segment, sample};
-use crate::noise::sinh_normal::{Calibrated, least_maximum_error};
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Epsilon, Exact, Omega, Probability, Rho, Scale, Sigma};
 use num_rational::BigRational;

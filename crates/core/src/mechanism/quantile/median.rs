@@ -22,11 +22,11 @@
 //! cells by 2 and four cells by 1 hold every one of the cases; for F(a − 1), two cells by 2; for the level, two runs of the exponential
 //! mechanism. Above the first split there is only one part: one run, and one cell by 2.
 
+use crate::calibrate::normal_tail_quantile;
 use crate::error::Result;
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::mechanism::additive::Noise;
 use crate::mechanism::interior_point::{Place, Places, Recursion, Thresholds, table};
-use crate::noise::sinh_normal::normal_tail_quantile;
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Epsilon, Omega, Rho};
 

@@ -13,13 +13,10 @@ use crate::error::{Error, Result};
 use crate::quantity::{Exact, Scale, Sigma};
 use std::sync::Arc;
 
-mod calibration;
 mod certificate;
 mod curve;
 mod table;
 
-pub(crate) use calibration::normal_tail_quantile;
-pub use calibration::{Calibrated, least_maximum_error};
 pub use certificate::Certificate;
 pub use curve::{continuous_renyi, order_limit};
 pub use table::Table;

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Omega, Probability, Rho};
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use serde_json::Value;
@@ -178,36 +177,6 @@ fn quantiles_are_those_of_the_integers() {
             assert!(noise.table().quantile(beyond * 0.9999) > q);
         }
     }
-}
-
-#[test]
-fn calibration_beats_the_gaussian_by_what_the_spec_says_and_hands_over() {
-    let check = |rho: f64, omega: f64, p: f64, most: f64| {
-        let target = (Rho::new(rho).unwrap(), Omega::new(omega).unwrap(), Probability::new(p).unwrap());
-        match least_maximum_error(target.0, target.1, 1, target.2).unwrap() {
-            Calibrated::SinhNormal(noise) => {
-                assert!(noise.certificate(1).unwrap().slope_upper(omega) <= rho);
-                let z = normal_tail_quantile(p / 2.0);
-                let q = noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
-                assert!(q <= most, "{q} {most}");
-            }
-            Calibrated::DiscreteGaussian(sigma) => {
-                assert!((sigma.get() * normal_tail_quantile(p / 2.0)) <= most);
-            }
-        }
-    };
-    check(0.1, 2.37, 1e-12, 11.4);
-    check(0.01, 10.0, 1e-6, 32.2);
-    check(0.01, 10.0, 1e-12, 40.9);
-    check(0.01, 10.0, 1e-24, 49.2);
-    check(0.001, 31.6, 1e-12, 130.5);
-    let beyond =
-        least_maximum_error(Rho::new(0.01).unwrap(), Omega::new(40.0).unwrap(), 1, Probability::new(1e-12).unwrap());
-    assert!(matches!(beyond.unwrap(), Calibrated::DiscreteGaussian(_)));
-    assert!(
-        least_maximum_error(Rho::new(0.0).unwrap(), Omega::new(4.0).unwrap(), 1, Probability::new(0.1).unwrap())
-            .is_err()
-    );
 }
 
 /// Words that are given beforehand.

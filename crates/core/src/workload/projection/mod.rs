@@ -14,6 +14,7 @@
 
 use super::domain::Subset;
 use super::query::Queries;
+use crate::calibrate::{Moved, rho_of_gaussian};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -56,7 +57,7 @@ impl Projection {
     /// # Guarantee
     /// The release is ρ-zCDP for datasets of the same size that differ in these attributes of one person.
     pub fn rho(&self, attributes: Subset) -> f64 {
-        self.queries.squared_sensitivity(attributes) as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
+        rho_of_gaussian(self.sigma, Moved::units(self.queries.squared_sensitivity(attributes)))
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
@@ -73,7 +74,7 @@ impl Projection {
     /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
     /// ([`super::People`]).
     pub fn rho_presence(&self) -> f64 {
-        self.queries.squared_sensitivity_presence() as f64 / (2.0 * self.sigma.get().powi(2)) * (1.0 + 1e-15)
+        rho_of_gaussian(self.sigma, Moved::units(self.queries.squared_sensitivity_presence()))
     }
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.

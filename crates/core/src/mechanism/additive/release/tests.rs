@@ -5,6 +5,7 @@ use crate::event::{Shift, Touch};
 use crate::harness::neighbours::{self, Pair};
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::noise::InsecureSeededSource;
+use crate::quantity::{Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 /// The relative error of the f64 probabilities below: a few roundings of exp and of sums of positive terms.
@@ -90,20 +91,6 @@ fn extreme_parameters_neither_overflow_nor_panic() {
             assert_eq!(released.len(), 3);
             assert!(mechanism.error(Beta::new(1e-300).unwrap(), u64::MAX).is_finite());
         }
-    }
-}
-
-#[test]
-fn calibrated_noise_is_enough_as_rationals() {
-    use crate::quantity::Exact;
-    let exact = |value: f64| Exact::from_f64(value).unwrap().rational().clone();
-    for (cost, move_by) in [(0.1, 1.0), (0.3, 7.0), (1.7, 0.1), (1e-9, 3.0), (3e-5, 1e6)] {
-        let sensitivity = Sensitivity::new(move_by).unwrap();
-        let scale = scale_for_pure(Epsilon::new(cost).unwrap(), sensitivity).unwrap().get();
-        assert!(exact(move_by) / exact(scale) <= exact(cost));
-        let sigma = sigma_for_zcdp(Rho::new(cost).unwrap(), sensitivity).unwrap().get();
-        assert!(exact(move_by) * exact(move_by) / (exact(2.0) * exact(sigma) * exact(sigma)) <= exact(cost));
-        assert!(sigma * sigma * 2.0 * cost <= move_by * move_by * (1.0 + 1e-14));
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Each search is monotone on the certified upper bound, and its result is rounded toward more privacy.
 
+use super::search::{Excess, impossible, search};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Sampling};
 use crate::loss::{Loss, TOLERANCE};
@@ -23,7 +24,7 @@ pub enum Free {
 ///
 /// ```
 /// use scumble::event::{Event, Kind, Moves, Shift};
-/// use scumble::loss::calibrate::{Free, calibrate};
+/// use scumble::calibrate::{Free, calibrate};
 /// use scumble::quantity::{Delta, Epsilon, Sigma};
 /// use scumble::scope::Scope;
 /// let anything = Kind::Gaussian { sigma: Sigma::new(1.0)? };
@@ -37,7 +38,7 @@ pub enum Free {
 /// # Guarantee
 /// The certified ε of the returned event at `delta` is at most `epsilon`.
 pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, delta: Delta) -> Result<Event> {
-    let target = Target { scope, epsilon: epsilon.get(), delta };
+    let target = Question { scope, epsilon: epsilon.get(), delta };
     match free {
         Free::Noise => {
             let (start, ends) = noise_range(&event.kind)?;
@@ -56,16 +57,13 @@ pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, del
     }
 }
 
-struct Target<'a> {
+struct Question<'a> {
     scope: &'a Scope,
     epsilon: f64,
     delta: Delta,
 }
 
-/// By how much ln ε exceeds the target's; at most 0 where the target is met.
-struct Excess(f64);
-
-impl Target<'_> {
+impl Question<'_> {
     fn excess(&self, event: &Event) -> Result<Excess> {
         let loss = Loss::of(std::slice::from_ref(event), self.scope)?;
         let judge = |upper: f64| match upper {
@@ -77,68 +75,6 @@ impl Target<'_> {
         let near = judge(rough.lower) <= 0.0 && judge(rough.upper) > -0.05 || judge(rough.upper).abs() < 0.05;
         if near { Ok(Excess(judge(loss.epsilon(self.delta)?.upper))) } else { Ok(Excess(judge(rough.upper))) }
     }
-}
-
-fn impossible() -> Error {
-    Error::refused("no value of the free parameter meets the target: raise epsilon or delta, or lower the sensitivity")
-}
-
-/// How close, relatively, the parameter or the ε must be.
-const PRECISION: f64 = 1e-6;
-
-/// The value nearest to `ends.0` (least private) that meets the target; `ends.1` is the most private end.
-///
-/// A false-position search in ln(value), where ln ε is nearly straight; the side that stays is halved (Illinois), so that
-/// the bracket closes. What is returned has been tried and holds.
-fn search(start: f64, ends: (f64, f64), excess: impl Fn(f64) -> Result<Excess>) -> Result<f64> {
-    let toward_private = (ends.1 / ends.0).ln().signum();
-    let clamp = |x: f64| x.clamp(ends.0.min(ends.1).ln(), ends.0.max(ends.1).ln());
-    let at = |x: f64| excess(x.exp()).map(|found| found.0);
-    let mut x = clamp(start.ln());
-    let mut value = at(x)?;
-    let mut stride = 1.4;
-    // Walk until the sign changes.
-    let (mut safe, mut unsafe_) = loop {
-        let direction = if value > 0.0 { toward_private } else { -toward_private };
-        let next = clamp(x + direction * stride);
-        if next == x {
-            return if value > 0.0 { Err(impossible()) } else { Ok(x.exp()) };
-        }
-        let found = at(next)?;
-        if (found > 0.0) != (value > 0.0) {
-            break if value > 0.0 { ((next, found), (x, value)) } else { ((x, value), (next, found)) };
-        }
-        (x, value) = (next, found);
-        stride *= 2.0;
-    };
-    let mut kept = 0i32;
-    let (mut safe_weight, mut unsafe_weight) = (safe.1, unsafe_.1);
-    for round in 0..200 {
-        if (safe.0 - unsafe_.0).abs() < PRECISION || safe.1 > -PRECISION {
-            break;
-        }
-        let finite = safe_weight.is_finite() && unsafe_weight.is_finite() && round % 4 != 3;
-        let share = if finite { safe_weight / (safe_weight - unsafe_weight) } else { 0.5 };
-        // Aim a little to the safe side, so that the last step is likely to hold.
-        let next = safe.0 + (unsafe_.0 - safe.0) * share.clamp(0.001, 0.999) + toward_private * 0.2 * PRECISION;
-        let found = at(next)?;
-        if found > 0.0 {
-            unsafe_ = (next, found);
-            unsafe_weight = found;
-            kept = kept.min(0) - 1;
-            if kept < -1 {
-                safe_weight *= 0.5;
-            }
-        } else {
-            safe = (next, found);
-            safe_weight = found;
-            kept = kept.max(0) + 1;
-            if kept > 1 {
-                unsafe_weight *= 0.5;
-            }
-        }
-    }
-    Ok(safe.0.exp())
 }
 
 /// The least σ of a sinh-normal table whose first weight beside 0 is above 2^{−128}.

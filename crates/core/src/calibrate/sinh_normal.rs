@@ -1,9 +1,10 @@
 //! The parameters with the least maximum error for a (ρ, ω)-tCDP target, or the verdict that a Gaussian is better.
 
-use super::SinhNormal;
-use super::curve::{continuous_renyi, order_limit};
+use super::{Stop, halve, sigma_for_zcdp};
 use crate::error::{Error, Result};
-use crate::quantity::{Omega, Probability, Rho, Scale, Sigma};
+use crate::noise::SinhNormal;
+use crate::noise::sinh_normal::{continuous_renyi, order_limit};
+use crate::quantity::{Omega, Probability, Rho, Scale, Sensitivity, Sigma};
 
 /// What calibration chose.
 #[derive(Debug, Clone)]
@@ -22,11 +23,11 @@ pub enum Calibrated {
 /// discrete Gaussian with σ = Δ/√(2ρ) is chosen at once.
 ///
 /// # Guarantee
-/// The chosen noise is (ρ, ω)-tCDP for every move up to `shift` of one cell: for sinh-normal by [`super::Certificate`], for the
+/// The chosen noise is (ρ, ω)-tCDP for every move up to `shift` of one cell: for sinh-normal by [`crate::noise::sinh_normal::Certificate`], for the
 /// discrete Gaussian since it is ρ-zCDP (Canonne–Kamath–Steinke 2020, Theorem 4).
 ///
 /// ```
-/// use scumble::noise::sinh_normal::{Calibrated, least_maximum_error};
+/// use scumble::calibrate::{Calibrated, least_maximum_error};
 /// use scumble::quantity::{Omega, Probability, Rho};
 /// let chosen = least_maximum_error(Rho::new(0.01)?, Omega::new(10.0)?, 1, Probability::new(1e-12)?)?;
 /// let Calibrated::SinhNormal(noise) = chosen else { panic!() };
@@ -41,14 +42,14 @@ pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probabi
         return Err(Error::refused("the probability of a larger error must lie strictly between 0 and 1"));
     }
     let unit = shift as f64;
-    let gaussian_sigma = unit / (2.0 * rho.get()).sqrt();
-    let gaussian = || Ok(Calibrated::DiscreteGaussian(Sigma::new(gaussian_sigma.next_up())?));
+    let gaussian_sigma = sigma_for_zcdp(rho, Sensitivity::new(unit)?)?;
+    let gaussian = || Ok(Calibrated::DiscreteGaussian(gaussian_sigma));
     if omega.get() * rho.get().sqrt() > 2.0 {
         return gaussian();
     }
     let z = normal_tail_quantile(exceeded.get() / 2.0);
     let Some((a, sigma)) = best_continuous(rho.get(), omega.get(), z) else { return gaussian() };
-    if a * (sigma * z / a).asinh() * unit >= gaussian_sigma * z {
+    if a * (sigma * z / a).asinh() * unit >= gaussian_sigma.get() * z {
         return gaussian();
     }
     certified(rho.get(), omega.get(), shift, a * unit, sigma * unit)
@@ -86,22 +87,13 @@ fn best_continuous(rho: f64, omega: f64, z: f64) -> Option<(f64, f64)> {
 /// The largest R in [½, a²ρ] for which D_ω/ω ≤ ρ (D_α/α grows with α, so ω is the worst order; the certificate checks).
 fn largest_shape(rho: f64, omega: f64, a: f64) -> Option<f64> {
     let holds = |shape: f64| omega < order_limit(a) && continuous_renyi(a, shape, omega) / omega <= rho;
-    let (mut low, mut high) = (0.5, a * a * rho);
+    let (low, high) = (0.5, a * a * rho);
     if high <= low || !holds(low) {
         return None;
     }
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-        if high - low < 1e-9 * high {
-            break;
-        }
-    }
-    Some(low)
+    let attempt = |shape: f64| Ok::<_, std::convert::Infallible>(holds(shape).then_some(()));
+    let Ok(found) = halve(low, high, Stop { steps: 50, relative: 1e-9 }, attempt);
+    Some(found.map_or(low, |(shape, ())| shape))
 }
 
 fn golden_section(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> f64 {

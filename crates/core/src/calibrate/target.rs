@@ -1,0 +1,66 @@
+//! What is asked for.
+
+use crate::error::{Error, Result};
+use crate::quantity::{Delta, Epsilon, Omega, Rho, checked};
+use std::fmt;
+
+/// The privacy that something must have, in one of four notions.
+///
+/// ```
+/// use scumble::calibrate::Target;
+/// assert_eq!(Target::pure(0.5)?.to_string(), "epsilon 0.5");
+/// assert_eq!(Target::approximate(1.0, 1e-6)?.to_string(), "epsilon 1 at delta 1e-6");
+/// assert!(Target::zcdp(-1.0).is_err());
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Target {
+    /// ε.
+    Pure(Epsilon),
+    /// (ε, δ).
+    Approximate(Epsilon, Delta),
+    /// ρ-zCDP.
+    Concentrated(Rho),
+    /// (ρ, ω)-tCDP.
+    Truncated(Rho, Omega),
+}
+
+impl Target {
+    /// ε-differential privacy.
+    pub fn pure(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
+        Ok(Self::Pure(checked(epsilon)?))
+    }
+
+    /// (ε, δ)-differential privacy.
+    pub fn approximate(
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        delta: impl TryInto<Delta, Error: Into<Error>>,
+    ) -> Result<Self> {
+        Ok(Self::Approximate(checked(epsilon)?, checked(delta)?))
+    }
+
+    /// ρ-zero-concentrated differential privacy.
+    pub fn zcdp(rho: impl TryInto<Rho, Error: Into<Error>>) -> Result<Self> {
+        Ok(Self::Concentrated(checked(rho)?))
+    }
+
+    /// (ρ, ω)-truncated concentrated differential privacy.
+    pub fn tcdp(
+        rho: impl TryInto<Rho, Error: Into<Error>>,
+        omega: impl TryInto<Omega, Error: Into<Error>>,
+    ) -> Result<Self> {
+        Ok(Self::Truncated(checked(rho)?, checked(omega)?))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pure(epsilon) => write!(f, "epsilon {epsilon}"),
+            Self::Approximate(epsilon, delta) => write!(f, "epsilon {epsilon} at delta {delta}"),
+            Self::Concentrated(rho) => write!(f, "rho {rho}"),
+            Self::Truncated(rho, omega) => write!(f, "rho {rho} up to omega {omega}"),
+        }
+    }
+}
