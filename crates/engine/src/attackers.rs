@@ -58,8 +58,8 @@ impl Counted {
             }
         };
         let noise = match noise {
-            Additive::Laplace(scale, _) => geometric(*scale)?,
-            Additive::Gaussian(sigma, _) => Noise::DiscreteGaussian(*sigma),
+            Additive::Laplace(noise) => geometric(noise.scale())?,
+            Additive::Gaussian(noise) => Noise::DiscreteGaussian(noise.sigma()),
             _ => return Ok(Self::Other("its noise is of a kind that is not analysed")),
         };
         Ok(Self::Rows { table: table.clone(), statistic, noise })

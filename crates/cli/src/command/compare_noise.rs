@@ -91,12 +91,12 @@ fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> 
 
 fn parameters(candidate: &Candidate) -> String {
     match &candidate.noise {
-        Noise::Laplace(scale, _) => {
+        Noise::Laplace(noise) => {
             let threshold = candidate.threshold.map_or_else(String::new, |least| format!(", threshold {least}"));
-            format!("scale {:.4}{threshold}", scale.get())
+            format!("scale {:.4}{threshold}", noise.scale().get())
         }
-        Noise::Gaussian(sigma, _) => format!("sigma {:.4}", sigma.get()),
-        Noise::TruncatedLaplace(scale, bound, _) => format!("scale {:.4}, bound {bound}", scale.get()),
+        Noise::Gaussian(noise) => format!("sigma {:.4}", noise.sigma().get()),
+        Noise::TruncatedLaplace(noise) => format!("scale {:.4}, bound {}", noise.scale().get(), noise.bound()),
         Noise::SinhNormal(noise) => format!("sigma {:.4}, a {:.4}", noise.sigma().get(), noise.a().get()),
         other => other.name().to_string(),
     }
@@ -133,11 +133,11 @@ fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) 
             "standard_deviation": candidate.standard_deviation,
         });
         match &candidate.noise {
-            Noise::Laplace(scale, _) => row["scale"] = json!(scale.get()),
-            Noise::Gaussian(sigma, _) => row["sigma"] = json!(sigma.get()),
-            Noise::TruncatedLaplace(scale, bound, _) => {
-                row["scale"] = json!(scale.get());
-                row["bound"] = json!(bound);
+            Noise::Laplace(noise) => row["scale"] = json!(noise.scale().get()),
+            Noise::Gaussian(noise) => row["sigma"] = json!(noise.sigma().get()),
+            Noise::TruncatedLaplace(noise) => {
+                row["scale"] = json!(noise.scale().get());
+                row["bound"] = json!(noise.bound());
             }
             Noise::SinhNormal(noise) => {
                 row["sigma"] = json!(noise.sigma().get());

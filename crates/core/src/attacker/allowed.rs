@@ -1,11 +1,12 @@
 //! The requirements matrix: which analyses a scenario may use, and what it lacks.
 
-use super::assess::Method;
+use super::analysis::Analysis;
 use super::blanket::{blanket, blanket_of_each, blanket_pair};
 use super::bound::Bound;
 use super::closed;
-use super::count::{Lambda, Targets, worst_count};
+use super::count::{Targets, worst_count};
 use super::k_anonymity::{Anonymity, k_anonymity, rare_delta};
+use super::lambda::Lambda;
 use super::noise::{Noise, directions_with_noise};
 use super::poisson_binomial::{Group, poisson_binomial, total};
 use super::scenario::{Generalisation, Listed, Published, Scenario, Uncertainty};
@@ -17,7 +18,7 @@ use crate::quantity::Probability;
 /// An analysis whose requirements are met: δ as a function of ε.
 pub(super) struct Candidate<'a> {
     /// Its name.
-    pub method: Method,
+    pub method: Analysis,
     /// ln of a δ that no ε reaches; −∞ if there is none.
     pub ln_floor: f64,
     /// δ at ε.
@@ -25,7 +26,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn new(method: Method, ln_floor: f64, delta: impl Fn(f64) -> Result<Bound> + 'a) -> Self {
+    fn new(method: Analysis, ln_floor: f64, delta: impl Fn(f64) -> Result<Bound> + 'a) -> Self {
         Self { method, ln_floor, delta: Box::new(delta) }
     }
 }
@@ -171,7 +172,7 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
         Uncertainty::Beliefs { groups, listed } => beliefs(scenario, groups, *listed)?,
         Uncertainty::TotalVariance(variance) => {
             let variance = *variance;
-            vec![Candidate::new(Method::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
+            vec![Candidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
                 Ok(Bound::at_most(closed::variance(variance, epsilon, shift)))
             })]
         }
@@ -197,14 +198,14 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
 fn worst_case<'a>(m: u64, lambda: Lambda, noise: Noise, shift: u32, ln_floor: f64) -> Candidate<'a> {
     let tolerance =
         if m > 100_000 || matches!(noise, Noise::Gaussian(_) | Noise::DiscreteGaussian(_)) { 1e-3 } else { 1e-4 };
-    Candidate::new(Method::WorstCaseCount, ln_floor, move |epsilon| {
+    Candidate::new(Analysis::WorstCaseCount, ln_floor, move |epsilon| {
         Ok(worst_count(m, lambda, noise, epsilon, shift, tolerance)?.delta)
     })
 }
 
 /// Against somebody who knows all others, the noise is all there is.
 fn noise_alone<'a>(noise: Noise, shift: u32) -> Candidate<'a> {
-    Candidate::new(Method::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
+    Candidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
         // From below this says nothing about an attacker who knows less.
         Ok(Bound::at_most(directions_with_noise(&Window::point(0), noise, epsilon, shift).delta().upper))
     })
@@ -225,7 +226,7 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
         let ln_floor = if noise == Noise::None { floor_of(groups, listed) } else { f64::NEG_INFINITY };
         if listed == Listed::All {
             let targets = Targets::new(groups)?;
-            return Ok(vec![Candidate::new(Method::ExactCount, ln_floor, move |epsilon| {
+            return Ok(vec![Candidate::new(Analysis::ExactCount, ln_floor, move |epsilon| {
                 Ok(targets.delta(noise, epsilon, 1))
             })]);
         }
@@ -235,7 +236,7 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
             let closed = closed::chernoff(groups, 0, epsilon, 1);
             Ok(delta.and(Bound::at_most(closed.0.max(closed.1))))
         };
-        return Ok(vec![Candidate::new(Method::ExactCount, ln_floor, exact)]);
+        return Ok(vec![Candidate::new(Analysis::ExactCount, ln_floor, exact)]);
     }
     // Which records are known is open: the exact δ is not monotone in the beliefs, so only bounds that are.
     let variance = closed::variance_without(groups, taken);
@@ -248,16 +249,16 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
         .collect();
     let certain = records - lambdas.iter().map(|(_, how_many)| how_many).sum::<u64>();
     let mut candidates = vec![
-        Candidate::new(Method::ChernoffBound, f64::NEG_INFINITY, move |epsilon| {
+        Candidate::new(Analysis::ChernoffBound, f64::NEG_INFINITY, move |epsilon| {
             let (one_way, other_way) = closed::chernoff(groups, taken, epsilon, 1);
             Ok(Bound::at_most(one_way.max(other_way)))
         }),
-        Candidate::new(Method::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
+        Candidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
             Ok(Bound::at_most(closed::variance(variance, epsilon, 1)))
         }),
     ];
     if records - certain >= taken {
-        candidates.push(Candidate::new(Method::Blanket, f64::NEG_INFINITY, move |epsilon| {
+        candidates.push(Candidate::new(Analysis::Blanket, f64::NEG_INFINITY, move |epsilon| {
             Ok(Bound::at_most(blanket_of_each(&lambdas, taken, epsilon)?.upper))
         }));
     }
@@ -311,7 +312,7 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
         if noiseless { closed::ln_smallest_delta(m, Lambda::new(rarest.min(0.5))?) } else { f64::NEG_INFINITY };
     // Attained by three and more categories, when all cells are published.
     let exact = noiseless && minima.len() > 2 && matches!(scenario.release.published, Published::Histogram { .. });
-    let mut candidates = vec![Candidate::new(Method::Blanket, ln_floor, move |epsilon| {
+    let mut candidates = vec![Candidate::new(Analysis::Blanket, ln_floor, move |epsilon| {
         let (one_way, other_way) = blanket_pair(m, rarest, next, epsilon)?;
         let delta = one_way.max(other_way);
         Ok(if exact { delta } else { Bound::at_most(delta.upper) })
@@ -323,7 +324,7 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
 }
 
 fn pure_noise<'a>(pure: f64) -> Candidate<'a> {
-    Candidate::new(Method::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
+    Candidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
         Ok(if epsilon >= pure { Bound::exactly(0.0) } else { Bound::at_most(1.0) })
     })
 }
@@ -353,7 +354,7 @@ fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<Al
 
 fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<Allowed<'_>> {
     if scenario.units().is_some() && scenario.population.records.is_some_and(|records| threshold >= records) {
-        let suppressed = Candidate::new(Method::AlwaysSuppressed, f64::NEG_INFINITY, |_| Ok(Bound::exactly(0.0)));
+        let suppressed = Candidate::new(Analysis::AlwaysSuppressed, f64::NEG_INFINITY, |_| Ok(Bound::exactly(0.0)));
         return Ok(Allowed::Analyses(vec![suppressed]));
     }
     let (known, active) = (scenario.known(), scenario.active());
@@ -393,7 +394,7 @@ fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<Allowed<'_>> {
     }
     if let Some(p_max) = largest {
         let others = if scenario.population.records.is_some() { Some(unknown(scenario)?) } else { None };
-        candidates.push(Candidate::new(Method::ThresholdUnified, f64::NEG_INFINITY, move |epsilon| {
+        candidates.push(Candidate::new(Analysis::ThresholdUnified, f64::NEG_INFINITY, move |epsilon| {
             let attained = matches!(scenario.uncertainty, Uncertainty::AtMost(_)) && (active || known == 0);
             let delta = if active {
                 unified(p_max, lowered, epsilon, others)?
@@ -424,7 +425,7 @@ fn plain_count(scenario: &Scenario) -> Result<Allowed<'_>> {
 }
 
 fn coupled<'a>(all_others: Window, threshold: u64) -> Candidate<'a> {
-    Candidate::new(Method::ThresholdCoupling, f64::NEG_INFINITY, move |_| Ok(coupling(&all_others, threshold as i64)))
+    Candidate::new(Analysis::ThresholdCoupling, f64::NEG_INFINITY, move |_| Ok(coupling(&all_others, threshold as i64)))
 }
 
 fn threshold_beliefs<'a>(
@@ -439,13 +440,13 @@ fn threshold_beliefs<'a>(
     if known == 0 {
         if listed == Listed::All {
             if thresholded_of_all(groups, threshold_signed, 0.0).is_ok() {
-                candidates.push(Candidate::new(Method::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+                candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                     thresholded_of_all(groups, threshold_signed, epsilon)
                 }));
             }
         } else {
             let law = poisson_binomial(groups)?;
-            candidates.push(Candidate::new(Method::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded(&law, threshold_signed, epsilon).delta())
             }));
         }
@@ -456,11 +457,11 @@ fn threshold_beliefs<'a>(
         if scenario.active() {
             let law = poisson_binomial(&[Group { probability: p, how_many: records.saturating_sub(known + 1) }])?;
             let lowered = threshold_signed - known as i64;
-            candidates.push(Candidate::new(Method::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded(&law, lowered, epsilon).delta())
             }));
         } else if known < records {
-            candidates.push(Candidate::new(Method::ThresholdPassive, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(Candidate::new(Analysis::ThresholdPassive, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded_passive(records, p, threshold_signed, known, epsilon)?.delta())
             }));
         }
@@ -494,7 +495,7 @@ fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result
         Uncertainty::RareCommon { lambda, rare } => {
             let described = describe(*lambda, *rare)?;
             let ln_floor = closed::ln_smallest_delta(described.unknown_others, *lambda);
-            Ok(Allowed::Analyses(vec![Candidate::new(Method::KAnonymity, ln_floor, move |epsilon| {
+            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::KAnonymity, ln_floor, move |epsilon| {
                 // e^ε·δ_r grows in ε, but a claim at a smaller ε is one at this ε as well.
                 let mut best = k_anonymity(&described, epsilon)?;
                 for part in 1..=16 {
@@ -505,13 +506,13 @@ fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result
         }
         Uncertainty::AtMost(rare) => {
             let delta = 2.0 * rare_delta(&describe(Lambda::new(0.5)?, *rare)?).upper;
-            Ok(Allowed::Analyses(vec![Candidate::new(Method::ThresholdCoupling, f64::NEG_INFINITY, move |_| {
+            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::ThresholdCoupling, f64::NEG_INFINITY, move |_| {
                 Ok(Bound::at_most(delta))
             })]))
         }
         Uncertainty::Lambda(lambda) => {
             let (m, lambda) = (unknown(scenario)?, *lambda);
-            Ok(Allowed::Analyses(vec![Candidate::new(Method::Blanket, f64::NEG_INFINITY, move |epsilon| {
+            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::Blanket, f64::NEG_INFINITY, move |epsilon| {
                 Ok(Bound::at_most(blanket(m, lambda, epsilon)?.upper))
             })]))
         }

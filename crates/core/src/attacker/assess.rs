@@ -1,8 +1,9 @@
 //! From a question to a verdict: which analyses are allowed, which is best, and what happens when assumptions fail.
 
 use super::allowed::{Allowed, Candidate, allowed, moved};
+use super::analysis::Analysis;
 use super::bound::Bound;
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::poisson_binomial::total;
 use super::scenario::{Listed, Published, Query, Scenario, Uncertainty, Which};
 use super::solve::{EpsilonFound, epsilon_for};
@@ -40,7 +41,7 @@ pub struct Guarantee {
     /// In the worst case δ at this ε is at least this (0 if that is not known).
     pub delta_lower: f64,
     /// By which analysis.
-    pub method: Method,
+    pub method: Analysis,
     /// What the added noise alone gives against everybody: differential privacy without any of the assumptions.
     pub noise_epsilon: Option<f64>,
     /// What is left when assumptions fail.
@@ -62,55 +63,6 @@ impl Notion {
         match self {
             Self::Active => "APKDP",
             Self::Passive => "PPKDP",
-        }
-    }
-}
-
-/// Which analysis gave the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// The law of the count itself.
-    ExactCount,
-    /// The worst vertex of the λ-box.
-    WorstCaseCount,
-    /// The privacy blanket.
-    Blanket,
-    /// The closed form from all beliefs.
-    ChernoffBound,
-    /// The closed form from the total variance.
-    VarianceBound,
-    /// The law of the thresholded count itself.
-    ThresholdExact,
-    /// The same, averaged over what a passive attacker happens to know.
-    ThresholdPassive,
-    /// The others hardly ever reach the threshold.
-    ThresholdCoupling,
-    /// The worst case over all beliefs below a largest one.
-    ThresholdUnified,
-    /// The corrected theorem on k-anonymity.
-    KAnonymity,
-    /// Nothing is ever released.
-    AlwaysSuppressed,
-    /// Only the added noise.
-    NoiseAlone,
-}
-
-impl Method {
-    /// The name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ExactCount => "exact-count",
-            Self::WorstCaseCount => "worst-case-count",
-            Self::Blanket => "blanket",
-            Self::ChernoffBound => "chernoff-bound",
-            Self::VarianceBound => "variance-bound",
-            Self::ThresholdExact => "threshold-exact",
-            Self::ThresholdPassive => "threshold-passive",
-            Self::ThresholdCoupling => "threshold-coupling",
-            Self::ThresholdUnified => "threshold-unified",
-            Self::KAnonymity => "k-anonymity",
-            Self::AlwaysSuppressed => "always-suppressed",
-            Self::NoiseAlone => "noise-alone",
         }
     }
 }
@@ -209,7 +161,7 @@ fn answer(scenario: &Scenario) -> Result<Verdict> {
 }
 
 fn delta_at(scenario: &Scenario, candidates: &[Candidate], epsilon: f64) -> Result<Verdict> {
-    let mut best: Option<(Method, Bound)> = None;
+    let mut best: Option<(Analysis, Bound)> = None;
     for candidate in candidates {
         let bound = (candidate.delta)(epsilon)?;
         let (method, both) = match best {
@@ -241,7 +193,7 @@ fn epsilon_at(scenario: &Scenario, candidates: &[Candidate], delta: f64) -> Resu
     }
     // Infeasibility first: no search for what cannot exist.
     let floor = candidates.iter().map(|candidate| candidate.ln_floor).fold(f64::INFINITY, f64::min);
-    let mut best: Option<(Method, EpsilonFound)> = None;
+    let mut best: Option<(Analysis, EpsilonFound)> = None;
     for candidate in candidates {
         if delta.ln() < candidate.ln_floor - 1e-12 * candidate.ln_floor.abs() {
             continue;
@@ -267,7 +219,7 @@ fn epsilon_at(scenario: &Scenario, candidates: &[Candidate], delta: f64) -> Resu
     Ok(Verdict::None { reason })
 }
 
-fn guarantee(scenario: &Scenario, method: Method, epsilon: (f64, f64), delta: Bound) -> Guarantee {
+fn guarantee(scenario: &Scenario, method: Analysis, epsilon: (f64, f64), delta: Bound) -> Guarantee {
     Guarantee {
         notion: if scenario.active() { Notion::Active } else { Notion::Passive },
         epsilon: epsilon.0,

@@ -7,8 +7,8 @@
 
 use super::bound::{Bound, UNIT};
 use super::closed;
-use super::count::Lambda;
 use super::hockey;
+use super::lambda::Lambda;
 use super::noise::{self, Noise};
 use super::poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
 use super::window::Window;

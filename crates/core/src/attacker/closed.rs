@@ -2,7 +2,7 @@
 //!
 //! All are exponentials that are rounded up; they bracket searches and stand in where no window reaches.
 
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::poisson_binomial::Group;
 
 /// e^exponent, at most 1 and rounded up. `magnitude` is the size of what the exponent was summed from.

@@ -2,6 +2,7 @@
 
 use super::bound::{Bound, Directions};
 use super::closed;
+use super::lambda::Lambda;
 use super::noise::{self, Noise};
 use super::poisson_binomial::{Group, Left, MOST_RECORDS, leave_one_out, poisson_binomial, total};
 use super::two_point::two_point;
@@ -23,26 +24,6 @@ const MOST_LOOKS: usize = 6000;
 
 /// δ below this is not told apart from 0 by the search; it is far below what a window drops.
 const NOTHING: f64 = 1e-34;
-
-/// What the attacker believes of each unknown record: that it is 1 with a probability in \[λ, 1−λ\], 0 < λ ≤ ½.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Lambda(f64);
-
-impl Lambda {
-    /// Checks the range: λ above ½ would be an empty box.
-    pub fn new(lambda: f64) -> Result<Self> {
-        if lambda > 0.0 && lambda <= 0.5 {
-            Ok(Self(lambda))
-        } else {
-            Err(Error::refused(format!("lambda must be a number in (0, 0.5], not {lambda}")))
-        }
-    }
-
-    /// The number itself.
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
 
 /// δ at ε of a count whose other records follow `others` (the target and everything known left out).
 ///
@@ -129,8 +110,8 @@ pub fn worst_count(m: u64, lambda: Lambda, noise: Noise, epsilon: f64, shift: u3
         )));
     }
     let look =
-        |low: u64, high: u64| noise::with_against_without(&two_point(low, high, lambda.0), noise, epsilon, shift);
-    if lambda.0 == 0.5 {
+        |low: u64, high: u64| noise::with_against_without(&two_point(low, high, lambda.get()), noise, epsilon, shift);
+    if lambda.get() == 0.5 {
         return Ok(Worst { delta: look(m, 0), at_lambda: m, looks: 1 });
     }
     let closed = if shift == 1 { closed::kullback_leibler(m, lambda, epsilon) } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use super::blanket::blanket;
 use super::bound::Bound;
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::window::Window;
 use crate::error::{Error, Result};
 use crate::quantity::Probability;

@@ -25,6 +25,7 @@
 //! ```
 
 mod allowed;
+mod analysis;
 mod assess;
 mod blanket;
 mod bound;
@@ -33,6 +34,7 @@ mod composition;
 mod count;
 mod hockey;
 mod k_anonymity;
+mod lambda;
 mod noise;
 mod of_release;
 mod poisson_binomial;
@@ -44,7 +46,8 @@ mod two_point;
 mod window;
 mod words;
 
-pub use assess::{Change, Degraded, Guarantee, Method, Notion, Verdict, assess};
+pub use analysis::Analysis;
+pub use assess::{Change, Degraded, Guarantee, Notion, Verdict, assess};
 pub use blanket::{blanket, blanket_of_each, blanket_pair, blanket_with_noise};
 pub use bound::{Bound, Directions};
 pub use closed::{
@@ -55,9 +58,10 @@ pub use composition::{
     Claim, MOST_JOINT_RECORDS, TwoCounts, chained, dependency_of_two_days, independent_coordinates, parallel,
     with_dependency,
 };
-pub use count::{Lambda, Worst, exact_count, exact_count_of_all, worst_count};
+pub use count::{Worst, exact_count, exact_count_of_all, worst_count};
 pub use hockey::directions;
 pub use k_anonymity::{Anonymity, k_anonymity, rare_delta};
+pub use lambda::Lambda;
 pub use noise::{Noise, Ratio, directions_with_noise};
 pub use of_release::{Learned, Settings, Statistic, of_release};
 pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};

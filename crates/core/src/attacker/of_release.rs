@@ -1,7 +1,7 @@
 //! What an attacker with partial knowledge learns from one release of counts, for a report.
 
 use super::assess::{Verdict, assess};
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::noise::Noise;
 use super::scenario::{Knowledge, Population, Published, Query, Release, Scenario, Uncertainty, Which};
 use super::words::{brittleness, sentence};

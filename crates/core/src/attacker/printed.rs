@@ -1,6 +1,6 @@
 //! Formulas as the paper prints them, kept only to draw them beside the truth. None of them is ever a verdict.
 
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::poisson_binomial::Group;
 use super::window::Window;
 use crate::quantity::Probability;

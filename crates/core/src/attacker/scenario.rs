@@ -1,6 +1,6 @@
 //! What an attacker is assumed to know, and what is published: the question that [`super::assess`] answers.
 
-use super::count::Lambda;
+use super::lambda::Lambda;
 use super::noise::Noise;
 use super::poisson_binomial::Group;
 use crate::quantity::{Delta, Epsilon, Probability};

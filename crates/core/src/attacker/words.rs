@@ -1,6 +1,7 @@
 //! The verdict in plain words.
 
-use super::assess::{Change, Guarantee, Method, Notion};
+use super::analysis::Analysis;
+use super::assess::{Change, Guarantee, Notion};
 use super::noise::Noise;
 use super::scenario::{Published, Scenario, Uncertainty};
 
@@ -79,20 +80,20 @@ fn release(scenario: &Scenario) -> String {
     format!("{what} with {noise}")
 }
 
-fn method(method: Method) -> &'static str {
+fn method(method: Analysis) -> &'static str {
     match method {
-        Method::ExactCount => "exact law of the count",
-        Method::WorstCaseCount => "worst case over the lambda-box",
-        Method::Blanket => "privacy blanket",
-        Method::ChernoffBound => "Chernoff bound from all beliefs",
-        Method::VarianceBound => "bound from the total variance",
-        Method::ThresholdExact => "exact law of the thresholded count",
-        Method::ThresholdPassive => "exact law of the thresholded count, averaged over what is known",
-        Method::ThresholdCoupling => "coupling below the threshold",
-        Method::ThresholdUnified => "worst case over all beliefs below p_max",
-        Method::KAnonymity => "corrected theorem on k-anonymity",
-        Method::AlwaysSuppressed => "nothing is ever released",
-        Method::NoiseAlone => "the added noise alone",
+        Analysis::ExactCount => "exact law of the count",
+        Analysis::WorstCaseCount => "worst case over the lambda-box",
+        Analysis::Blanket => "privacy blanket",
+        Analysis::ChernoffBound => "Chernoff bound from all beliefs",
+        Analysis::VarianceBound => "bound from the total variance",
+        Analysis::ThresholdExact => "exact law of the thresholded count",
+        Analysis::ThresholdPassive => "exact law of the thresholded count, averaged over what is known",
+        Analysis::ThresholdCoupling => "coupling below the threshold",
+        Analysis::ThresholdUnified => "worst case over all beliefs below p_max",
+        Analysis::KAnonymity => "corrected theorem on k-anonymity",
+        Analysis::AlwaysSuppressed => "nothing is ever released",
+        Analysis::NoiseAlone => "the added noise alone",
     }
 }
 

@@ -25,11 +25,11 @@ pub use release::Additive;
 #[non_exhaustive]
 pub enum Noise {
     /// Discrete Laplace: pure privacy; the largest of k draws grows like log k.
-    Laplace(Scale, DiscreteLaplace),
+    Laplace(DiscreteLaplace),
     /// Discrete Gaussian: concentrated privacy; least variance for many moving cells.
-    Gaussian(Sigma, DiscreteGaussian),
+    Gaussian(DiscreteGaussian),
     /// Discrete Laplace cut off at a bound: (ε, δ); never larger than the bound.
-    TruncatedLaplace(Scale, i64, TruncatedDiscreteLaplace),
+    TruncatedLaplace(TruncatedDiscreteLaplace),
     /// Sinh-normal: truncated concentrated privacy; least maximum over very many cells.
     SinhNormal(SinhNormal),
 }
@@ -37,17 +37,17 @@ pub enum Noise {
 impl Noise {
     /// Discrete Laplace noise.
     pub fn laplace(scale: Scale) -> Self {
-        Self::Laplace(scale, DiscreteLaplace::new(scale))
+        Self::Laplace(DiscreteLaplace::new(scale))
     }
 
     /// Discrete Gaussian noise.
     pub fn gaussian(sigma: Sigma) -> Self {
-        Self::Gaussian(sigma, DiscreteGaussian::new(sigma))
+        Self::Gaussian(DiscreteGaussian::new(sigma))
     }
 
     /// Discrete Laplace noise within −bound, …, bound.
     pub fn truncated_laplace(scale: Scale, bound: i64) -> Result<Self> {
-        Ok(Self::TruncatedLaplace(scale, bound, TruncatedDiscreteLaplace::new(scale, bound)?))
+        Ok(Self::TruncatedLaplace(TruncatedDiscreteLaplace::new(scale, bound)?))
     }
 
     /// Sinh-normal noise.
@@ -74,21 +74,21 @@ impl Noise {
     /// What accounting makes of the event is an upper bound for adding independent draws to each cell.
     pub fn event(&self, moves: Moves) -> Result<Event> {
         match self {
-            Self::Laplace(scale, _) => Ok(Event::new(Kind::DiscreteLaplace { scale: *scale }, moves)),
-            Self::Gaussian(sigma, _) => Ok(Event::new(Kind::DiscreteGaussian { sigma: *sigma }, moves)),
+            Self::Laplace(noise) => Ok(Event::new(Kind::DiscreteLaplace { scale: noise.scale() }, moves)),
+            Self::Gaussian(noise) => Ok(Event::new(Kind::DiscreteGaussian { sigma: noise.sigma() }, moves)),
             Self::SinhNormal(noise) => {
                 noise.check_intact()?;
                 Ok(Event::new(Kind::SinhNormal { sigma: noise.sigma(), a: noise.a() }, moves))
             }
-            Self::TruncatedLaplace(scale, bound, _) => truncated_event(*scale, *bound, &moves),
+            Self::TruncatedLaplace(noise) => truncated_event(noise.scale(), noise.bound(), &moves),
         }
     }
 
     /// Adds an independent draw to every answer; only the exact sum is brought into the range of an i64 (post-processing).
     pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
         match self {
-            Self::Laplace(_, noise) => noise.add_to_all(answers, bits),
-            Self::Gaussian(_, noise) => noise.add_to_all(answers, bits),
+            Self::Laplace(noise) => noise.add_to_all(answers, bits),
+            Self::Gaussian(noise) => noise.add_to_all(answers, bits),
             Self::SinhNormal(noise) => noise.add_to_all(answers, bits),
             // This never leaves the range by itself.
             Self::TruncatedLaplace(..) => self.add_bounded(answers, bits),
@@ -98,8 +98,8 @@ impl Noise {
     /// The same for one wide answer, such as a sum of many steps: only the exact sum is brought into the range of an i128.
     pub fn add_to_wide<S: BitSource + ?Sized>(&self, answer: i128, bits: &mut S) -> i128 {
         match self {
-            Self::Laplace(_, noise) => noise.add_to_wide(answer, bits),
-            Self::Gaussian(_, noise) => noise.add_to_wide(answer, bits),
+            Self::Laplace(noise) => noise.add_to_wide(answer, bits),
+            Self::Gaussian(noise) => noise.add_to_wide(answer, bits),
             Self::TruncatedLaplace(..) | Self::SinhNormal(_) => answer.saturating_add(self.sample(bits).into()),
         }
     }
@@ -118,9 +118,9 @@ impl Noise {
     /// Independent draws.
     pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
         match self {
-            Self::Laplace(_, noise) => noise.fill(bits, out),
-            Self::Gaussian(_, noise) => noise.fill(bits, out),
-            Self::TruncatedLaplace(_, _, noise) => noise.fill(bits, out),
+            Self::Laplace(noise) => noise.fill(bits, out),
+            Self::Gaussian(noise) => noise.fill(bits, out),
+            Self::TruncatedLaplace(noise) => noise.fill(bits, out),
             Self::SinhNormal(noise) => noise.fill(bits, out),
         }
     }
@@ -135,15 +135,16 @@ impl Noise {
     /// The standard deviation (for a Gaussian above 3 its σ, which is off by less than 10⁻³⁰).
     pub fn standard_deviation(&self) -> f64 {
         match self {
-            Self::Laplace(scale, _) => 1.0 / (2f64.sqrt() * (0.5 / scale.get()).sinh()),
-            Self::Gaussian(sigma, _) if sigma.get() > 3.0 => sigma.get(),
-            Self::Gaussian(sigma, _) => {
+            Self::Laplace(noise) => 1.0 / (2f64.sqrt() * (0.5 / noise.scale().get()).sinh()),
+            Self::Gaussian(noise) if noise.sigma().get() > 3.0 => noise.sigma().get(),
+            Self::Gaussian(noise) => {
+                let sigma = noise.sigma();
                 let weight = |z: f64| (-z * z / (2.0 * sigma.get() * sigma.get())).exp();
                 let moment =
                     |power: i32| (1..=60).map(|z| f64::from(z).powi(power) * weight(f64::from(z))).sum::<f64>();
                 (2.0 * moment(2) / (1.0 + 2.0 * moment(0))).sqrt()
             }
-            Self::TruncatedLaplace(scale, bound, _) => truncated_deviation(scale.get(), *bound),
+            Self::TruncatedLaplace(noise) => truncated_deviation(noise.scale().get(), noise.bound()),
             Self::SinhNormal(noise) => {
                 let table = noise.table();
                 let second = |k: usize| 2.0 * (k as f64).powi(2) * table.probability(k as i64);
@@ -158,13 +159,16 @@ impl Noise {
             return 0.0;
         }
         match self {
-            Self::Laplace(scale, _) => {
+            Self::Laplace(noise) => {
+                let scale = noise.scale();
                 // P[|Z| > q] = 2·r^{q+1}/(1+r) with r = e^{−1/scale}.
                 let ln_half = (p * (1.0 + (-1.0 / scale.get()).exp()) / 2.0).ln();
                 (-ln_half * scale.get() - 1.0).ceil().max(0.0)
             }
-            Self::Gaussian(sigma, _) => gaussian_quantile(sigma.get(), p),
-            Self::TruncatedLaplace(scale, bound, _) => Self::laplace(*scale).quantile(p).min(*bound as f64).max(0.0),
+            Self::Gaussian(noise) => gaussian_quantile(noise.sigma().get(), p),
+            Self::TruncatedLaplace(noise) => {
+                Self::laplace(noise.scale()).quantile(p).min(noise.bound() as f64).max(0.0)
+            }
             Self::SinhNormal(noise) => noise.table().quantile(p) as f64,
         }
     }

@@ -192,8 +192,8 @@ impl Cdf {
         let nodes = (f64::from(self.levels) * (self.branching - 1) as f64).max(1.0);
         let ln_ratio = (2.0 * thresholds.max(1) as f64 / beta.get()).ln();
         match &self.noise {
-            Noise::Gaussian(sigma, _) => sigma.get() * (2.0 * nodes * ln_ratio).sqrt(),
-            Noise::Laplace(scale, _) => scale.get() * nodes.sqrt().max(ln_ratio.sqrt()) * (8.0 * ln_ratio).sqrt(),
+            Noise::Gaussian(noise) => noise.sigma().get() * (2.0 * nodes * ln_ratio).sqrt(),
+            Noise::Laplace(noise) => noise.scale().get() * nodes.sqrt().max(ln_ratio.sqrt()) * (8.0 * ln_ratio).sqrt(),
             // Each node is within its own quantile but for β/(nodes·thresholds).
             noise => nodes * noise.maximum(nodes * thresholds.max(1) as f64, beta.get()),
         }

@@ -342,9 +342,9 @@ mod tests {
             for candidate in plan {
                 match &candidate.noise {
                     Noise::SinhNormal(noise) => assert!(moved * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02),
-                    Noise::Gaussian(sigma, _) => assert!(moved * 0.5 / sigma.get().powi(2) <= 0.02),
-                    Noise::Laplace(scale, _) => {
-                        let epsilon = 1.0 / scale.get();
+                    Noise::Gaussian(noise) => assert!(moved * 0.5 / noise.sigma().get().powi(2) <= 0.02),
+                    Noise::Laplace(noise) => {
+                        let epsilon = 1.0 / noise.scale().get();
                         assert!(moved * epsilon * (epsilon / 2.0).tanh() <= 0.02 * (1.0 + 1e-12));
                     }
                     other => panic!("{}", other.name()),

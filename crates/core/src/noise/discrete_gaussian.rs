@@ -22,13 +22,19 @@ use num_bigint::{BigInt, BigUint};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteGaussian {
+    sigma: Sigma,
     prepared: Prepared<Bell>,
 }
 
 impl DiscreteGaussian {
     /// Of this σ, which is the rational that the f64 denotes.
     pub fn new(sigma: Sigma) -> Self {
-        Self { prepared: Prepared::new(Bell::new(sigma)) }
+        Self { sigma, prepared: Prepared::new(Bell::new(sigma)) }
+    }
+
+    /// The parameter σ.
+    pub fn sigma(&self) -> Sigma {
+        self.sigma
     }
 
     #[cfg(test)]

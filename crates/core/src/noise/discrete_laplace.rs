@@ -23,13 +23,14 @@ use crate::quantity::Scale;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteLaplace {
+    scale: Scale,
     prepared: Prepared<TwoSided>,
 }
 
 impl DiscreteLaplace {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { prepared: Prepared::new(TwoSided(Exponential::new(scale))) }
+        Self { scale, prepared: Prepared::new(TwoSided(Exponential::new(scale))) }
     }
 
     #[cfg(test)]
@@ -70,7 +71,12 @@ impl DiscreteLaplace {
         self.prepared.sample_wide(bits)
     }
 
-    pub(super) fn scale(&self) -> &Fraction {
+    /// The scale.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    pub(super) fn fraction(&self) -> &Fraction {
         &self.prepared.shape().0.scale
     }
 }

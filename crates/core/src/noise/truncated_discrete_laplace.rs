@@ -43,14 +43,24 @@ impl TruncatedDiscreteLaplace {
         Ok(Self { untruncated: DiscreteLaplace::new(scale), bound, proposal })
     }
 
+    /// The scale.
+    pub fn scale(&self) -> Scale {
+        self.untruncated.scale()
+    }
+
+    /// The bound.
+    pub fn bound(&self) -> i64 {
+        self.bound
+    }
+
     /// One draw, between −bound and bound.
     pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> i64 {
         loop {
             let (candidate, kept) = match self.proposal {
                 Proposal::Uniform => {
                     let candidate = uniform::between(bits, -self.bound, self.bound);
-                    let exponent = BigUint::from(candidate.unsigned_abs()) * self.untruncated.scale().denominator();
-                    (candidate, exp_minus_ratio(bits, &exponent, self.untruncated.scale().numerator()))
+                    let exponent = BigUint::from(candidate.unsigned_abs()) * self.untruncated.fraction().denominator();
+                    (candidate, exp_minus_ratio(bits, &exponent, self.untruncated.fraction().numerator()))
                 }
                 Proposal::Laplace => {
                     let wide = self.untruncated.sample_wide(bits);

@@ -1,6 +1,5 @@
 //! Products of categorical attributes, and sets of attributes.
 
-use super::nested::{Gather, Nest};
 use crate::error::{Error, Result};
 use crate::scope::AttributeSet;
 
@@ -142,22 +141,6 @@ impl Domain {
             table[places.next_place()] += sum;
         }
         table
-    }
-
-    /// The marginal tables of many subsets in one walk over the cells, much faster than one by one.
-    ///
-    /// ```
-    /// use scumble::workload::{Domain, Subset};
-    /// let domain = Domain::new(vec![3, 2])?;
-    /// let tables = domain.marginals(&[1u64, 2, 3, 4, 5, 6], &[Subset::of(&[1]), Subset::EMPTY]);
-    /// assert_eq!(tables, [vec![9, 12], vec![21]]);
-    /// # Ok::<(), scumble::Error>(())
-    /// ```
-    pub fn marginals<N: Copy + Default + std::ops::AddAssign>(&self, cells: &[N], subsets: &[Subset]) -> Vec<Vec<N>> {
-        let nest = Nest::new(self, subsets);
-        let mut gather = Gather::new(&nest);
-        cells.chunks_exact(nest.block_cells()).enumerate().for_each(|(number, block)| gather.add(number, block));
-        gather.finish()
     }
 
     /// Walks over the cells in order and tells each one's place in the marginal table of `subset`.

@@ -375,5 +375,23 @@ pub(super) fn largest(numbers: &[f64]) -> f64 {
     lanes.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
+impl Domain {
+    /// The marginal tables of many subsets in one walk over the cells, much faster than one by one.
+    ///
+    /// ```
+    /// use scumble::workload::{Domain, Subset};
+    /// let domain = Domain::new(vec![3, 2])?;
+    /// let tables = domain.marginals(&[1u64, 2, 3, 4, 5, 6], &[Subset::of(&[1]), Subset::EMPTY]);
+    /// assert_eq!(tables, [vec![9, 12], vec![21]]);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn marginals<N: Copy + Default + std::ops::AddAssign>(&self, cells: &[N], subsets: &[Subset]) -> Vec<Vec<N>> {
+        let nest = Nest::new(self, subsets);
+        let mut gather = Gather::new(&nest);
+        cells.chunks_exact(nest.block_cells()).enumerate().for_each(|(number, block)| gather.add(number, block));
+        gather.finish()
+    }
+}
+
 #[cfg(test)]
 mod tests;

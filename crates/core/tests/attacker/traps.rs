@@ -37,7 +37,7 @@ fn e1_and_e5_the_ratio_of_theorem_3_is_never_claimed() {
     let mut histogram = scenario(10_000, 0.05, 0.2);
     histogram.release.published = Published::Histogram { categories: Some(3) };
     let claim = guaranteed(&histogram);
-    assert_eq!(claim.method, Method::Blanket);
+    assert_eq!(claim.method, Analysis::Blanket);
     assert!(claim.delta > 1.55e-5 && printed::theorem_3_ratio(9999, lambda(0.05), 0.2) < 1.4e-6);
 }
 
@@ -67,7 +67,7 @@ fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
     question.uncertainty = Uncertainty::TotalVariance(2499.75);
     let claim = guaranteed(&question);
     let truth = exact_count(&[Group::new(0.5, 9999).unwrap()], Noise::None, 0.3, 1).unwrap().delta();
-    assert_eq!(claim.method, Method::VarianceBound);
+    assert_eq!(claim.method, Analysis::VarianceBound);
     assert!(claim.delta >= truth.lower && claim.delta < 1e-30, "{claim:?} {truth:?}");
 }
 
@@ -92,7 +92,7 @@ fn e6_to_e8_thresholds_are_exact_and_no_approximation() {
     let claim = guaranteed(&threshold_scenario(1000, 0.005, 20, 0.0));
     let (printed_epsilon, printed_delta) = printed::theorem_4(1000, probability(0.005), 20).unwrap();
     assert!(printed_epsilon > 0.0 && claim.delta < printed_delta && claim.epsilon == 0.0);
-    assert_eq!(claim.method, Method::ThresholdExact);
+    assert_eq!(claim.method, Analysis::ThresholdExact);
     // The Poisson approximation of f(T) at T = 1 of n = 3, p = ½ is 0.368; the truth is 0.5. Nothing is approximated.
     let claim = guaranteed(&threshold_scenario(3, 0.5, 1, 0.0));
     assert!((claim.delta - 0.5).abs() < 1e-12);
@@ -122,7 +122,7 @@ fn e10_between_rare_and_common_the_unified_bound_holds() {
     question.uncertainty = Uncertainty::AtMost(probability(0.05));
     question.release.published = Published::Threshold { threshold: 50 };
     let claim = guaranteed(&question);
-    assert_eq!(claim.method, Method::ThresholdUnified);
+    assert_eq!(claim.method, Analysis::ThresholdUnified);
     assert!(claim.delta < 1.13e-10, "{claim:?}");
     // Without a threshold p_max alone is refused: the others may surely be 0.
     question.release.published = Published::Count;
@@ -148,7 +148,7 @@ fn e12_and_e13_chaining_costs_e_to_the_epsilon_and_cells_are_joint() {
         Published::KAnonymity { k: 40, hidden_bottom: Some(true), generalisation: Some(Generalisation::Fixed) };
     question.uncertainty = Uncertainty::RareCommon { lambda: lambda(0.05), rare: probability(0.001) };
     let claim = guaranteed(&question);
-    assert_eq!(claim.method, Method::KAnonymity);
+    assert_eq!(claim.method, Analysis::KAnonymity);
     let binary = worst_count(10_000, lambda(0.05), Noise::None, 0.3, 1, 1e-3).unwrap().delta;
     assert!(claim.delta > 1.85e-8 && claim.delta > 100.0 * binary.upper, "{claim:?}");
 }
@@ -216,7 +216,7 @@ fn e18_two_releases_are_refused_even_if_each_is_private() {
     question.uncertainty = Uncertainty::CategoryMinima(vec![0.275, 0.225, 0.225, 0.275]);
     question.population.records = Some(11);
     let claim = guaranteed(&question);
-    assert_eq!(claim.method, Method::Blanket);
+    assert_eq!(claim.method, Analysis::Blanket);
     assert!((claim.delta - 0.13282229434933646).abs() < 1e-8);
     // Not with the minima of something else.
     question.uncertainty = Uncertainty::CategoryMinima(vec![0.3, 0.3, 0.3]);
@@ -259,7 +259,7 @@ fn edge_cases_of_the_specification() {
     // Nobody else unknown: nothing holds. T at least n: nothing is released. λ above ½: no such box.
     no_guarantee(&scenario(1, 0.3, 5.0));
     let silent = guaranteed(&threshold_scenario(8, 0.3, 8, 0.4));
-    assert_eq!((silent.delta, silent.method), (0.0, Method::AlwaysSuppressed));
+    assert_eq!((silent.delta, silent.method), (0.0, Analysis::AlwaysSuppressed));
     assert!(Lambda::new(0.51).is_err() && Lambda::new(0.0).is_err() && Lambda::new(f64::NAN).is_err());
     let mut question = scenario(100, 0.4, 1.0);
     question.release.published = Published::Histogram { categories: Some(3) };
@@ -294,7 +294,7 @@ fn the_worst_known_records_of_a_list_are_dropped() {
     // Listed as known, the same list stays whole.
     question.knowledge.which = Which::Listed;
     let listed = guaranteed(&question);
-    assert_eq!(listed.method, Method::ExactCount);
+    assert_eq!(listed.method, Analysis::ExactCount);
     assert!(listed.delta < claim.delta);
     let whole = exact_count(&singles(&[0.5, 0.05]), Noise::None, 0.5, 1).unwrap().delta();
     assert!(whole.upper > listed.delta);

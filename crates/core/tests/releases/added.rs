@@ -61,8 +61,8 @@ pub fn additive() {
 /// The same noise in a new object.
 fn fresh(noise: &Noise) -> Noise {
     match noise {
-        Noise::Laplace(scale, _) => Noise::laplace(*scale),
-        Noise::Gaussian(sigma, _) => Noise::gaussian(*sigma),
+        Noise::Laplace(noise) => Noise::laplace(noise.scale()),
+        Noise::Gaussian(noise) => Noise::gaussian(noise.sigma()),
         other => other.clone(),
     }
 }

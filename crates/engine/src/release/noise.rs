@@ -15,8 +15,8 @@ use scumble::scope::Scope;
 /// A noise in words.
 pub fn described(noise: &Noise) -> String {
     match noise {
-        Noise::Laplace(scale, _) => format!("discrete Laplace, scale {}", scale.get()),
-        Noise::Gaussian(sigma, _) => format!("discrete Gaussian, sigma {}", sigma.get()),
+        Noise::Laplace(noise) => format!("discrete Laplace, scale {}", noise.scale().get()),
+        Noise::Gaussian(noise) => format!("discrete Gaussian, sigma {}", noise.sigma().get()),
         other => other.name().to_string(),
     }
 }
@@ -190,8 +190,8 @@ mod tests {
     /// P[z ≥ at] by summing the masses.
     fn tail_by_sum(noise: &Noise, at: i64) -> f64 {
         let weight = |z: f64| match noise {
-            Noise::Laplace(scale, _) => (-z.abs() / scale.get()).exp(),
-            Noise::Gaussian(sigma, _) => (-z * z / (2.0 * sigma.get() * sigma.get())).exp(),
+            Noise::Laplace(noise) => (-z.abs() / noise.scale().get()).exp(),
+            Noise::Gaussian(noise) => (-z * z / (2.0 * noise.sigma().get().powi(2))).exp(),
             other => panic!("{} is not calibrated here", other.name()),
         };
         let all: f64 = (-4000..=4000).map(|z| weight(f64::from(z))).sum();
@@ -230,8 +230,8 @@ mod tests {
             let calibrated = calibrate(&cost, &demand).unwrap();
             // Half of the cost for the count, half for a quantile.
             assert!((calibrated.quantiles[0].get() - 0.25 / k as f64).abs() < 1e-12);
-            let Noise::Laplace(scale, _) = calibrated.noises[0] else { panic!("Laplace was asked for") };
-            assert!((scale.get() - 4.0 * k as f64).abs() < 1e-12, "{k}: {scale}");
+            let Noise::Laplace(noise) = &calibrated.noises[0] else { panic!("Laplace was asked for") };
+            assert!((noise.scale().get() - 4.0 * k as f64).abs() < 1e-12, "{k}: {}", noise.scale());
         }
     }
 

@@ -194,14 +194,15 @@ impl Law {
     fn of(noise: &Noise, candidates: u64) -> Result<Self> {
         let exact = |value: f64| Exact::from_f64(value).map(|exact| exact.rational().clone());
         let shape = match noise {
-            Noise::Laplace(scale, _) => Shape::Laplace { rate: exact(scale.get())?.recip(), bound: None },
-            Noise::TruncatedLaplace(scale, bound, _) => {
-                Shape::Laplace { rate: exact(scale.get())?.recip(), bound: Some(*bound) }
+            Noise::Laplace(noise) => Shape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: None },
+            Noise::TruncatedLaplace(noise) => {
+                Shape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: Some(noise.bound()) }
             }
-            Noise::Gaussian(sigma, _) if sigma.get() <= LARGEST_GAUSSIAN => {
-                let variance = exact(sigma.get())? * exact(sigma.get())?;
+            Noise::Gaussian(noise) if noise.sigma().get() <= LARGEST_GAUSSIAN => {
+                let sigma = noise.sigma().get();
+                let variance = exact(sigma)? * exact(sigma)?;
                 let rate = (variance * BigRational::from_integer(2.into())).recip();
-                Shape::Gaussian { rate, sigma: sigma.get() }
+                Shape::Gaussian { rate, sigma }
             }
             _ => {
                 return Err(Error::refused(format!(

@@ -5,7 +5,7 @@
 //! from the atoms themselves, so that no rounding error accumulates, and only the *direction* of a step comes from the triangular
 //! factor.
 
-use super::nearest::{Atom, Correct, Mixture, Points};
+use super::mixture::{Atom, Correct, Mixture, Points};
 use std::collections::BTreeSet;
 
 /// An atom whose part outside the affine hull of the corral has a smaller share of its squared length is taken to lie within.

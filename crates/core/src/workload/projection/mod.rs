@@ -21,6 +21,7 @@ use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::Sigma;
 
 mod corral;
+mod mixture;
 mod nearest;
 mod steps;
 

@@ -8,8 +8,9 @@
 //! All is in shares of the people here: weights add up to 1, and the target is divided by the number of people.
 
 use super::super::nested::{Nest, Spread, Sum, largest};
-use super::super::query::{Held, Queries};
+use super::super::query::Queries;
 use super::corral::Corral;
+use super::mixture::{Correct, Points};
 use super::steps::Steps;
 
 /// Walks over the universe after which the mixture is taken as it is, with the gap that it has.
@@ -32,29 +33,22 @@ pub(super) struct Nearest {
 /// The nearest mixture up to a gap of `enough`; or the best one found, if it takes too long.
 pub(super) fn nearest(queries: &Queries, target: &[f64], enough: f64) -> Nearest {
     let points = Points::new(queries);
-    if points.dimension > MOST_DIMENSIONS_OF_CORRAL {
+    if points.dimension() > MOST_DIMENSIONS_OF_CORRAL {
         walk(&points, target, enough, Steps::new(&points, target))
     } else {
         walk(&points, target, enough, Corral::new(&points, target))
     }
 }
 
-/// Corrects the weights of a mixture of cells.
-pub(super) trait Correct {
-    fn mixture(&self) -> &Mixture;
-    /// Takes new cells up, and improves the mixture until no cell so far would gain more than `goal`; false if nothing could be moved.
-    fn improve(&mut self, found: Vec<Atom>, goal: f64) -> bool;
-}
-
 pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct: impl Correct) -> Nearest {
-    let search = Search::new(points.queries, points.dimension);
+    let search = Search::new(points.queries(), points.dimension());
     let mut best = Nearest { weights: Vec::new(), answers: Vec::new(), gap: f64::INFINITY };
     let mut idle = 0;
     for _ in 0..MOST_WALKS {
         let mixture = correct.mixture();
         let residual = mixture.residual(points, target);
         let here = mixture.product(points, &residual);
-        let found = search.best(points.queries.weights_of_tables(&residual), here);
+        let found = search.best(points.queries().weights_of_tables(&residual), here);
         // No mixture is better than its best cell; below 0 there is only rounding.
         let gap = (found.largest - here).max(0.0);
         if gap < best.gap {
@@ -68,114 +62,6 @@ pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct
         idle = if moved { 0 } else { idle + 1 };
     }
     best
-}
-
-/// A corner: one cell's answers; or the point in the middle, all cells evenly.
-#[derive(Debug, Clone)]
-pub(super) struct Atom {
-    cell: Option<usize>,
-    /// The answers that are 1.
-    held: Vec<u32>,
-}
-
-impl Atom {
-    pub(super) fn cell(&self) -> Option<usize> {
-        self.cell
-    }
-
-    /// How many answers are 1.
-    pub(super) fn answers(&self) -> usize {
-        self.held.len()
-    }
-}
-
-/// What atoms are, as vectors of answers.
-pub(super) struct Points<'a> {
-    queries: &'a Queries,
-    held: Held<'a>,
-    even: Vec<f64>,
-    dimension: usize,
-}
-
-impl<'a> Points<'a> {
-    pub(super) fn new(queries: &'a Queries) -> Self {
-        Self { queries, held: queries.held(), even: queries.even_answers(), dimension: queries.dimension() }
-    }
-
-    fn corner(&self, cell: usize) -> Atom {
-        Atom { cell: Some(cell), held: self.held.at(cell) }
-    }
-
-    pub(super) fn middle(&self) -> Atom {
-        Atom { cell: None, held: Vec::new() }
-    }
-
-    /// At most how many dimensions the polytope has.
-    pub(super) fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// How many tables the answers are about.
-    pub(super) fn tables(&self) -> usize {
-        self.queries.tables().len()
-    }
-
-    /// How many answers there are.
-    pub(super) fn len(&self) -> usize {
-        self.queries.len()
-    }
-
-    /// ⟨atom, vector⟩
-    pub(super) fn product(&self, atom: &Atom, vector: &[f64]) -> f64 {
-        match atom.cell {
-            None => self.even.iter().zip(vector).map(|(even, value)| even * value).sum(),
-            Some(_) => atom.held.iter().map(|&answer| vector[answer as usize]).sum(),
-        }
-    }
-
-    /// vector += weight · atom
-    pub(super) fn add(&self, atom: &Atom, weight: f64, vector: &mut [f64]) {
-        match atom.cell {
-            None => vector.iter_mut().zip(&self.even).for_each(|(value, even)| *value += weight * even),
-            Some(_) => atom.held.iter().for_each(|&answer| vector[answer as usize] += weight),
-        }
-    }
-}
-
-/// Atoms and their weights, which are not negative and add up to 1.
-#[derive(Debug, Clone)]
-pub(super) struct Mixture {
-    pub(super) atoms: Vec<Atom>,
-    pub(super) weights: Vec<f64>,
-}
-
-impl Mixture {
-    pub(super) fn answers(&self, points: &Points<'_>) -> Vec<f64> {
-        combined(points, &self.atoms, &self.weights)
-    }
-
-    /// target − answers
-    pub(super) fn residual(&self, points: &Points<'_>, target: &[f64]) -> Vec<f64> {
-        self.answers(points).iter().zip(target).map(|(answer, target)| target - answer).collect()
-    }
-
-    /// ⟨answers, vector⟩
-    pub(super) fn product(&self, points: &Points<'_>, vector: &[f64]) -> f64 {
-        self.atoms.iter().zip(&self.weights).map(|(atom, weight)| weight * points.product(atom, vector)).sum()
-    }
-
-    fn weights_of_cells(&self) -> Vec<(Option<usize>, f64)> {
-        let pairs = self.atoms.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
-        pairs.map(|(atom, &weight)| (atom.cell, weight)).collect()
-    }
-}
-
-/// Σ weight · atom
-pub(super) fn combined(points: &Points<'_>, atoms: &[Atom], weights: &[f64]) -> Vec<f64> {
-    let mut sum = vec![0.0; points.len()];
-    let pairs = atoms.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
-    pairs.for_each(|(atom, &weight)| points.add(atom, weight, &mut sum));
-    sum
 }
 
 /// The search for the cells that weigh most.

@@ -1,6 +1,6 @@
 //! Weights corrected by accelerated gradient steps: for answers of so many dimensions that no matrix of them fits.
 
-use super::nearest::{Atom, Correct, Mixture, Points, combined};
+use super::mixture::{Atom, Correct, Mixture, Points, combined};
 use std::collections::BTreeSet;
 
 /// Steps between two walks over the universe, at most.

@@ -203,7 +203,7 @@ proptest! {
     #[test]
     fn steps_and_corral_find_the_same((queries, target, _) in problems()) {
         let target: Vec<f64> = target.iter().map(|answer| answer / 1000.0).collect();
-        let points = nearest::Points::new(&queries);
+        let points = mixture::Points::new(&queries);
         let by_steps = nearest::walk(&points, &target, 1e-6, steps::Steps::new(&points, &target));
         let by_corral = nearest::walk(&points, &target, 1e-6, corral::Corral::new(&points, &target));
         prop_assert!(by_steps.gap <= 1e-6 && by_corral.gap <= 1e-6, "{} {}", by_steps.gap, by_corral.gap);

@@ -344,9 +344,9 @@ fn pure_loss(plan: &SqlPlan, left: &Cells, right: &Cells) -> f64 {
     for key in keys {
         let (left, right) = (left.get(key).unwrap_or(&nothing), right.get(key).unwrap_or(&nothing));
         for (noise, (left, right)) in plan.private.noises.iter().zip(left.sums.iter().zip(&right.sums)) {
-            let Noise::Laplace(scale, _) = noise else { panic!("the harness asks for Laplace noise") };
-            there += (left - right).abs() as f64 / scale.get();
-            back += (left - right).abs() as f64 / scale.get();
+            let Noise::Laplace(noise) = noise else { panic!("the harness asks for Laplace noise") };
+            there += (left - right).abs() as f64 / noise.scale().get();
+            back += (left - right).abs() as f64 / noise.scale().get();
         }
         for (quantile, epsilon) in query.quantiles.iter().zip(&plan.calibrated.quantiles) {
             let last = query.ranked[quantile.ranked].last_key();

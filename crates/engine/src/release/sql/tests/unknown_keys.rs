@@ -11,12 +11,12 @@ type Pair = Vec<(f64, f64)>;
 /// The noise's probabilities, but for a mass below 1e-13.
 fn mass(noise: &Noise) -> Vec<(i128, f64)> {
     let (reach, weight): (f64, Box<dyn Fn(f64) -> f64>) = match noise {
-        Noise::Laplace(scale, _) => {
-            let scale = scale.get();
+        Noise::Laplace(noise) => {
+            let scale = noise.scale().get();
             (30.0 * scale, Box::new(move |z: f64| (-z.abs() / scale).exp()))
         }
-        Noise::Gaussian(sigma, _) => {
-            let sigma = sigma.get();
+        Noise::Gaussian(noise) => {
+            let sigma = noise.sigma().get();
             (8.0 * sigma, Box::new(move |z: f64| (-z * z / (2.0 * sigma * sigma)).exp()))
         }
         other => panic!("no such noise in a query: {}", other.name()),
