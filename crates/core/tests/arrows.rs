@@ -67,12 +67,12 @@ fn no_two_files_use_each_other() {
     }
     // A circle through a listed arrow is that arrow's.
     for (from, to) in &known {
-        graph.get_mut(from).map(|uses| uses.remove(to));
-        graph.get_mut(to).map(|uses| uses.remove(from));
+        graph.entry(from.clone()).or_default().remove(to);
+        graph.entry(to.clone()).or_default().remove(from);
     }
     for (from, to) in STILL_BACK {
         let target = format!("{to}::");
-        graph.get_mut(*from).map(|uses| uses.retain(|used| used != to && !used.starts_with(&target)));
+        graph.entry(from.to_string()).or_default().retain(|used| used != to && !used.starts_with(&target));
     }
     for (one, uses) in &graph {
         for other in uses {
