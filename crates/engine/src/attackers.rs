@@ -33,6 +33,12 @@ pub enum Counted {
     Other(&'static str),
 }
 
+impl Default for Counted {
+    fn default() -> Self {
+        Self::Other("only counts and histograms of rows are analysed")
+    }
+}
+
 impl Counted {
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
     pub(crate) fn of_query(cut: &Cut, noises: &[Additive]) -> Result<Self> {

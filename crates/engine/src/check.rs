@@ -73,7 +73,7 @@ fn table_state(table: &Table) -> Result<TableState> {
         add(if source.form == Form::Csv { "csv" } else { "parquet" });
         add(&file.digest);
     }
-    Ok(TableState { table: table.name.clone(), files, fingerprint: crate::ledger::hex(&all.finalize()) })
+    Ok(TableState { table: table.name.clone(), files, fingerprint: crate::digest::hex(&all.finalize()) })
 }
 
 fn file_state(file: &DataFile) -> Result<FileState> {
@@ -91,7 +91,7 @@ fn file_state(file: &DataFile) -> Result<FileState> {
             Err(error) => return Err(unreadable(error)),
         }
     }
-    Ok(FileState { path: file.path.clone(), digest: crate::ledger::hex(&digest.finalize()), bytes })
+    Ok(FileState { path: file.path.clone(), digest: crate::digest::hex(&digest.finalize()), bytes })
 }
 
 /// Checks all declared columns of the tables `names`; a sentence says where the first thing is that does not fit.

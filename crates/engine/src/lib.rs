@@ -8,7 +8,9 @@ mod backend;
 pub mod budget;
 pub mod check;
 pub mod demo;
+mod digest;
 mod error;
+mod file;
 pub mod init;
 pub mod ledger;
 mod place;
@@ -20,6 +22,7 @@ pub mod summary;
 mod time;
 
 pub use backend::Backend;
+pub use digest::digest;
 pub use error::{Error, Result};
 pub use place::{Origin, Place, nearest};
 #[cfg(feature = "generator")]
@@ -27,9 +30,3 @@ pub use release::adversarial_query;
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));
-
-/// SHA-256 of bytes, in hexadecimal.
-pub fn digest(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    ledger::hex(&Sha256::digest(bytes))
-}

@@ -1,7 +1,8 @@
-//! Kinds with the noise of a seed: what is published is what the fitted model says.
+//! Kinds with the noise of a seed: what is published is what the fitted model says. And their page of documentation.
 
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
+use scumble_engine::release::kinds::KINDS;
 use scumble_engine::release::{Answers, Cell, Runner};
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,4 +68,50 @@ fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
             assert!((found - estimate).abs() <= 3.0, "{method} {key:?}: {found} rows, but the model says {estimate}");
         }
     }
+}
+
+/// `SCUMBLE_UPDATE=1 cargo test -p scumble-engine --test kinds` writes the page.
+#[test]
+fn the_page_of_kinds_is_what_the_kinds_declare() {
+    let mut page = "# Kinds of releases\n\nEach `[[release]]` of a project file has a `name`, a `cost` or an `accuracy` (except `exact-count`), and the fields of its kind. `scumble\n\
+         kinds --json` gives the same as JSON schemas. This page is written from the declarations in `crates/engine/src/release`.\n"
+        .to_string();
+    for kind in KINDS {
+        page.push_str(&format!(
+            "\n## {}\nPublishes {}.\n\n| field | form | | meaning |\n|---|---|---|---|\n",
+            kind.name, kind.about
+        ));
+        for field in kind.fields {
+            let needed = if field.required { "needed" } else { "" };
+            page.push_str(&format!("| `{}` | {} | {needed} | {} |\n", field.name, field.form, field.about));
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kinds.md");
+    if std::env::var_os("SCUMBLE_UPDATE").is_some() {
+        fs::write(path, &page).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/kinds.md is not what is declared");
+}
+
+/// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.
+#[test]
+fn a_seed_decides_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each owner has twenty rows of different values, of which one counts.
+    let rows: String = (0..400).map(|i| format!("{},{}\n", i / 20, i % 20)).collect();
+    fs::write(folder.path().join("t.csv"), format!("id,x\n{rows}")).unwrap();
+    let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nx = { type = \"int\", lower = 0, upper = 19 }\n\
+        [[release]]\nname = \"r\"\nkind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 100000 }\n";
+    let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
+    let run = |seed: u64, ledger: &str| {
+        let runner = Runner::with_ledger(&project, folder.path().join(ledger));
+        let planned = [runner.plan(&project.releases[0]).unwrap()];
+        let mut bits = InsecureSeededSource::new(seed);
+        let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+        outcomes[0].answers.csv()
+    };
+    let first = run(1, "a.ledger");
+    assert_eq!(run(1, "b.ledger"), first);
+    // No noise at this cost: what differs is whose rows count.
+    assert_ne!(run(2, "c.ledger"), first);
 }

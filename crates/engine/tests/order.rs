@@ -1,12 +1,10 @@
 //! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is told in one sentence.
 
-use scumble::event::Event;
 use scumble::noise::InsecureSeededSource;
-use scumble_engine::ledger::{Ledger, Receipt, State};
+use scumble_engine::Error;
+use scumble_engine::ledger::{Ledger, State};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Answers, Draw, Expected, Plan, Planned, Runner};
-use scumble_engine::{Backend, Error, Result};
-use serde_json::Value;
+use scumble_engine::release::{Compute, Plan, Planned, Runner};
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
@@ -25,42 +23,22 @@ enum Wrong {
     Compute,
     ComputePanics,
     AnotherThreadPanics,
-    Draw,
-    DrawPanics,
+    /// After the noise was drawn.
+    Drawn,
+    DrawnPanics,
 }
 
-/// A planned query that looks at the ledger when it is about to read rows, and then fails or does not.
-struct Watching {
-    inner: Box<dyn Plan>,
-    ledger: PathBuf,
-    wrong: Wrong,
-    begun: Rc<RefCell<Vec<u64>>>,
-}
-
-impl Plan for Watching {
-    fn events(&self) -> &[Event] {
-        self.inner.events()
-    }
-
-    fn rule(&self) -> Value {
-        self.inner.rule()
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        self.inner.expected()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.inner.tables()
-    }
-
-    fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
+/// Makes a plan look at the ledger when it is about to read rows, and then fail or not.
+fn watched(plan: &mut Plan, ledger: PathBuf, wrong: Wrong, begun: Rc<RefCell<Vec<u64>>>) {
+    let nothing: Compute = Box::new(|_| Err(Error::machine("taken away")));
+    let inner = std::mem::replace(&mut plan.compute, nothing);
+    plan.compute = Box::new(move |charged| {
         // Another reader finds the charge, as the last one, interrupted.
-        let charges = Ledger::open_existing(&self.ledger)?.unwrap().charges()?;
+        let charges = Ledger::open_existing(&ledger)?.unwrap().charges()?;
         let last = charges.last().unwrap();
         assert_eq!((last.sequence, &last.state), (charged.sequence(), &State::Interrupted));
-        self.begun.borrow_mut().push(last.sequence);
-        match self.wrong {
+        begun.borrow_mut().push(last.sequence);
+        match wrong {
             Wrong::Compute => return Err(Error::input("the age 41 does not fit")),
             Wrong::ComputePanics => panic!("the age 41 does not fit"),
             Wrong::AnotherThreadPanics => {
@@ -69,15 +47,13 @@ impl Plan for Watching {
             }
             _ => {}
         }
-        let (draw, wrong) = (self.inner.compute(charged, project, backend)?, self.wrong);
-        Ok(Box::new(move |receipt, bits| -> Result<Answers> {
-            match wrong {
-                Wrong::Draw => Err(Error::Budget("the age 41 does not fit".to_string())),
-                Wrong::DrawPanics => panic!("the age 41 does not fit"),
-                _ => draw(receipt, bits),
-            }
-        }))
-    }
+        let answers = inner(charged);
+        match wrong {
+            Wrong::Drawn => Err(Error::Budget("the age 41 does not fit".to_string())),
+            Wrong::DrawnPanics => panic!("the age 41 does not fit"),
+            _ => answers,
+        }
+    });
 }
 
 static SAID: AtomicUsize = AtomicUsize::new(0);
@@ -94,10 +70,10 @@ fn run(wrong: Wrong) -> Option<String> {
         .releases
         .iter()
         .map(|request| {
-            let Planned { request, plan } = runner.plan(request).unwrap();
+            let mut planned = runner.plan(request).unwrap();
             let wrong = if request.name == "second" { wrong } else { Wrong::Nothing };
-            let plan = Watching { inner: plan, ledger: project.ledger(), wrong, begun: Rc::clone(&begun) };
-            Planned { request, plan: Box::new(plan) }
+            watched(&mut planned.plan, project.ledger(), wrong, Rc::clone(&begun));
+            planned
         })
         .collect();
     let told = runner.release(&planned, &at("out"), &mut InsecureSeededSource::new(1), |_| ());
@@ -127,7 +103,7 @@ fn what_fails_after_the_charge_is_one_sentence_and_stays_charged() {
         SAID.fetch_add(1, Ordering::SeqCst);
     }));
     assert_eq!(run(Wrong::Nothing), None);
-    let causes = [Wrong::Compute, Wrong::ComputePanics, Wrong::AnotherThreadPanics, Wrong::Draw, Wrong::DrawPanics];
+    let causes = [Wrong::Compute, Wrong::ComputePanics, Wrong::AnotherThreadPanics, Wrong::Drawn, Wrong::DrawnPanics];
     let sentences: Vec<String> =
         causes.map(|wrong| run(wrong).unwrap_or_else(|| panic!("{wrong:?} was published"))).into();
     assert_eq!(SAID.load(Ordering::SeqCst), 0, "a panic has printed its message");

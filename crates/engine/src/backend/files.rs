@@ -2,7 +2,7 @@
 
 use super::csv::{Records, Trouble};
 use crate::error::{Error, Result};
-use crate::ledger::identity;
+use crate::file::identity;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;

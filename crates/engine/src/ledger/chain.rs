@@ -1,5 +1,6 @@
 //! The hash chain: each entry's hash covers the one before, its place and its body.
 
+use crate::digest::hex;
 use sha2::{Digest, Sha256};
 
 /// The hash before the first entry.
@@ -34,18 +35,6 @@ impl Head {
     pub fn hex(&self) -> String {
         hex(&self.hash)
     }
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A hash that was written in hexadecimal.
-pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
-    let pair = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(pair).collect();
-    bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok())
 }
 
 /// The heads of a chain, from the empty one on.

@@ -12,8 +12,8 @@
 //! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would be a free
 //! and exact answer to somebody who can write one of them.
 
-use super::path::identity;
 use crate::error::{Error, Result};
+use crate::file::{identity, real};
 use crate::project::{Domain, Table};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,25 +171,6 @@ fn short(domain: &Value) -> String {
 fn files(path: &Path) -> BTreeSet<(u64, u64)> {
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     inside.chain([path.to_path_buf()]).filter(|path| path.is_file()).filter_map(|path| identity(&path)).collect()
-}
-
-/// The absolute path with links resolved, as far as the path exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut missing = Vec::new();
-    let mut existing = path.as_path();
-    loop {
-        if let Ok(found) = existing.canonicalize() {
-            return missing.iter().rev().fold(found, |path, name| path.join(name));
-        }
-        match (existing.parent(), existing.components().next_back()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name.as_os_str().to_os_string());
-                existing = parent;
-            }
-            _ => return path,
-        }
-    }
 }
 
 /// The way from a folder to a path, both absolute and without links.

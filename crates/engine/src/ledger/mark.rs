@@ -5,8 +5,8 @@
 //! candidate. Without the key a mark is a random number; that a file has changed, and when, is all that the ledger tells.
 //! Key and digest have a fixed length, so that nothing can be appended to what is hashed.
 
-use super::chain::unhex;
 use super::path::resolved;
+use crate::digest::unhex;
 use crate::error::{Error, Result};
 use scumble::noise::{BitSource, SecureSource};
 use sha2::{Digest, Sha256};
@@ -55,7 +55,7 @@ impl Key {
         let mut hasher = Sha256::new();
         hasher.update(self.0);
         hasher.update(Sha256::digest(digest.as_bytes()));
-        super::hex(&hasher.finalize())
+        crate::digest::hex(&hasher.finalize())
     }
 }
 

@@ -13,17 +13,15 @@ mod standing;
 mod store;
 
 pub use anchor::Anchor;
-pub(crate) use chain::hex;
 pub use chain::{GENESIS, Head};
+pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
-pub(crate) use declaration::{joined, real};
 pub use entry::{About, Charge, Proposal, State};
 pub use mark::Key;
-pub(crate) use path::{identity, unusable_name};
 pub use standing::Standing;
 
 use crate::error::{Error, Result};
-use crate::time;
+use crate::{file, time};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::scope::AttributeSet;
@@ -78,7 +76,7 @@ impl Ledger {
 
     /// Opens a ledger that is there; none if there is no file. Nothing is made.
     pub fn open_existing(path: &Path) -> Result<Option<Self>> {
-        if path::unusable_name(path).is_none() && std::fs::symlink_metadata(path).is_err() {
+        if file::unusable_name(path).is_none() && std::fs::symlink_metadata(path).is_err() {
             return Ok(None);
         }
         let mut ledger = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -88,10 +86,10 @@ impl Ledger {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self> {
         let path = path::resolved(path)?;
-        let before = path::identity(&path);
+        let before = file::identity(&path);
         let connection = Connection::open_with_flags(&path, flags).map_err(|error| trouble(&path, &error))?;
         connection.busy_timeout(PATIENCE).map_err(|error| trouble(&path, &error))?;
-        let identity = path::identity(&path);
+        let identity = file::identity(&path);
         if before.is_some() && before != identity {
             return Err(replaced(&path));
         }
@@ -253,7 +251,7 @@ impl Ledger {
 
     /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to another one now.
     pub(crate) fn in_place(&self) -> Result<()> {
-        if path::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
+        if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }
 
     fn explain(&self, error: Trouble) -> Error {

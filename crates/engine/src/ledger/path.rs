@@ -5,28 +5,9 @@
 //! name, and two processes would not see each other's charges.
 
 use crate::error::{Error, Result};
+use crate::file::{names, unusable_name};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Why a name cannot be that of a ledger, if it cannot.
-pub(crate) fn unusable_name(name: &Path) -> Option<&'static str> {
-    let text = name.to_string_lossy();
-    let last = name.file_name().map(|last| last.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if last.is_empty() || text.ends_with('/') {
-        return Some("a ledger is a file, and this names none; give a file name such as scumble.ledger");
-    }
-    if last.starts_with(':') || last.starts_with("file:") || text.to_lowercase().starts_with("file:") {
-        return Some(
-            "a ledger is a file on disk, and this name has another meaning to the database; give a file name such as scumble.ledger",
-        );
-    }
-    // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone with its charges.
-    let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| last.ends_with(end)) || last.contains("-mj");
-    if is_log || last.ends_with(".key") {
-        return Some("this name is that of a file beside another ledger; give a file name such as scumble.ledger");
-    }
-    None
-}
 
 /// The absolute path of a ledger, with links resolved; the file itself need not be there.
 pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
@@ -59,26 +40,4 @@ pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
 pub(super) fn cannot_open(path: &Path) -> Error {
     let place = path.display();
     Error::input(format!("the ledger {place} cannot be opened; does its folder exist, and may you write there?"))
-}
-
-/// Which file a path leads to now: one that was renamed and replaced is another.
-#[cfg(unix)]
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
-}
-
-#[cfg(unix)]
-fn names(file: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(file)
-}
-
-#[cfg(not(unix))]
-fn names(_: &fs::Metadata) -> u64 {
-    1
 }

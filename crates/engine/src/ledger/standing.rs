@@ -17,9 +17,10 @@
 //! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
 //! recomputes each `after` and demands that it is the one that stands there.
 
-use super::chain::{Head, hex, unhex};
+use super::chain::Head;
 use super::declaration::{self, Declarations};
 use crate::budget::{RULE, Sums};
+use crate::digest::{hex, unhex};
 use crate::error::{Error, Result};
 use scumble::event::Event;
 use scumble::scope::AttributeSet;

@@ -6,8 +6,8 @@
 mod read;
 mod section;
 
-pub(crate) use read::bounding;
-pub(crate) use section::{Section, Spot};
+pub(crate) use read::{accuracy, cost, project, within_reason};
+pub(crate) use section::{Section, Spot, parse};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -16,9 +16,6 @@ use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// No project file is longer, in bytes.
-const LONGEST: u64 = 64 << 20;
 
 /// A project: what there is, what may be spent, what is to be published.
 #[derive(Debug)]
@@ -190,34 +187,6 @@ pub enum CostScope {
 }
 
 impl Project {
-    /// Reads and checks a project file; data is not touched.
-    pub fn open(path: &Path) -> Result<Self> {
-        let shown = path.display().to_string();
-        // A pipe would be waited for, and a device may never end.
-        if std::fs::metadata(path).is_ok_and(|file| !file.is_file() || file.len() > LONGEST) {
-            return Err(Error::input(format!(
-                "the project file {shown} is not a file of at most {} MiB",
-                LONGEST >> 20
-            )));
-        }
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::input(format!(
-                "there is no project file {shown}; write one, or let 'scumble init TABLE' write a first one"
-            )),
-            _ => Error::input(format!("the project file {shown} cannot be read ({error})")),
-        })?;
-        let content = String::from_utf8(bytes)
-            .map_err(|_| Error::input(format!("the project file {shown} is not UTF-8 text")))?;
-        Self::parse(path, &content)
-    }
-
-    /// Checks a project file's text.
-    pub fn parse(path: &Path, content: &str) -> Result<Self> {
-        let mut project = read::project(path, content)?;
-        project.digest = crate::digest(content.as_bytes());
-        Ok(project)
-    }
-
     /// The folder of the project file, where sources and outputs are.
     pub fn folder(&self) -> PathBuf {
         self.path.parent().map_or_else(PathBuf::new, Path::to_path_buf)
@@ -265,4 +234,9 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
+}
+
+/// The file name that a release's outputs have, without extension: its name.
+pub fn file_stem(name: &str) -> String {
+    name.trim().to_string()
 }

@@ -5,7 +5,6 @@ use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Reques
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
 use crate::place::Origin;
-use crate::release::{CostAbout, kinds};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// More cells than this in one list of values is a mistake rather than a domain.
 const LONGEST_DOMAIN: usize = 1_000_000;
 
-pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
+/// A project from the text of its file; `request` reads a release, whose fields its kind declares.
+pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
     let file = parse(Origin::File(path.display().to_string()), content)?;
     file.only(&["dataset", "budget", "attacker", "release", "ledger"])?;
     let mut tables = BTreeMap::new();
@@ -27,8 +27,8 @@ pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
     }
-    let project =
-        Project { path: path.to_path_buf(), digest: String::new(), tables, budget, releases, attacker, ledger };
+    let digest = crate::digest(content.as_bytes());
+    let project = Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }
@@ -36,7 +36,7 @@ pub(super) fn project(path: &Path, content: &str) -> Result<Project> {
 /// The ledger's file.
 fn ledger(spot: &Spot) -> Result<PathBuf> {
     let path = PathBuf::from(spot.text()?);
-    match crate::ledger::unusable_name(&path) {
+    match crate::file::unusable_name(&path) {
         Some(why) => Err(spot.error(why)),
         None => Ok(path),
     }
@@ -46,7 +46,7 @@ fn ledger(spot: &Spot) -> Result<PathBuf> {
 fn check_names(project: &Project, file: &Section) -> Result<()> {
     let mut seen = BTreeSet::new();
     for request in &project.releases {
-        if !seen.insert(crate::release::file_stem(&request.name)) {
+        if !seen.insert(super::file_stem(&request.name)) {
             return Err(request.fields.error(format!("a second release is called '{}'", request.name)));
         }
     }
@@ -114,14 +114,19 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     Ok(Table { name: name.to_string(), source, owner, public, bounding, public_owners, columns })
 }
 
-/// The contribution bounds of a table or of a release.
-pub(crate) fn bounding(section: &Section) -> Result<Bounding> {
+/// The contribution bounds of a table.
+fn bounding(section: &Section) -> Result<Bounding> {
     let get = |key: &str| section.get(key).map(Spot::at_least_one).transpose();
     let bounding = Bounding {
         rows: get("max_rows_per_owner")?,
         groups: get("max_groups_per_owner")?,
         rows_per_group: get("max_rows_per_group")?,
     };
+    within_reason(bounding, section)
+}
+
+/// Contribution bounds that protect somebody, of the table or the release in this section.
+pub(crate) fn within_reason(bounding: Bounding, section: &Section) -> Result<Bounding> {
     let all = [bounding.rows, bounding.groups, bounding.rows_per_group];
     if all.iter().flatten().any(|bound| *bound > 1_000_000) {
         return Err(section.error("a contribution bound of more than a million protects nobody"));
@@ -291,62 +296,6 @@ fn one_of<'a>(section: &'a Section, key: &str, words: [&str; 2]) -> Result<Optio
     }
 }
 
-/// The fields that every release may have, whatever its kind.
-const COMMON: [&str; 4] = ["name", "kind", "cost", "accuracy"];
-
-/// A release: its kind says which other fields there may be.
-pub(crate) fn request(section: &Section) -> Result<Request> {
-    let name = section.need("name")?;
-    let fits = |letter: char| letter.is_alphanumeric() || " -_.,()+&".contains(letter);
-    let text = name.text()?;
-    if text.trim().is_empty() || text.len() > 150 || text.starts_with('.') || !text.chars().all(fits) {
-        let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
-        return Err(name.error(sentence));
-    }
-    if text.trim().eq_ignore_ascii_case("report") {
-        return Err(name.error(
-            "a release cannot be called 'report', because report.json is the report's own file; give it another name",
-        ));
-    }
-    let kind = match section.get("kind") {
-        Some(spot) => kinds::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
-        None if section.get("sql").is_some() => kinds::find("sql")?,
-        None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
-    };
-    let fields = kind.fields;
-    let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
-    section.only(&known)?;
-    if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
-        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
-        return Err(section.error(sentence));
-    }
-    let cost = match (section.get("cost"), section.get("accuracy")) {
-        (None, None) if kind.cost_about == CostAbout::Nobody => Cost::nothing(),
-        (Some(spot), _) | (_, Some(spot)) if kind.cost_about == CostAbout::Nobody => {
-            return Err(
-                spot.error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name))
-            );
-        }
-        (Some(cost), None) => self::cost(cost.section()?)?,
-        (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
-        (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
-        (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
-    };
-    if cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
-        let able: Vec<&str> = kinds::KINDS
-            .iter()
-            .filter(|kind| kind.cost_about == CostAbout::OwnersOrAttributes)
-            .map(|kind| kind.name)
-            .collect();
-        return Err(section.error(format!(
-            "kind {} has no cost per attribute (scope = \"attribute\" is for {}); give the cost for 'person' or 'presence'",
-            kind.name,
-            able.join(", ")
-        )));
-    }
-    Ok(Request { name: name.text()?.to_string(), kind: kind.name.to_string(), cost, fields: section.clone() })
-}
-
 /// `{ epsilon = …, delta = … }`, `{ rho = … }` or `{ accuracy = { within = …, confidence = … } }`.
 pub(crate) fn cost(section: &Section) -> Result<Cost> {
     section.only(&["epsilon", "delta", "rho", "accuracy", "scope"])?;
@@ -370,7 +319,7 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
     Ok(Cost { target, delta, scope })
 }
 
-fn accuracy(section: &Section) -> Result<Target> {
+pub(crate) fn accuracy(section: &Section) -> Result<Target> {
     section.only(&["within", "confidence"])?;
     let within = positive(section.need("within")?)?;
     let spot = section.need("confidence")?;
@@ -378,26 +327,4 @@ fn accuracy(section: &Section) -> Result<Target> {
         confidence if confidence > 0.0 && confidence < 1.0 => Ok(Target::Accuracy { within, confidence }),
         _ => Err(spot.error("confidence must be a number in (0, 1)")),
     }
-}
-
-impl Request {
-    /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
-    pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
-        let mut parts = Vec::new();
-        for part in cost.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
-            let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
-            if !["epsilon", "delta", "rho"].contains(&key.trim()) {
-                return Err(bad_cost(cost));
-            }
-            parts.push(format!("{} = {}", key.trim(), toml::Value::String(value.to_string())));
-        }
-        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
-        let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
-        request(&parse(Origin::CommandLine, &text)?).map_err(Error::without_place)
-    }
-}
-
-fn bad_cost(cost: &str) -> Error {
-    Error::input(format!("--cost '{cost}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"))
 }

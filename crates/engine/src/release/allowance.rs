@@ -1,10 +1,10 @@
 //! What a release may cost, scope by scope: for kinds whose algorithms know what a single attribute costs.
 
-use super::Field;
+use super::field::{Field, Numbers};
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
-use crate::project::{CostScope, Request, Target};
+use crate::project::{Cost, CostScope, Request, Target};
 use scumble::calibrate::largest_rho;
 use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
@@ -12,12 +12,36 @@ use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::planner::Limits;
 
 /// Different costs for different attributes.
-pub(super) const ATTRIBUTE_COSTS: Field = Field {
-    name: "attribute_costs",
-    form: "table of numbers",
-    required: false,
-    about: "attributes that may cost another number than the cost says, in its unit; with cost = { …, scope = \"attribute\" }",
-};
+pub(super) const ATTRIBUTE_COSTS: Field<Option<Numbers>> = Field::new(
+    "attribute_costs",
+    "attributes that may cost another number than the cost says, in its unit; with cost = { …, scope = \"attribute\" }",
+);
+
+/// Attributes with costs of their own.
+pub(super) struct Exceptions(Vec<(Scope, Exact)>);
+
+impl Exceptions {
+    /// `attribute_costs = { name = number }`.
+    pub fn read(request: &Request, names: &[String]) -> Result<Self> {
+        let mut exceptions = Vec::new();
+        let Some(Numbers(costs)) = ATTRIBUTE_COSTS.read(request)? else { return Ok(Self(exceptions)) };
+        if request.cost.scope != CostScope::Attribute {
+            let sentence = "attribute_costs need a cost per attribute: write cost = { …, scope = \"attribute\" }";
+            return Err(ATTRIBUTE_COSTS.error(request, sentence));
+        }
+        for (name, cost) in costs {
+            if !names.contains(&name) {
+                let hint = suggestion(&name, names.iter().map(String::as_str));
+                return Err(cost.error(format!("'{name}' is not among the columns of this release{hint}")));
+            }
+            if cost.value <= Exact::zero() {
+                return Err(cost.error("an attribute that may cost nothing cannot be published: leave its column out"));
+            }
+            exceptions.push((one_attribute(&name)?, cost.value));
+        }
+        Ok(Self(exceptions))
+    }
+}
 
 /// The limits that follow from a cost, each in its scope.
 pub(super) struct Allowance {
@@ -34,19 +58,18 @@ enum Notion {
 }
 
 impl Allowance {
-    /// What `request` allows for these attributes; ε is told at `delta`.
-    pub fn of(request: &Request, names: &[String], delta: Exact) -> Result<Self> {
-        let (notion, number) = match &request.cost.target {
+    /// What a cost allows to a release of `kind` for these attributes; ε is told at `delta`.
+    pub fn of(cost: &Cost, kind: &str, names: &[String], delta: Exact, exceptions: &Exceptions) -> Result<Self> {
+        let (notion, number) = match &cost.target {
             Target::Epsilon(epsilon) => (Notion::Epsilon { delta }, epsilon),
             Target::Rho(rho) => (Notion::Rho { delta }, rho),
             Target::Accuracy { .. } => {
                 return Err(Error::input(format!(
-                    "accuracy can be asked of COUNT and SUM; for kind {} give epsilon or rho",
-                    request.kind
+                    "accuracy can be asked of COUNT and SUM; for kind {kind} give epsilon or rho"
                 )));
             }
         };
-        let limits = match request.cost.scope {
+        let mut limits = match cost.scope {
             CostScope::Person => vec![(Scope::Person, number.clone())],
             CostScope::Presence => vec![(Scope::Presence, number.clone())],
             CostScope::Attribute => {
@@ -54,32 +77,10 @@ impl Allowance {
                 names.iter().map(of).collect::<Result<_>>()?
             }
         };
-        let mut allowance = Self { notion, limits };
-        allowance.read_exceptions(request, names)?;
-        Ok(allowance)
-    }
-
-    /// `attribute_costs = { name = number }`.
-    fn read_exceptions(&mut self, request: &Request, names: &[String]) -> Result<()> {
-        let Some(spot) = request.fields.get(ATTRIBUTE_COSTS.name) else { return Ok(()) };
-        if request.cost.scope != CostScope::Attribute {
-            return Err(
-                spot.error("attribute_costs need a cost per attribute: write cost = { …, scope = \"attribute\" }")
-            );
+        for (scope, number) in &exceptions.0 {
+            limits.iter_mut().filter(|(other, _)| other == scope).for_each(|limit| limit.1 = number.clone());
         }
-        for (name, spot) in spot.section()?.iter() {
-            if !names.iter().any(|known| known == name) {
-                let hint = suggestion(name, names.iter().map(String::as_str));
-                return Err(spot.error(format!("'{name}' is not among the columns of this release{hint}")));
-            }
-            let number = spot.exact()?;
-            if number <= Exact::zero() {
-                return Err(spot.error("an attribute that may cost nothing cannot be published: leave its column out"));
-            }
-            let scope = one_attribute(name)?;
-            self.limits.iter_mut().filter(|(other, _)| *other == scope).for_each(|limit| limit.1 = number.clone());
-        }
-        Ok(())
+        Ok(Self { notion, limits })
     }
 
     /// Whether the events stay within every limit, by the ledger's own rule.

@@ -3,28 +3,27 @@
 //! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
 //! anything else happens, so that what is held and published is O(√rows), however many values there are.
 
-use super::histogram::{COLUMN_FIELDS, Counted, counted, quoted};
+use super::field::{Field, Word};
+use super::histogram::{COLUMN, COLUMNS, Counted, counted};
 use super::output::{Answers, BandedCurve, Cell, Column, Details};
-use super::sql::BOUNDING_FIELDS;
-use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan};
+use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
+use super::{Analysed, CostAbout, Expected, Kind, Limit, Plan, Priced};
 use crate::backend::Backend;
-use crate::backend::hash::Key;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
-use crate::ledger::Receipt;
-use crate::project::{CostScope, Project, Request, Target, bounding};
-use crate::sql::integers::integers;
+use crate::project::{Cost, CostScope, Project, Request, Target};
+use crate::sql::Cut;
+use crate::sql::integers::Integers;
 use crate::sql::measure::{Computation, Query};
-use crate::sql::{Cut, analyse, preflight};
 use scumble::event::Event;
 use scumble::limits::anonymized_histogram::lower_bound;
 use scumble::mechanism::anonymized_histogram::{
     AnonymizedHistogram, LayoutChoice, MOST_ELEMENTS, Partition, Released, Size, Statistics, top_share,
 };
-use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
+use std::rc::Rc;
 
 /// Bands and bounds hold with this probability.
 const CONFIDENCE: f64 = 0.95;
@@ -35,57 +34,147 @@ const TOPS: [u64; 3] = [1, 10, 100];
 /// So many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
-const FIELDS: [Field; 8] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
-    COLUMN_FIELDS[0],
-    COLUMN_FIELDS[1],
-    Field {
-        name: "at_most",
-        form: "whole number",
-        required: false,
-        about: "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
-    },
-    Field {
-        name: "layout",
-        form: "text",
-        required: false,
-        about: "automatic (the default), rows-and-columns, strips or rows-and-strips",
-    },
-    BOUNDING_FIELDS[0],
-    BOUNDING_FIELDS[1],
-    BOUNDING_FIELDS[2],
-];
+const AT_MOST: Field<Option<u64>> = Field::new(
+    "at_most",
+    "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
+);
+const LAYOUT: Field<Option<LayoutChoice>> =
+    Field::new("layout", "automatic (the default), rows-and-columns, strips or rows-and-strips");
+
+/// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
+impl Word for LayoutChoice {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("automatic", Self::Automatic),
+        ("rows-and-columns", Self::RowsAndColumns),
+        ("strips", Self::Strips),
+        ("rows-and-strips", Self::RowsAndStrips),
+    ];
+
+    fn unknown(word: &str) -> String {
+        let names = Self::WORDS.iter().map(|(name, _)| *name);
+        let hint = crate::place::suggestion(word, names.clone());
+        format!("unknown layout '{word}'{hint}; layouts are: {}", names.collect::<Vec<_>>().join(", "))
+    }
+}
 
 /// The kind `anonymized-histogram`.
 pub(super) static KIND: Kind = Kind {
     name: "anonymized-histogram",
     about: "how many values of some columns occur how often, without the values; with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
-    fields: &FIELDS,
+    fields: &[
+        TABLE.listed(),
+        COLUMN.listed(),
+        COLUMNS.listed(),
+        AT_MOST.listed(),
+        LAYOUT.listed(),
+        BOUNDING[0],
+        BOUNDING[1],
+        BOUNDING[2],
+    ],
     cost_about: CostAbout::Owners,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    Ok(Box::new(planned(request, project)?))
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let elements = Rc::new(Elements::new(request, project)?);
+    Ok(Analysed::new(move |cost| {
+        let (mechanism, events) = elements.within(cost)?;
+        let elements = Rc::clone(&elements);
+        Ok(Priced::new(events, move |events| elements.plan(mechanism, events)))
+    }))
 }
 
-fn planned(request: &Request, project: &Project) -> Result<AnonymizedHistogramPlan> {
-    let Counted { table, names, place } = counted(request, project)?;
-    if table.public {
-        let spot = request.fields.need("table")?;
-        return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
+/// The elements that are counted, and how.
+struct Elements {
+    sql: String,
+    cut: Rc<Cut>,
+    per_owner: u64,
+    attributes: AttributeSet,
+    size: Size,
+    layout: LayoutChoice,
+}
+
+impl Elements {
+    fn new(request: &Request, project: &Project) -> Result<Self> {
+        let Counted { table, names, place } = counted(request, project)?;
+        private_table(request, project)?;
+        // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
+        let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
+        let bounding = bounding(request)?;
+        let cut = crate::sql::analyse(&sql, bounding, project, &Backend::without_data(project)?);
+        let cut = cut.map_err(|error| error.or_at(place))?;
+        let per_owner = elements_per_owner(&cut.query);
+        let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
+        let public = table.public_owners.map(|owners| owners.saturating_mul(per_owner));
+        let size = AT_MOST.read(request)?.or(public).map_or(Size::Private, Size::AtMost);
+        let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
+        Ok(Self { sql, cut: Rc::new(cut), per_owner, attributes, size, layout })
     }
-    // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
-    let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
-    let bounding = bounding(&request.fields)?;
-    let cut = analyse(&sql, bounding, project, &Backend::without_data(project)?);
-    let cut = cut.map_err(|error| error.or_at(place))?;
-    let most = elements_per_owner(&cut.query);
-    let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
-    let public = table.public_owners.map(|owners| owners.saturating_mul(most));
-    let (mechanism, events) = within_cost(request, most, public, &attributes)?;
-    Ok(AnonymizedHistogramPlan { sql, cut, mechanism, events })
+
+    /// The mechanism that spends all of the cost and no more, and its events.
+    ///
+    /// # Guarantee
+    /// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
+    fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
+        let Target::Epsilon(epsilon) = &cost.target else {
+            let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
+            return Err(Error::input(sentence));
+        };
+        let scope = match cost.scope {
+            CostScope::Presence => Scope::Presence,
+            CostScope::Person | CostScope::Attribute => Scope::Person,
+        };
+        let mut presence = presence_cost(epsilon.to_f64(), cost.scope, self.per_owner as f64, self.size);
+        loop {
+            let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, self.size)?.with_layout(self.layout);
+            let mechanism = mechanism.with_elements_per_owner(self.per_owner)?;
+            let events = mechanism.events(&self.attributes)?;
+            match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
+                Some(spent) if spent <= *epsilon => return Ok((mechanism, events)),
+                // Rounding has gone up somewhere: a few units in the last place less will do.
+                _ => presence = presence.next_down(),
+            }
+        }
+    }
+
+    fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
+        let limits = match mechanism.size() {
+            Size::AtMost(elements) => vec![limit(&mechanism, elements)?],
+            Size::Private => Vec::new(),
+        };
+        let cut = Rc::clone(&self.cut);
+        Ok(Plan {
+            events,
+            rule: self.rule(&mechanism),
+            expected: vec![expected(&mechanism)],
+            limits,
+            counted: crate::attackers::Counted::default(),
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            compute: Box::new(move |charged| {
+                let partition = partition(&cut.query, &charged.integers(&cut)?)?;
+                answers(&mechanism, &mechanism.release(&partition, charged.bits())?)
+            }),
+        })
+    }
+
+    fn rule(&self, mechanism: &AnonymizedHistogram) -> Value {
+        let query = &self.cut.query;
+        json!({
+            "sql": self.sql,
+            "tables": self.cut.below.tables,
+            "bounding": query.bounds.map(|bounds| json!({
+                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
+            })),
+            "keys": { "attributes": query.key_attributes },
+            "filters": { "attributes": query.rows },
+            "elements_per_owner": mechanism.elements_per_owner(),
+            "epsilon_per_element": mechanism.epsilon_per_element().get(),
+            "epsilon_for_size": mechanism.epsilon_for_size().map(Epsilon::get),
+            "at_most": match mechanism.size() { Size::AtMost(most) => Some(most), Size::Private => None },
+        })
+    }
 }
 
 /// The most rows of one owner that count: each is one element.
@@ -93,40 +182,42 @@ fn elements_per_owner(query: &Query) -> u64 {
     query.bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
 }
 
-/// The mechanism that spends all of the cost and no more, and its events.
+/// The exact counts, without the values.
 ///
 /// # Guarantee
-/// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
-fn within_cost(
-    request: &Request,
-    elements_per_owner: u64,
-    public_elements: Option<u64>,
-    attributes: &AttributeSet,
-) -> Result<(AnonymizedHistogram, Vec<Event>)> {
-    let Target::Epsilon(cost) = &request.cost.target else {
-        let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
-        return Err(request.fields.error(sentence));
+/// Whichever rows of an owner count, they add at most [`AnonymizedHistogram::elements_per_owner`] elements.
+fn partition(query: &Query, exact: &Integers) -> Result<Partition> {
+    let Some(Computation::Count(rows)) = query.aggregates.first() else {
+        return Err(Error::machine("the counting query of an anonymized histogram does not count"));
     };
-    let size = match request.fields.get("at_most") {
-        Some(spot) => Size::AtMost(spot.at_least_one()?),
-        None => public_elements.map_or(Size::Private, Size::AtMost),
-    };
-    let layout = layout(request)?;
-    let scope = match request.cost.scope {
-        CostScope::Presence => Scope::Presence,
-        CostScope::Person | CostScope::Attribute => Scope::Person,
-    };
-    let refused = |error: scumble::Error| request.fields.error(error.to_string());
-    let mut presence = presence_cost(cost.to_f64(), request.cost.scope, elements_per_owner as f64, size);
-    loop {
-        let mechanism = AnonymizedHistogram::new(Epsilon::new(presence).map_err(refused)?, size).map_err(refused)?;
-        let mechanism = mechanism.with_layout(layout).with_elements_per_owner(elements_per_owner).map_err(refused)?;
-        let events = mechanism.events(attributes)?;
-        match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
-            Some(spent) if spent <= *cost => return Ok((mechanism, events)),
-            // Rounding has gone up somewhere: a few units in the last place less will do.
-            _ => presence = presence.next_down(),
+    let counts = exact.cells.iter().filter_map(|cell| u64::try_from(*cell.sums.get(*rows)?).ok());
+    Ok(Partition::from_counts(counts)?)
+}
+
+fn expected(mechanism: &AnonymizedHistogram) -> Expected {
+    let each = mechanism.epsilon_per_element();
+    let amount = match mechanism.size() {
+        Size::AtMost(elements) => match mechanism.expected_error(elements) {
+            Ok(error) => format!("all counts together are off by at most {error:.0}, in expectation"),
+            Err(error) => error.to_string(),
+        },
+        Size::Private if each.get() >= 0.5 => {
+            format!("all counts together are off by about 3·√rows·e^−{:.4}", each.get())
         }
+        Size::Private => {
+            format!("all counts together are off by about 1.3·√(rows·ln(2/ε)/ε), ε = {:.4}", each.get())
+        }
+    };
+    let cost = match mechanism.elements_per_owner() {
+        1 => String::new(),
+        most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
+    };
+    Expected {
+        column: "how_many".into(),
+        standard_error: None,
+        cells: Vec::new(),
+        assumed: None,
+        about: format!("{amount}{cost}"),
     }
 }
 
@@ -140,116 +231,6 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
         (CostScope::Person | CostScope::Attribute, Size::Private) => {
             (cost * 20.0 / 39.0).min((cost + 0.1 * elements) / 2.0)
         }
-    }
-}
-
-/// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
-const LAYOUTS: [LayoutChoice; 4] =
-    [LayoutChoice::Automatic, LayoutChoice::RowsAndColumns, LayoutChoice::Strips, LayoutChoice::RowsAndStrips];
-
-fn layout(request: &Request) -> Result<LayoutChoice> {
-    let Some(spot) = request.fields.get("layout") else { return Ok(LayoutChoice::Automatic) };
-    let name = spot.text()?;
-    LAYOUTS.into_iter().find(|choice| choice.name() == name).ok_or_else(|| {
-        let names = LAYOUTS.map(LayoutChoice::name);
-        let hint = crate::place::suggestion(name, names.into_iter());
-        spot.error(format!("unknown layout '{name}'{hint}; layouts are: {}", names.join(", ")))
-    })
-}
-
-/// A planned anonymized histogram.
-struct AnonymizedHistogramPlan {
-    sql: String,
-    cut: Cut,
-    mechanism: AnonymizedHistogram,
-    events: Vec<Event>,
-}
-
-impl Plan for AnonymizedHistogramPlan {
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    fn rule(&self) -> Value {
-        let query = &self.cut.query;
-        json!({
-            "sql": self.sql,
-            "tables": self.cut.below.tables,
-            "bounding": query.bounds.map(|bounds| json!({
-                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
-            })),
-            "keys": { "attributes": query.key_attributes },
-            "filters": { "attributes": query.rows },
-            "elements_per_owner": self.mechanism.elements_per_owner(),
-            "epsilon_per_element": self.mechanism.epsilon_per_element().get(),
-            "epsilon_for_size": self.mechanism.epsilon_for_size().map(Epsilon::get),
-            "at_most": match self.mechanism.size() { Size::AtMost(most) => Some(most), Size::Private => None },
-        })
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        let each = self.mechanism.epsilon_per_element();
-        let amount = match self.mechanism.size() {
-            Size::AtMost(elements) => match self.mechanism.expected_error(elements) {
-                Ok(error) => format!("all counts together are off by at most {error:.0}, in expectation"),
-                Err(error) => error.to_string(),
-            },
-            Size::Private if each.get() >= 0.5 => {
-                format!("all counts together are off by about 3·√rows·e^−{:.4}", each.get())
-            }
-            Size::Private => {
-                format!("all counts together are off by about 1.3·√(rows·ln(2/ε)/ε), ε = {:.4}", each.get())
-            }
-        };
-        let cost = match self.mechanism.elements_per_owner() {
-            1 => String::new(),
-            most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
-        };
-        vec![Expected {
-            column: "how_many".into(),
-            standard_error: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: format!("{amount}{cost}"),
-        }]
-    }
-
-    fn limits(&self) -> Result<Vec<Limit>> {
-        match self.mechanism.size() {
-            Size::AtMost(elements) => Ok(vec![limit(&self.mechanism, elements)?]),
-            Size::Private => Ok(Vec::new()),
-        }
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.cut.below.tables.iter().cloned().collect()
-    }
-
-    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
-        preflight(&self.cut, backend)
-    }
-
-    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
-        let mut secret = SecureSource::new()?;
-        let partition = self.partition(backend, Key(secret.next_u64(), secret.next_u64()))?;
-        let mechanism = self.mechanism.clone();
-        Ok(Box::new(move |_receipt, bits| answers(&mechanism, &mechanism.release(&partition, bits)?)))
-    }
-}
-
-impl AnonymizedHistogramPlan {
-    /// The exact counts, without the values.
-    ///
-    /// # Guarantee
-    /// For every key, the rows of one owner add at most [`AnonymizedHistogram::elements_per_owner`] elements.
-    fn partition(&self, backend: &Backend, key: Key) -> Result<Partition> {
-        let cut = &self.cut;
-        let exact = integers(cut, backend, key)?;
-        let Some(Computation::Count(rows)) = cut.query.aggregates.first().cloned() else {
-            return Err(Error::machine("the counting query of an anonymized histogram does not count"));
-        };
-        let counts = exact.cells.iter().filter_map(|cell| u64::try_from(*cell.sums.get(rows)?).ok());
-        Ok(Partition::from_counts(counts)?)
     }
 }
 
@@ -363,6 +344,8 @@ fn notes(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::hash::Key;
+    use crate::sql::integers::integers;
 
     /// A project whose table has these rows of (owner, value), and the plan of its one release.
     fn counted(folder: &std::path::Path, rows: &[(u32, &str)], bounds: &str, key: Key) -> (Partition, u64) {
@@ -374,9 +357,11 @@ mod tests {
         );
         let project = Project::parse(&folder.join("scumble.toml"), &text).unwrap();
         let request = &project.releases[0];
-        let plan = planned(request, &project).unwrap();
+        let elements = Elements::new(request, &project).unwrap();
+        let (mechanism, _) = elements.within(&request.cost).unwrap();
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
-        (plan.partition(&backend, key).unwrap(), plan.mechanism.elements_per_owner())
+        let exact = integers(&elements.cut, &backend, key).unwrap();
+        (partition(&elements.cut.query, &exact).unwrap(), mechanism.elements_per_owner())
     }
 
     /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.

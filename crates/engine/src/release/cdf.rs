@@ -3,37 +3,34 @@
 //! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
 //! step; the mechanism of the core does the rest.
 
-use super::histogram::quoted;
+use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{Answers, Cell, Column, Details, Uncertainty, check_names};
-use super::sql::BOUNDING_FIELDS;
-use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
+use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
-use crate::backend::hash::Key;
 use crate::error::Result;
-use crate::ledger::Receipt;
-use crate::project::{Bounding, Domain, Project, Request, Table, bounding};
-use crate::sql::integers::integers;
-use crate::sql::{Cut, analyse, preflight};
+use crate::project::{Bounding, Domain, Project, Request, Table};
+use crate::sql::Cut;
+use crate::sql::integers::Integers;
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::mechanism::cdf::Cdf;
-use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::Scale;
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
+use std::rc::Rc;
 
 /// As many values as may each be a step.
 const MOST_STEPS: f64 = 10_000.0;
 /// Into how many steps a range of more values is cut.
 const FLOAT_STEPS: f64 = 1000.0;
 
+const COLUMN: Field<Placed<String>> = Field::new("column", "an int or float column with bounds");
+
 /// A table, one of its columns, and how many rows of an owner count.
-pub(super) const FIELDS: [Field; 3] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
-    Field { name: "column", form: "text", required: true, about: "an int or float column with bounds" },
-    BOUNDING_FIELDS[0],
-];
+pub(super) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
 
 /// A column whose values are ordered and bounded.
 pub(super) struct Ordered<'a> {
@@ -43,34 +40,26 @@ pub(super) struct Ordered<'a> {
 }
 
 /// The fields `table` and `column`.
-pub(super) fn ordered<'a>(request: &'a Request, project: &'a Project) -> Result<Ordered<'a>> {
-    let spot = request.fields.need("table")?;
-    let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
-    if table.public {
-        return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
-    }
-    let spot = request.fields.need("column")?;
-    let name = spot.text()?;
-    let column = table.column(name).ok_or_else(|| {
-        let hint = crate::place::suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
-        spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name))
-    })?;
+pub(super) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ordered<'a>> {
+    let (table, name) = (private_table(request, project)?, COLUMN.read(request)?);
+    let column = column(table, &name)?;
     match &column.domain {
         Domain::Int { bounds: Some(_) } => {}
         Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
         _ => {
-            let sentence =
-                format!("column '{name}' needs to be an int or a float with lower and upper, from public knowledge");
-            return Err(spot.error(sentence));
+            return Err(name.error(format!(
+                "column '{}' needs to be an int or a float with lower and upper, from public knowledge",
+                name.value
+            )));
         }
     }
-    Ok(Ordered { table, name, domain: &column.domain })
+    Ok(Ordered { table, name: &column.name, domain: &column.domain })
 }
 
 /// A column cut into steps, and how to count them.
 struct Steps {
     /// How many rows there are of each.
-    query: Cut,
+    query: Rc<Cut>,
     table: String,
     column: String,
     cut: Cutting,
@@ -139,7 +128,7 @@ impl Steps {
         let expression = &cut.expression;
         let sql =
             format!("SELECT {expression} AS step, COUNT(*) AS n FROM {} GROUP BY {expression}", quoted(&table.name));
-        let own = bounding(&request.fields)?.or(table.bounding);
+        let own = bounding(request)?.or(table.bounding);
         let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1) * own.rows_per_group.unwrap_or(1));
         // All of an owner's rows may fall into one step: only the total counts.
         let bounding = if table.owner.is_some() {
@@ -149,7 +138,7 @@ impl Steps {
         };
         let rows = if table.owner.is_some() { rows } else { 1 };
         Ok(Self {
-            query: analyse(&sql, bounding, project, &Backend::without_data(project)?)?,
+            query: Rc::new(crate::sql::analyse(&sql, bounding, project, &Backend::without_data(project)?)?),
             table: table.name.clone(),
             column: name.to_string(),
             cut,
@@ -158,17 +147,15 @@ impl Steps {
         })
     }
 
-    /// The number of rows in each step; exact.
-    fn counts(&self, backend: &Backend) -> Result<Vec<i64>> {
-        let mut secret = SecureSource::new()?;
-        let found = integers(&self.query, backend, Key(secret.next_u64(), secret.next_u64()))?;
+    /// The number of rows in each step, from what the query found.
+    fn counts(&self, found: &Integers) -> Vec<i64> {
         let mut counts = vec![0i64; self.cut.values.len()];
         for (key, cell) in found.keys.iter().zip(&found.cells) {
             let datafusion::common::ScalarValue::Int64(Some(step)) = key[0] else { continue };
             let index = usize::try_from(step - self.cut.first).unwrap_or(0).min(counts.len() - 1);
             counts[index] += i64::try_from(cell.sums[0]).unwrap_or(i64::MAX);
         }
-        Ok(counts)
+        counts
     }
 
     /// How many steps there are.
@@ -196,11 +183,11 @@ pub(super) static KIND: Kind = Kind {
     about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone",
     fields: &FIELDS,
     cost_about: CostAbout::Owners,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    let steps = Steps::new(request, project)?;
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let steps = Rc::new(Steps::new(request, project)?);
     check_names([(steps.column.as_str(), false), ("count", true)])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
@@ -212,75 +199,70 @@ fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
     }
     let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
     let moves = [Moves::by_scope(presence, person, touches)];
-    let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
-    let noise = calibrate(&request.cost, &demand)?.noises.remove(0);
-    let [moves] = moves;
-    let events = vec![noise.event(moves)?];
+    Ok(Analysed::new(move |cost| {
+        let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
+        let noise = calibrate(cost, &demand)?.noises.remove(0);
+        let (steps, events) = (Rc::clone(&steps), vec![noise.event(moves[0].clone())?]);
+        Ok(Priced::new(events, move |events| plan(steps, &noise, events)))
+    }))
+}
+
+fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
     let cdf = Cdf::new(steps.count(), noise.clone())?;
-    Ok(Box::new(CdfPlan { steps, cdf, noise, events }))
+    let mut rule = steps.rule();
+    rule["noise"] = json!(described(noise));
+    rule["levels"] = json!(cdf.levels());
+    let errors = steps.standard_errors(&cdf);
+    Ok(Plan {
+        events,
+        rule,
+        expected: vec![expected(&errors)],
+        limits: Vec::new(),
+        counted: Counted::default(),
+        tables: vec![steps.table.clone()],
+        query: Some(Rc::clone(&steps.query)),
+        compute: Box::new(move |charged| {
+            let counts = steps.counts(&charged.integers(&steps.query)?);
+            Ok(answers(&steps, &cdf.release(&counts, charged.bits())?, &errors))
+        }),
+    })
 }
 
-struct CdfPlan {
-    steps: Steps,
-    cdf: Cdf,
-    noise: Noise,
-    events: Vec<Event>,
+fn expected(errors: &[f64]) -> Expected {
+    let largest = errors.iter().copied().fold(0.0, f64::max);
+    let first = errors.first().copied().unwrap_or(0.0);
+    let about =
+        format!("of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps");
+    Expected {
+        column: "count".to_string(),
+        standard_error: Some(largest),
+        cells: errors.to_vec(),
+        assumed: None,
+        about,
+    }
 }
 
-impl Plan for CdfPlan {
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    fn rule(&self) -> Value {
-        let mut rule = self.steps.rule();
-        rule["noise"] = json!(described(&self.noise));
-        rule["levels"] = json!(self.cdf.levels());
-        rule
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        let cells = self.steps.standard_errors(&self.cdf);
-        let largest = cells.iter().copied().fold(0.0, f64::max);
-        let first = cells.first().copied().unwrap_or(0.0);
-        let about = format!(
-            "of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps"
-        );
-        vec![Expected { column: "count".to_string(), standard_error: Some(largest), cells, assumed: None, about }]
-    }
-
-    fn tables(&self) -> Vec<String> {
-        vec![self.steps.table.clone()]
-    }
-
-    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
-        preflight(&self.steps.query, backend)
-    }
-
-    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
-        let counts = self.steps.counts(backend)?;
-        let (cdf, column, values) = (self.cdf.clone(), self.steps.column.clone(), self.steps.cut.values.clone());
-        let errors = self.steps.standard_errors(&self.cdf);
-        Ok(Box::new(move |_receipt, bits| {
-            let below = cdf.release(&counts, bits)?;
-            let uncertainty = below.iter().zip(errors).map(|(count, error)| Uncertainty {
-                standard_error: error,
-                low: count - 1.96 * error,
-                high: count + 1.96 * error,
-            });
-            Ok(Answers {
-                columns: vec![
-                    Column { name: column, cells: values.into_iter().map(number).collect(), uncertainty: None },
-                    Column {
-                        name: "count".to_string(),
-                        uncertainty: Some(uncertainty.collect()),
-                        cells: below.into_iter().map(Cell::Number).collect(),
-                    },
-                ],
-                notes: vec!["Each count is of rows with at most that value.".to_string()],
-                details: Details::default(),
-            })
-        }))
+fn answers(steps: &Steps, below: &[f64], errors: &[f64]) -> Answers {
+    let uncertainty = below.iter().zip(errors).map(|(count, error)| Uncertainty {
+        standard_error: *error,
+        low: count - 1.96 * error,
+        high: count + 1.96 * error,
+    });
+    Answers {
+        columns: vec![
+            Column {
+                name: steps.column.clone(),
+                cells: steps.cut.values.iter().map(|value| number(*value)).collect(),
+                uncertainty: None,
+            },
+            Column {
+                name: "count".to_string(),
+                uncertainty: Some(uncertainty.collect()),
+                cells: below.iter().map(|count| Cell::Number(*count)).collect(),
+            },
+        ],
+        notes: vec!["Each count is of rows with at most that value.".to_string()],
+        details: Details::default(),
     }
 }
 

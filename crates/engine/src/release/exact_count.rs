@@ -6,18 +6,16 @@
 //! stands alone, in its ledger and in every other that can be seen from here (`alone`). Two counts of two nearly equal sets tell
 //! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
 
-use super::histogram::quoted;
+use super::field::{Field, Placed};
 use super::output::{Answers, Cell, Column, Details};
-use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
+use super::rows::{TABLE, quoted, table};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::{Answer, Counted, answer};
 use crate::backend::Backend;
-use crate::backend::hash::Key;
 use crate::error::{Error, Result};
-use crate::ledger::Receipt;
-use crate::project::{Bounding, Project, Request, Spot};
-use crate::sql::integers::integers;
+use crate::project::{Bounding, Project, Request};
 use crate::sql::measure::Computation;
-use crate::sql::{Cut, analyse, preflight, refuse_too_long};
+use crate::sql::{Cut, refuse_too_long};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -25,7 +23,8 @@ use scumble::attacker::{Learned, Noise, Statistic, Verdict, assess, brittleness}
 use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::AttributeSet;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
+use std::rc::Rc;
 
 /// The word in project files and in the ledger.
 pub(super) const NAME: &str = "exact-count";
@@ -34,43 +33,37 @@ pub(super) const NAME: &str = "exact-count";
 const VOID: &str = "This guarantee is void if anything else about these people is or was ever published: from another ledger, by another program, \
      or from another copy of the data. Scumble refuses what it can see, and it sees only the ledgers beside the project and its sources.";
 
-const FIELDS: [Field; 3] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
-    Field { name: "where", form: "text", required: true, about: "which rows count: a condition as in SQL" },
-    Field {
-        name: "i_accept_assumptions",
-        form: "true or false",
-        required: true,
-        about: "must be true: the count has no noise, and protects only against the attacker of [attacker], if all that is declared there is true",
-    },
-];
+const WHERE: Field<Placed<String>> = Field::new("where", "which rows count: a condition as in SQL");
+const ACCEPTED: Field<bool> = Field::new(
+    "i_accept_assumptions",
+    "must be true: the count has no noise, and protects only against the attacker of [attacker], if all that is declared there is true",
+);
 
 /// The kind exact-count.
 pub(super) static KIND: Kind = Kind {
     name: NAME,
     about: "a number of rows without noise: not differentially private; only with [attacker], alone in its ledger, and if the assumptions are accepted",
-    fields: &FIELDS,
+    fields: &[TABLE.listed(), WHERE.listed(), ACCEPTED.listed()],
     cost_about: CostAbout::Nobody,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    let accepted = request.fields.need("i_accept_assumptions")?;
-    if !accepted.truth()? {
-        return Err(accepted.error("an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    if !ACCEPTED.read(request)? {
+        return Err(ACCEPTED.error(request, "an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
     }
-    let spot = request.fields.need("table")?;
-    let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
+    let table = table(request, project)?;
     if table.owner.is_some() && table.bounding.rows != Some(1) {
-        return Err(spot.error(format!(
+        let sentence = format!(
             "an exact count is analysed where each owner has one row, and table '{}' may have more",
             table.name
-        )));
+        );
+        return Err(TABLE.error(request, sentence));
     }
-    let condition = request.fields.need("where")?;
-    let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), one_condition(condition)?);
-    let cut = analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
-        .map_err(|error| error.without_place().or_at(condition.place()))?;
+    let condition = WHERE.read(request)?;
+    let sql = format!("SELECT COUNT(*) AS count FROM {} WHERE ({})", quoted(&table.name), one_condition(&condition)?);
+    let cut = crate::sql::analyse(&sql, Bounding::default(), project, &Backend::without_data(project)?)
+        .map_err(|error| error.without_place().or_at(condition.place.clone()))?;
     let plain = cut.query.keys.is_empty() && matches!(cut.query.aggregates[..], [Computation::Count(_)]);
     if !plain || cut.below.tables.iter().ne([&table.name]) {
         return Err(condition.error("this must be one condition on the rows of the table"));
@@ -78,20 +71,24 @@ fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
     let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: Noise::None };
     let learned = guarantee(project, &counted, request)?;
     let events = vec![nothing_promised(&cut)?];
-    Ok(Box::new(ExactCountPlan { sql, cut, counted, learned, events }))
+    let cut = Rc::new(cut);
+    Ok(Analysed::new(move |_no_cost| {
+        let (sql, cut, counted, learned) = (sql.clone(), Rc::clone(&cut), counted.clone(), learned.clone());
+        Ok(Priced::new(events.clone(), move |events| Ok(plan(&sql, cut, counted, learned, events))))
+    }))
 }
 
 /// The condition as it was understood: all of the text is one expression. (As text inside of a query, `1 = 1) HAVING (…` and comments
 /// made another query of it.)
-fn one_condition(spot: &Spot) -> Result<String> {
+fn one_condition(condition: &Placed<String>) -> Result<String> {
     let understood = |text: &str| {
         let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).ok()?;
         let expression = parser.parse_expr().ok()?;
         (parser.peek_token().token == Token::EOF).then(|| expression.to_string())
     };
-    refuse_too_long(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
-    let text = understood(spot.text()?).filter(|text| understood(text).as_ref() == Some(text));
-    text.ok_or_else(|| spot.error("this must be one condition on the rows of the table, such as answer = 'yes'"))
+    refuse_too_long(&condition.value).map_err(|error| error.or_at(condition.place.clone()))?;
+    let text = understood(&condition.value).filter(|text| understood(text).as_ref() == Some(text));
+    text.ok_or_else(|| condition.error("this must be one condition on the rows of the table, such as answer = 'yes'"))
 }
 
 /// What the declared attacker learns; without a guarantee there is no release.
@@ -117,80 +114,56 @@ fn nothing_promised(cut: &Cut) -> Result<Event> {
     Ok(Event::new(kind, Moves::by_scope(one.clone(), one, touches)))
 }
 
-/// A planned exact count.
-struct ExactCountPlan {
-    sql: String,
-    cut: Cut,
-    counted: Counted,
-    learned: Learned,
-    events: Vec<Event>,
-}
-
-impl Plan for ExactCountPlan {
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    fn rule(&self) -> Value {
-        json!({
-            "sql": self.sql,
-            "tables": self.cut.below.tables,
-            "filters": { "attributes": self.cut.query.rows },
-            "noise": "none: not differentially private",
-            "i_accept_assumptions": true,
-            "attacker": Answer::Learned(Box::new(self.learned.clone())).json(),
-        })
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        let about = "exact, without noise: not differentially private".to_string();
-        vec![Expected {
-            column: "count".to_string(),
-            standard_error: Some(0.0),
-            cells: Vec::new(),
-            assumed: None,
-            about,
-        }]
-    }
-
-    fn counted(&self) -> Result<Counted> {
-        Ok(self.counted.clone())
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.cut.below.tables.iter().cloned().collect()
-    }
-
-    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
-        preflight(&self.cut, backend)
-    }
-
-    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
-        let cut = &self.cut;
-        // Each owner has one row: nothing is left out, whatever the key.
-        let exact = integers(cut, backend, Key(0, 0))?;
-        let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
-        let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
-        self.contradicted(count)?;
-        let learned = self.learned.words.replacen(brittleness(), "", 1).trim().to_string();
-        let notes = vec![brittleness().to_string(), learned, VOID.to_string()];
-        Ok(Box::new(move |_receipt, _bits| {
-            let column = Column { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
-            let mut facts = Map::new();
-            facts.insert("differentially_private".into(), json!(false));
-            Ok(Answers { columns: vec![column], notes, details: Details { curve: None, facts, limits: Vec::new() } })
-        }))
+fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec<Event>) -> Plan {
+    let rule = json!({
+        "sql": sql,
+        "tables": cut.below.tables,
+        "filters": { "attributes": cut.query.rows },
+        "noise": "none: not differentially private",
+        "i_accept_assumptions": true,
+        "attacker": Answer::Learned(Box::new(learned.clone())).json(),
+    });
+    let expected = Expected {
+        column: "count".to_string(),
+        standard_error: Some(0.0),
+        cells: Vec::new(),
+        assumed: None,
+        about: "exact, without noise: not differentially private".to_string(),
+    };
+    Plan {
+        events,
+        rule,
+        expected: vec![expected],
+        limits: Vec::new(),
+        counted,
+        tables: cut.below.tables.iter().cloned().collect(),
+        query: Some(Rc::clone(&cut)),
+        compute: Box::new(move |charged| {
+            // Each owner has one row: nothing is left out, whatever the key.
+            let exact = charged.integers(&cut)?;
+            let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
+            let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
+            contradicted(&learned, count)?;
+            Ok(answers(&learned, count))
+        }),
     }
 }
 
-impl ExactCountPlan {
-    /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not told.
-    fn contradicted(&self, count: i128) -> Result<()> {
-        let mut scenario = self.learned.scenario.clone();
-        scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
-        match assess(&scenario)? {
-            Verdict::Guarantee(_) => Ok(()),
-            _ => Err(Error::machine("the count is next to impossible under what [attacker] declares")),
-        }
+fn answers(learned: &Learned, count: i128) -> Answers {
+    let words = learned.words.replacen(brittleness(), "", 1).trim().to_string();
+    let notes = vec![brittleness().to_string(), words, VOID.to_string()];
+    let column = Column { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
+    let mut facts = Map::new();
+    facts.insert("differentially_private".into(), json!(false));
+    Answers { columns: vec![column], notes, details: Details { curve: None, facts, limits: Vec::new() } }
+}
+
+/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not told.
+fn contradicted(learned: &Learned, count: i128) -> Result<()> {
+    let mut scenario = learned.scenario.clone();
+    scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
+    match assess(&scenario)? {
+        Verdict::Guarantee(_) => Ok(()),
+        _ => Err(Error::machine("the count is next to impossible under what [attacker] declares")),
     }
 }

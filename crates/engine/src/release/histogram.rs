@@ -1,83 +1,58 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
-use super::sql::{BOUNDING_FIELDS, SqlPlan};
-use super::{CostAbout, Field, Kind, Plan};
+use super::field::{Field, Placed};
+use super::rows::{BOUNDING, TABLE, column, quoted, table};
+use super::sql::analysed;
+use super::{Analysed, CostAbout, Kind};
 use crate::error::{Error, Result};
 use crate::place::Place;
-use crate::project::{Project, Request, Table, bounding};
+use crate::project::{Project, Request, Table};
 
 /// One column, or several: exactly one of both.
-pub(super) const COLUMN_FIELDS: [Field; 2] = [
-    Field { name: "column", form: "text", required: false, about: "the column whose values are counted" },
-    Field {
-        name: "columns",
-        form: "list of texts",
-        required: false,
-        about: "instead of column: the columns whose combinations of values are counted",
-    },
-];
-
-const FIELDS: [Field; 6] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
-    COLUMN_FIELDS[0],
-    COLUMN_FIELDS[1],
-    BOUNDING_FIELDS[0],
-    BOUNDING_FIELDS[1],
-    BOUNDING_FIELDS[2],
-];
+pub(super) const COLUMN: Field<Option<Placed<String>>> = Field::new("column", "the column whose values are counted");
+pub(super) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
+    Field::new("columns", "instead of column: the columns whose combinations of values are counted");
 
 /// The kind `histogram`.
 pub(super) static KIND: Kind = Kind {
     name: "histogram",
     about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners",
-    fields: &FIELDS,
+    fields: &[TABLE.listed(), COLUMN.listed(), COLUMNS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
     cost_about: CostAbout::Owners,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let Counted { table, names, place } = counted(request, project)?;
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
-    let plan = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
-    Ok(Box::new(plan.map_err(|error| error.or_at(place))?))
+    analysed(&sql, request, project, move |error| error.or_at(place.clone()))
 }
 
 /// A table of the project, and at least one of its declared columns.
 pub(super) struct Counted<'a> {
     pub table: &'a Table,
-    pub names: Vec<&'a str>,
+    pub names: Vec<String>,
     /// Where the columns are named.
     pub place: Place,
 }
 
 /// The fields `table` and `column` or `columns`.
-pub(super) fn counted<'a>(request: &'a Request, project: &'a Project) -> Result<Counted<'a>> {
-    let fields = &request.fields;
-    let table_spot = fields.need("table")?;
-    let table = project.table(table_spot.text()?).map_err(|error| error.or_at(table_spot.place()))?;
-    let (spots, place) = match (fields.get("column"), fields.get("columns")) {
-        (Some(one), None) => (std::slice::from_ref(one), one.place()),
-        (None, Some(list)) => (list.list()?, list.place()),
-        (Some(_), Some(list)) => return Err(list.error("give column or columns, not both")),
-        (None, None) => return Err(fields.error(format!("release '{}' needs 'column' or 'columns'", request.name))),
+pub(super) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Counted<'a>> {
+    let table = table(request, project)?;
+    let (columns, place) = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
+        (Some(one), None) => (vec![one], COLUMN.place(request)),
+        (None, Some(several)) => (several, COLUMNS.place(request)),
+        (Some(_), Some(_)) => return Err(COLUMNS.error(request, "give column or columns, not both")),
+        (None, None) => {
+            return Err(request.fields.error(format!("release '{}' needs 'column' or 'columns'", request.name)));
+        }
     };
-    if spots.is_empty() {
+    if columns.is_empty() {
         return Err(Error::at(place, "a histogram needs at least one column"));
     }
-    let mut names = Vec::new();
-    for spot in spots {
-        let name = spot.text()?;
-        if table.column(name).is_none() {
-            let hint = crate::place::suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
-            return Err(spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name)));
-        }
-        names.push(name);
+    for name in &columns {
+        column(table, name)?;
     }
-    Ok(Counted { table, names, place })
-}
-
-/// A name as SQL quotes it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    Ok(Counted { table, names: columns.into_iter().map(|name| name.value).collect(), place })
 }

@@ -36,18 +36,7 @@ pub fn schema(kind: &Kind) -> Value {
     properties.insert("kind".into(), json!({ "const": kind.name }));
     properties.insert("cost".into(), json!({ "type": "object" }));
     for field in kind.fields {
-        let mut form = match field.form {
-            "text" => json!({ "type": "string" }),
-            "number" => json!({ "type": "number" }),
-            "true or false" => json!({ "type": "boolean" }),
-            "whole number" => json!({ "type": "integer" }),
-            "list of texts" => json!({ "type": "array", "items": { "type": "string" } }),
-            "table of numbers" => json!({ "type": "object", "additionalProperties": { "type": "number" } }),
-            "list of numbers" => json!({ "type": "array", "items": { "type": "number" } }),
-            _ => json!({}),
-        };
-        form["description"] = json!(field.about);
-        properties.insert(field.name.into(), form);
+        properties.insert(field.name.into(), field.schema());
     }
     let cost = (kind.cost_about != CostAbout::Nobody).then_some("cost");
     if cost.is_none() {

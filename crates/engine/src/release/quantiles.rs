@@ -1,100 +1,63 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
 use super::cdf::{FIELDS as CDF_FIELDS, Ordered, number, ordered};
-use super::histogram::quoted;
+use super::field::Field;
 use super::output::{Answers, Cell, Column};
-use super::sql::{RANK_ERROR, SqlPlan};
-use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
-use crate::backend::Backend;
+use super::rows::quoted;
+use super::sql::{RANK_ERROR, analysed};
+use super::{Analysed, CostAbout, Kind, Plan};
+use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::ledger::Receipt;
-use crate::project::{Project, Request, bounding};
-use scumble::event::Event;
+use crate::project::{Project, Request};
 use scumble::quantity::Probability;
-use serde_json::{Value, json};
+use serde_json::json;
 
-const FIELDS: [Field; 4] = [
-    CDF_FIELDS[0],
-    CDF_FIELDS[1],
-    Field {
-        name: "quantiles",
-        form: "list of numbers",
-        required: true,
-        about: "which, from 0 (least) to 1 (largest); 0.5 is the median",
-    },
-    CDF_FIELDS[2],
-];
+const QUANTILES: Field<Vec<Probability>> =
+    Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
 
 /// The kind `quantiles`.
 pub(super) static KIND: Kind = Kind {
     name: "quantiles",
     about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism",
-    fields: &FIELDS,
+    fields: &[CDF_FIELDS[0], CDF_FIELDS[1], QUANTILES.listed(), CDF_FIELDS[2]],
     cost_about: CostAbout::Owners,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let Ordered { table, name, .. } = ordered(request, project)?;
-    let list = request.fields.need("quantiles")?;
-    let mut fractions = Vec::new();
-    for spot in list.list()? {
-        let fraction = Probability::new(spot.number()?).map_err(|error| spot.error(error.to_string()))?;
-        fractions.push(fraction.get());
-    }
+    let fractions: Vec<f64> = QUANTILES.read(request)?.into_iter().map(Probability::get).collect();
     if fractions.is_empty() {
-        return Err(list.error("give at least one quantile, such as 0.5"));
+        return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
     }
     let percentile = |(index, fraction): (usize, &f64)| {
         format!("approx_percentile_cont({}, {fraction:?}) AS {}", quoted(name), quoted(&column_of(index)))
     };
     let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
     let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&table.name));
-    let query = SqlPlan::new(&sql, bounding(&request.fields)?, request, project);
-    let query = query.map_err(|error| error.or_at(list.place()))?;
-    Ok(Box::new(QuantilesPlan { query, fractions }))
+    let place = QUANTILES.place(request);
+    let query = analysed(&sql, request, project, move |error| error.or_at(place.clone()))?;
+    Ok(query.then(move |plan| of_fractions(plan, fractions.clone())))
+}
+
+/// The query's plan in the words of this kind.
+fn of_fractions(mut plan: Plan, fractions: Vec<f64>) -> Plan {
+    plan.rule["fractions"] = json!(fractions);
+    for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
+        expected.column = format!("value at {fraction}");
+    }
+    let query = plan.compute;
+    Plan {
+        limits: Vec::new(),
+        counted: Counted::default(),
+        compute: Box::new(move |charged| in_rows(query(charged)?, &fractions)),
+        ..plan
+    }
 }
 
 /// The name of a quantile in the query.
 fn column_of(index: usize) -> String {
     format!("quantile {index}")
-}
-
-struct QuantilesPlan {
-    query: SqlPlan,
-    fractions: Vec<f64>,
-}
-
-impl Plan for QuantilesPlan {
-    fn events(&self) -> &[Event] {
-        self.query.events()
-    }
-
-    fn rule(&self) -> Value {
-        let mut rule = self.query.rule();
-        rule["fractions"] = json!(self.fractions);
-        rule
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        let named =
-            |(expected, fraction): (Expected, &f64)| Expected { column: format!("value at {fraction}"), ..expected };
-        self.query.expected().into_iter().zip(&self.fractions).map(named).collect()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.query.tables()
-    }
-
-    fn preflight(&self, project: &Project, backend: &Backend) -> Result<()> {
-        self.query.preflight(project, backend)
-    }
-
-    fn compute(&self, charged: &Receipt, project: &Project, backend: &Backend) -> Result<Draw> {
-        let draw = self.query.compute(charged, project, backend)?;
-        let fractions = self.fractions.clone();
-        Ok(Box::new(move |receipt, bits| in_rows(draw(receipt, bits)?, &fractions)))
-    }
 }
 
 /// The columns of the query's one row, one below the other.

@@ -8,15 +8,13 @@
 //! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
 //!   then mean another row, so that every attribute is charged as a whole person.
 
-use super::Field;
-use super::histogram::quoted;
+use super::field::{Field, Listed, Placed, Word};
 use super::output::Cell;
-use super::sql::BOUNDING_FIELDS;
+use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
 use crate::backend::hash::{Key, SipHasher};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
-use crate::place::suggestion;
-use crate::project::{Column, Domain, Project, Request, bounding};
+use crate::project::{Column, Domain, Project, Request};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::DataFusionError;
@@ -27,23 +25,15 @@ use std::collections::HashMap;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
+pub(super) const COLUMNS: Field<Vec<Placed<String>>> =
+    Field::new("columns", "the attributes: columns of type category, bool, or int with bounds");
+const MISSING_FIELD: Field<Option<Missing>> = Field::new(
+    "missing",
+    "what a missing or unlisted value is: 'value' (the default), a value of its own; or 'never', which declares that there are none: one that is there all the same counts as the first value",
+);
+
 /// The fields that say which records are meant.
-pub(super) const FIELDS: [Field; 4] = [
-    Field { name: "table", form: "text", required: true, about: "the table" },
-    Field {
-        name: "columns",
-        form: "list of texts",
-        required: true,
-        about: "the attributes: columns of type category, bool, or int with bounds",
-    },
-    Field {
-        name: "missing",
-        form: "text",
-        required: false,
-        about: "what a missing or unlisted value is: 'value' (the default), a value of its own; or 'never', which declares that there are none: one that is there all the same counts as the first value",
-    },
-    BOUNDING_FIELDS[0],
-];
+pub(super) const FIELDS: [Listed; 4] = [TABLE.listed(), COLUMNS.listed(), MISSING_FIELD.listed(), BOUNDING[0]];
 
 /// How a missing value of its own is shown.
 const MISSING_TEXT: &str = "(missing)";
@@ -72,6 +62,14 @@ enum Missing {
     Never,
 }
 
+impl Word for Missing {
+    const WORDS: &'static [(&'static str, Self)] = &[("value", Self::Value), ("never", Self::Never)];
+
+    fn unknown(_: &str) -> String {
+        "missing must be 'value' or 'never'".to_string()
+    }
+}
+
 /// What an attribute can be.
 #[derive(Debug, Clone, PartialEq)]
 enum Values {
@@ -96,49 +94,35 @@ impl Attributes {
     /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`; no attribute may be called as one of the
     /// other `published` columns.
     pub fn new(request: &Request, project: &Project, may_be_unknown: bool, published: &[&str]) -> Result<Self> {
-        let spot = request.fields.need("table")?;
-        let table = project.table(spot.text()?).map_err(|error| error.or_at(spot.place()))?;
-        if table.public {
-            return Err(spot.error(format!("table '{}' is public: no release is needed for it", table.name)));
-        }
-        let list = request.fields.need("columns")?;
+        let table = private_table(request, project)?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
-        for spot in list.list()? {
-            let name = spot.text()?;
-            let column = table.column(name).ok_or_else(|| {
-                let hint = suggestion(name, table.columns.iter().map(|column| column.name.as_str()));
-                spot.error(format!("table '{}' has no declared column '{name}'{hint}", table.name))
-            })?;
-            if names.iter().any(|known| known == name) {
-                return Err(spot.error(format!("the column '{name}' is listed twice")));
+        for name in COLUMNS.read(request)? {
+            let column = column(table, &name)?;
+            if names.contains(&name.value) {
+                return Err(name.error(format!("the column '{}' is listed twice", name.value)));
             }
-            if published.contains(&name) {
-                return Err(
-                    spot.error(format!("'{name}' is the name of a published column: this column needs another one"))
-                );
+            if published.contains(&name.value.as_str()) {
+                let sentence =
+                    format!("'{}' is the name of a published column: this column needs another one", name.value);
+                return Err(name.error(sentence));
             }
-            values.push(values_of(column, may_be_unknown).map_err(|error| error.or_at(spot.place()))?);
-            names.push(name.to_string());
+            values.push(values_of(column, may_be_unknown).map_err(|error| error.or_at(name.place))?);
+            names.push(name.value);
         }
         if names.is_empty() {
-            return Err(list.error("give at least one column"));
+            return Err(COLUMNS.error(request, "give at least one column"));
         }
-        let rows = bounding(&request.fields)?.or(table.bounding).rows;
+        let rows = bounding(request)?.or(table.bounding).rows;
         let owners = match &table.owner {
             None => Owners::Rows,
             Some(owner) if rows == Some(1) => Owners::EachAttribute(owner.clone()),
             Some(owner) => Owners::WholeRow(owner.clone()),
         };
-        let missing =
-            match request.fields.get("missing").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
-                None | Some((_, "value")) => Missing::Value,
-                Some((_, "never")) => Missing::Never,
-                Some((spot, _)) => return Err(spot.error("missing must be 'value' or 'never'")),
-            };
+        let missing = MISSING_FIELD.read(request)?.unwrap_or(Missing::Value);
         let is_taken =
             |values: &Values| matches!(values, Values::Texts(texts) if texts.iter().any(|text| text == MISSING_TEXT));
         if missing == Missing::Value && values.iter().any(is_taken) {
-            return Err(list.error(format!(
+            return Err(COLUMNS.error(request, format!(
                 "'{MISSING_TEXT}' is a listed value and what missing values are called: leave it out of the list, or write missing = \"never\""
             )));
         }

@@ -2,14 +2,16 @@
 
 use super::guarded::guarded;
 use super::publish::Places;
-use super::{Answers, Limit, Plan, alone, kinds};
+use super::{Analysed, Answers, Charged, Limit, Plan, alone, kinds};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing, real};
-use crate::project::{Cost, Project, Request, Target};
+use crate::file::real;
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
+use crate::project::{Cost, Project, Request, Target, file_stem};
+use crate::sql::preflight;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +22,9 @@ pub struct Planned {
     /// What was asked.
     pub request: Request,
     /// How it will be done.
-    pub plan: Box<dyn Plan>,
+    pub plan: Plan,
+    /// What it would be at another cost.
+    analysed: Analysed,
 }
 
 /// A release that has been published.
@@ -69,10 +73,12 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let plan = (kinds::find(&request.kind)?.plan)(request, self.project);
+        let planned = (kinds::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
+            let plan = analysed.at(&request.cost)?.plan()?;
+            Ok(Planned { request: request.clone(), plan, analysed })
+        });
         // Where no field is to blame, the release is.
-        let plan = plan.map_err(|error| error.or_at(request.fields.place()))?;
-        Ok(Planned { request: request.clone(), plan })
+        planned.map_err(|error| error.or_at(request.fields.place()))
     }
 
     /// What has been charged so far, all of it.
@@ -109,15 +115,15 @@ impl<'a> Runner<'a> {
             }
             alone::among_ledgers(self.project, planned, &tables, &self.ledger)?;
             self.fits(planned, &standing)?;
-            standing.charge(&planned.request.kind, planned.plan.events());
+            standing.charge(&planned.request.kind, &planned.plan.events);
         }
         Ok(before)
     }
 
     /// The declarations of the tables that a release reads.
     fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
-        let tables = planned.plan.tables().into_iter();
-        tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(&name)?, folder)))).collect()
+        let tables = planned.plan.tables.iter();
+        tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
@@ -127,18 +133,19 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let charged = before.sums()?;
-        match self.project.budget.first_refusal(charged, planned.plan.events())? {
+        match self.project.budget.first_refusal(charged, &planned.plan.events)? {
             None => Ok(()),
             Some(refusal) => {
-                let largest = self.largest(&planned.request, charged)?;
+                let largest = self.largest(planned, charged)?;
                 Err(refusal.error(&planned.request.name, &largest))
             }
         }
     }
 
     /// The largest cost of the same form that would fit, in words.
-    fn largest(&self, request: &Request, charged: &Sums) -> Result<String> {
-        let (word, most) = match &request.cost.target {
+    fn largest(&self, planned: &Planned, charged: &Sums) -> Result<String> {
+        let asked = &planned.request.cost;
+        let (word, most) = match &asked.target {
             Target::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
             Target::Rho(rho) => ("rho", rho.to_f64()),
             Target::Accuracy { .. } => return Ok("ask for less accuracy".to_string()),
@@ -149,9 +156,8 @@ impl<'a> Runner<'a> {
                 return Ok(false);
             }
             let target = if word == "rho" { Target::Rho(exact) } else { Target::Epsilon(exact) };
-            let smaller = Request { cost: Cost { target, ..request.cost.clone() }, ..request.clone() };
-            let plan = (kinds::find(&smaller.kind)?.plan)(&smaller, self.project)?;
-            Ok(self.project.budget.first_refusal(charged, plan.events())?.is_none())
+            let smaller = planned.analysed.at(&Cost { target, ..asked.clone() })?;
+            Ok(self.project.budget.first_refusal(charged, smaller.events())?.is_none())
         };
         let (mut low, mut high) = (0.0, most);
         for _ in 0..24 {
@@ -234,7 +240,7 @@ impl<'a> Runner<'a> {
     fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
         let backend = Backend::with_data(self.project, &tables_of(releases))?;
         for planned in releases {
-            let fits = planned.plan.preflight(self.project, &backend);
+            let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
             fits.map_err(|error| error.or_while(&self.reading(planned)))?;
         }
         Ok(backend)
@@ -274,8 +280,7 @@ impl<'a> Runner<'a> {
 
     /// What is read for a release, in words.
     fn reading(&self, planned: &Planned) -> String {
-        let tables = planned.plan.tables();
-        let sources = tables.iter().filter_map(|name| self.project.tables.get(name));
+        let sources = planned.plan.tables.iter().filter_map(|name| self.project.tables.get(name));
         let sources: Vec<String> = sources.map(|table| table.source.display().to_string()).collect();
         format!("release '{}' reads {}", planned.request.name, sources.join(", "))
     }
@@ -290,7 +295,7 @@ impl<'a> Runner<'a> {
         ledger: &mut Ledger,
     ) -> Result<Outcome> {
         let request = &planned.request;
-        let mut rule = planned.plan.rule();
+        let mut rule = planned.plan.rule.clone();
         if !bits.is_secure() {
             rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
         }
@@ -298,11 +303,11 @@ impl<'a> Runner<'a> {
             release: request.name.clone(),
             kind: request.kind.clone(),
             project: Some(self.project.digest.clone()),
-            events: planned.plan.events().to_vec(),
+            events: planned.plan.events.clone(),
             rule,
             about: self.about(planned, marks)?,
         };
-        let (counted, mut limits) = (planned.plan.counted()?, planned.plan.limits()?);
+        let (counted, mut limits) = (planned.plan.counted.clone(), planned.plan.limits.clone());
         let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
         let sequence = receipt.sequence();
         let made = guarded(|| {
@@ -330,7 +335,7 @@ impl<'a> Runner<'a> {
         ledger: &Ledger,
     ) -> Result<Made> {
         let Request { name, kind, .. } = &planned.request;
-        let answers = planned.plan.compute(receipt, self.project, backend)?(receipt, bits)?;
+        let answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
         let csv = answers.csv();
         let told = serde_json::json!({
             "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
@@ -368,18 +373,13 @@ fn uncommitted(name: &str) -> Error {
 
 /// The tables that some release reads.
 fn tables_of(releases: &[Planned]) -> Vec<String> {
-    let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables()).collect();
+    let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables.clone()).collect();
     tables.into_iter().collect()
 }
 
 /// A decimal text of a positive number.
 fn decimal(number: f64) -> String {
     format!("{number:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-/// The file name that a release's outputs have, without extension: its name.
-pub fn file_stem(name: &str) -> String {
-    name.trim().to_string()
 }
 
 /// The places of a release's files.

@@ -33,7 +33,7 @@ fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -
     let planned: Vec<_> = project.releases.iter().map(|request| runner.plan(request).unwrap()).collect();
     let mut bits = InsecureSeededSource::new(seed);
     let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
-    (planned[0].plan.events().to_vec(), outcomes.into_iter().map(|outcome| outcome.answers).collect())
+    (planned[0].plan.events.clone(), outcomes.into_iter().map(|outcome| outcome.answers).collect())
 }
 
 /// A column `x` with so many rows of each of the first whole numbers.

@@ -213,7 +213,7 @@ fn plans_cost_what_was_asked_in_the_scope_that_was_asked() {
             for scope in [Scope::Presence, Scope::Person] {
                 let plan = planned(case.fields, case.kind, &format!("cost = {{ {written}, scope = \"{scope}\" }}"));
                 let what = format!("{} {} at {written}", case.kind, case.fields);
-                let spent = within(&what, plan.plan.events(), &scope, asked, &delta);
+                let spent = within(&what, &plan.plan.events, &scope, asked, &delta);
                 // Heavy hitters: the whole search is over whole numbers, yet nothing may be wasted by half.
                 let least = if case.loose.is_empty() { 0.99 } else { 0.5 };
                 assert!(spent >= least, "{what}, {scope}: only {spent} of the cost is used; {}", case.loose);
@@ -224,7 +224,7 @@ fn plans_cost_what_was_asked_in_the_scope_that_was_asked() {
             let plan = planned(case.fields, case.kind, &format!("cost = {{ {written}, scope = \"attribute\" }}"));
             let what = format!("{} {} at {written} per attribute", case.kind, case.fields);
             let spent =
-                case.attributes.iter().map(|name| within(&what, plan.plan.events(), &attribute(name), asked, &delta));
+                case.attributes.iter().map(|name| within(&what, &plan.plan.events, &attribute(name), asked, &delta));
             let most = spent.fold(0.0, f64::max);
             assert!(most >= if case.loose.is_empty() { 0.99 } else { 0.5 }, "{what}: only {most} of the cost is used");
         }
@@ -249,7 +249,7 @@ fn attributes_cost_what_was_asked_for_each() {
             } else {
                 "0.05"
             };
-            most = most.max(within(&fields, plan.plan.events(), &attribute(name), (Asked::Rho, own), &delta));
+            most = most.max(within(&fields, &plan.plan.events, &attribute(name), (Asked::Rho, own), &delta));
         }
         assert!(most > if case.loose.is_empty() { 0.99 } else { 0.5 }, "{fields}: only {most} of the cost is used");
     }
@@ -264,7 +264,7 @@ fn with_several_rows_each_attribute_is_charged_as_a_person() {
         ("synthetic", "table = \"visits\"\ncolumns = [\"day\", \"sex\"]\nmethod = \"projection\""),
     ] {
         let plan = planned(fields, kind, "cost = { rho = 0.03, scope = \"person\" }");
-        let rho = |scope: &Scope| cost_of(plan.plan.events(), scope, Asked::Rho, &Exact::zero()).unwrap();
+        let rho = |scope: &Scope| cost_of(&plan.plan.events, scope, Asked::Rho, &Exact::zero()).unwrap();
         for name in ["day", "sex"] {
             assert_eq!(rho(&attribute(name)), rho(&Scope::Person), "{kind}: {name} alone can bring in another row");
         }
@@ -274,7 +274,7 @@ fn with_several_rows_each_attribute_is_charged_as_a_person() {
     let plan = planned(fields, "heavy-hitters", "cost = { epsilon = 1, scope = \"attribute\" }");
     for scope in [attribute("day"), attribute("sex"), Scope::Person] {
         let spent =
-            within("heavy hitters of several rows", plan.plan.events(), &scope, (Asked::Pure, "1"), &Exact::zero());
+            within("heavy hitters of several rows", &plan.plan.events, &scope, (Asked::Pure, "1"), &Exact::zero());
         assert!(spent > 0.5, "{scope}: {spent}");
     }
 }
@@ -291,14 +291,14 @@ fn an_accuracy_is_kept_and_not_bettered() {
         let plan = planned(fields, kind, "accuracy = { within = 40, confidence = 0.95 }");
         let noises: Vec<f64> = plan
             .plan
-            .events()
+            .events
             .iter()
             .filter_map(|event| match event.kind {
                 Kind::DiscreteLaplace { scale } => Some(scale.get()),
                 _ => None,
             })
             .collect();
-        assert!(!noises.is_empty(), "{fields}: {:?}", plan.plan.events());
+        assert!(!noises.is_empty(), "{fields}: {:?}", &plan.plan.events);
         for scale in noises {
             // P[|Z| > q] = 2·r^{q+1}/(1+r), r = e^{−1/scale}.
             let beyond = |scale: f64| {

@@ -66,14 +66,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact, Failure> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {
-        let own = Spent::of(planned.plan.events(), scope)?.delta().clone();
+        let own = Spent::of(&planned.plan.events, scope)?.delta().clone();
         delta = delta.max(own);
     }
     Ok(delta)
 }
 
 fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>, Failure> {
-    Ok(Spent::of(planned.plan.events(), scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
+    Ok(Spent::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
 }
 
 fn short(scope: &Scope) -> String {
@@ -94,12 +94,12 @@ fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         };
     }
     whole.insert("attributes".into(), Value::Object(attributes));
-    let errors: Vec<Value> = planned.plan.expected().iter().map(Expected::json).collect();
-    let limits: Vec<Value> = planned.plan.limits()?.iter().map(Limit::json).collect();
-    let attacker = answer(project, &planned.plan.counted()?)?.map(|answer| answer.json());
+    let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
+    let limits: Vec<Value> = planned.plan.limits.iter().map(Limit::json).collect();
+    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
-        "attacker": attacker, "rule": planned.plan.rule(),
+        "attacker": attacker, "rule": planned.plan.rule,
     }))
 }
 
@@ -111,14 +111,14 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         rows.push(vec![short(scope), told]);
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
-    let errors = planned.plan.expected().into_iter().map(|expected| {
+    let errors = planned.plan.expected.clone().into_iter().map(|expected| {
         let assumed = expected.assumed.map(|assumed| format!("about {:.4}", assumed.standard_error));
         let known = expected.standard_error.map(|error| format!("{error:.4}"));
         let error = known.or(assumed).unwrap_or_else(|| "?".to_string());
         vec![expected.column, error, expected.about]
     });
     text.push_str(&table(&["column", "standard error", ""], errors.collect()));
-    let limits = planned.plan.limits()?;
+    let limits = planned.plan.limits.clone();
     if !limits.is_empty() {
         let rows = limits.into_iter().map(|limit| {
             let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
@@ -129,7 +129,7 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         let header = ["column", "error", "expected", "nobody can promise less", "times", "at the guarantee"];
         text.push_str(&table(&header, rows.collect()));
     }
-    if let Some(answer) = answer(project, &planned.plan.counted()?)? {
+    if let Some(answer) = answer(project, &planned.plan.counted)? {
         text.push_str(&format!("Attackers who know less: {}\n", answer.words()));
     }
     text.push('\n');

@@ -1,8 +1,10 @@
 //! Without noise against plain counts, and every neighbour of tiny tables against the claim; `quantiles` with the same tables.
 
 use super::*;
+use crate::backend::hash::Key;
 use crate::budget::Spent;
 use crate::release::run::Runner;
+use crate::sql::integers::integers;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -110,7 +112,7 @@ pub(in crate::release) fn enumerated(
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
     let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-    let claim = |scope: Scope| Spent::of(plan.events(), &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let claim = |scope: Scope| Spent::of(&plan.events, &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let of = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
     let counts = |rows: &[String]| {
         let text = format!("{header}\n{}\n", rows.join("\n"));
@@ -166,11 +168,11 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
         let release = "kind = \"cdf\"\ncolumn = \"x\"\ncost = { epsilon = 1 }";
         let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
         let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-        let scumble::event::Kind::DiscreteLaplace { scale } = plan.events()[0].kind else {
+        let scumble::event::Kind::DiscreteLaplace { scale } = plan.events[0].kind else {
             panic!("pure noise was asked for")
         };
         // Four points: leaves and root, or two halves in between.
-        let levels = plan.rule()["levels"].as_u64().unwrap();
+        let levels = plan.rule["levels"].as_u64().unwrap();
         let widths: Vec<usize> = if levels == 1 { vec![1, 4] } else { vec![1, 2, 4] };
         let loss = |left: &[i64], right: &[i64]| {
             let node = |counts: &[i64], width: usize| -> Vec<i64> {
@@ -182,7 +184,8 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
             widths.iter().map(moved).sum::<i64>() as f64 / scale.get()
         };
         let exact = |project: &Project, backend: &Backend| {
-            Steps::new(&project.releases[0], project).unwrap().counts(backend).unwrap()
+            let steps = Steps::new(&project.releases[0], project).unwrap();
+            steps.counts(&integers(&steps.query, backend, Key(1, 2)).unwrap())
         };
         enumerated(owner, header, release, &exact, &loss).check(0.6);
     }

@@ -6,139 +6,169 @@
 mod answers;
 mod work;
 
-use super::allowance::{ATTRIBUTE_COSTS, Allowance, any_attribute_as_person};
+use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
+use super::field::{Field, Placed, Word};
 use super::records::{self, Attributes};
-use super::{CostAbout, Draw, Expected, Field, Kind, Plan};
-use crate::backend::Backend;
-use crate::backend::hash::Key;
+use super::{Analysed, CostAbout, Kind, Plan, Priced};
+use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::ledger::Receipt;
-use crate::project::{Project, Request, Target};
+use crate::place::Place;
+use crate::project::{Cost, Project, Request, Target};
 use answers::Published;
 use scumble::event::Event;
-use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::Exact;
+use scumble::workload::planner::Promise;
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
-use work::{Choice, Work};
+use std::rc::Rc;
+use work::{Choice, MethodWish, Wishes, Work};
 
-const METHOD: Field = Field {
-    name: "method",
-    form: "text",
-    required: false,
-    about: "'residual', 'projection', 'mwem', or 'auto' (the default): the one that promises the smallest error",
-};
-const ORDER: Field = Field {
-    name: "order",
-    form: "whole number",
-    required: false,
-    about: "tables of up to so many attributes (2 where this is left out)",
-};
-const PEOPLE: Field = Field {
-    name: "people",
-    form: "whole number",
-    required: false,
-    about: "about how many people there are, from public knowledge: decides between methods and the number of rounds",
-};
-const ROUNDS: Field =
-    Field { name: "rounds", form: "whole number", required: false, about: "rounds of the method 'mwem'" };
-const QUERIES: Field = Field {
-    name: "queries_per_round",
-    form: "whole number",
-    required: false,
-    about: "attribute-disjoint queries in each round of 'mwem': each attribute pays for one, a person for all",
-};
-const ESTIMATES: Field = Field {
-    name: "estimates",
-    form: "text",
-    required: false,
-    about: "'model' (the default: consistent, not negative, less noisy) or 'unbiased' (method 'residual' only)",
-};
+const METHOD: Field<Option<MethodWish>> = Field::new(
+    "method",
+    "'residual', 'projection', 'mwem', or 'auto' (the default): the one that promises the smallest error",
+);
+const ORDER: Field<Option<Placed<u64>>> =
+    Field::new("order", "tables of up to so many attributes (2 where this is left out)");
+const PEOPLE: Field<Option<u64>> = Field::new(
+    "people",
+    "about how many people there are, from public knowledge: decides between methods and the number of rounds",
+);
+const ROUNDS: Field<Option<Placed<u64>>> = Field::new("rounds", "rounds of the method 'mwem'");
+const QUERIES: Field<Option<Placed<u64>>> = Field::new(
+    "queries_per_round",
+    "attribute-disjoint queries in each round of 'mwem': each attribute pays for one, a person for all",
+);
+const ESTIMATES: Field<Option<Estimates>> = Field::new(
+    "estimates",
+    "'model' (the default: consistent, not negative, less noisy) or 'unbiased' (method 'residual' only)",
+);
 
-const SYNTHETIC_FIELDS: [Field; 10] = [
-    records::FIELDS[0],
-    records::FIELDS[1],
-    ORDER,
-    METHOD,
-    PEOPLE,
-    ROUNDS,
-    QUERIES,
-    ATTRIBUTE_COSTS,
-    records::FIELDS[2],
-    records::FIELDS[3],
-];
-const MARGINALS_FIELDS: [Field; 11] = [
-    records::FIELDS[0],
-    records::FIELDS[1],
-    ORDER,
-    METHOD,
-    ESTIMATES,
-    PEOPLE,
-    ROUNDS,
-    QUERIES,
-    ATTRIBUTE_COSTS,
-    records::FIELDS[2],
-    records::FIELDS[3],
-];
+/// Which estimates are published.
+#[derive(Clone, Copy)]
+enum Estimates {
+    Model,
+    Unbiased,
+}
+
+impl Word for Estimates {
+    const WORDS: &'static [(&'static str, Self)] = &[("model", Self::Model), ("unbiased", Self::Unbiased)];
+
+    fn unknown(_: &str) -> String {
+        "estimates must be 'model' or 'unbiased'".to_string()
+    }
+}
 
 /// The kind `marginals`.
 pub(super) static MARGINALS: Kind = Kind {
     name: "marginals",
     about: "the number of owners for every combination of values of up to so many of some columns, with standard errors",
-    fields: &MARGINALS_FIELDS,
+    fields: &[
+        records::FIELDS[0],
+        records::FIELDS[1],
+        ORDER.listed(),
+        METHOD.listed(),
+        ESTIMATES.listed(),
+        PEOPLE.listed(),
+        ROUNDS.listed(),
+        QUERIES.listed(),
+        ATTRIBUTE_COSTS.listed(),
+        records::FIELDS[2],
+        records::FIELDS[3],
+    ],
     cost_about: CostAbout::OwnersOrAttributes,
-    plan: plan_marginals,
+    analyse: analyse_marginals,
 };
 
-fn plan_marginals(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    let published =
-        match request.fields.get(ESTIMATES.name).map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
-            None | Some((_, "model")) => Published::Tables,
-            Some((_, "unbiased")) => Published::UnbiasedTables,
-            Some((spot, _)) => return Err(spot.error("estimates must be 'model' or 'unbiased'")),
-        };
-    Ok(Box::new(MarginalsPlan::new(request, project, published)?))
+fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
+    let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Model) {
+        Estimates::Model => Published::Tables,
+        Estimates::Unbiased => Published::UnbiasedTables,
+    };
+    Ok(Marginals::new(request, project, published)?.analysed())
 }
 
 /// The kind `synthetic`.
 pub(super) static SYNTHETIC: Kind = Kind {
     name: "synthetic",
     about: "made-up rows whose tables of up to so many columns are about those of the data",
-    fields: &SYNTHETIC_FIELDS,
+    fields: &[
+        records::FIELDS[0],
+        records::FIELDS[1],
+        ORDER.listed(),
+        METHOD.listed(),
+        PEOPLE.listed(),
+        ROUNDS.listed(),
+        QUERIES.listed(),
+        ATTRIBUTE_COSTS.listed(),
+        records::FIELDS[2],
+        records::FIELDS[3],
+    ],
     cost_about: CostAbout::OwnersOrAttributes,
-    plan: plan_synthetic,
+    analyse: analyse_synthetic,
 };
 
-fn plan_synthetic(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    Ok(Box::new(MarginalsPlan::new(request, project, Published::Rows)?))
+fn analyse_synthetic(request: &Request, project: &Project) -> Result<Analysed> {
+    Ok(Marginals::new(request, project, Published::Rows)?.analysed())
 }
 
-struct MarginalsPlan {
+/// The tables that are asked for, and how.
+struct Marginals {
+    kind: &'static str,
     attributes: Attributes,
     domain: Domain,
+    order: usize,
     tables: Vec<Subset>,
-    work: Work,
-    choice: Choice,
+    wishes: Wishes,
+    exceptions: Exceptions,
+    /// The smallest δ of any budget.
+    budget_delta: Option<Exact>,
     published: Published,
-    events: Vec<Event>,
+    /// Where estimates are asked for.
+    estimates: Place,
 }
 
-impl MarginalsPlan {
+impl Marginals {
     fn new(request: &Request, project: &Project, published: Published) -> Result<Self> {
         let attributes = Attributes::new(request, project, false, published.columns())?;
-        let place = request.fields.need("columns")?.place();
+        let place = records::COLUMNS.place(request);
         let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
         let domain = Domain::new(sizes).map_err(|error| Error::from(error).or_at(place))?;
         let order = order(request, &domain)?;
-        let allowance = Allowance::of(request, attributes.names(), delta_of(request, project)?)?;
-        let (work, choice) = Work::choose(request, &domain, order, &allowance, attributes.names())?;
-        if matches!(published, Published::UnbiasedTables) && !matches!(work, Work::Residual(_)) {
-            let spot = request.fields.need(ESTIMATES.name)?;
-            return Err(spot.error("only the method 'residual' has unbiased estimates"));
+        Ok(Self {
+            kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
+            tables: (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect(),
+            wishes: Wishes::read(request)?,
+            exceptions: Exceptions::read(request, attributes.names())?,
+            budget_delta: project.budget.smallest_delta(),
+            attributes,
+            domain,
+            order,
+            published,
+            estimates: ESTIMATES.place(request),
+        })
+    }
+
+    fn analysed(self) -> Analysed {
+        let asked = Rc::new(self);
+        Analysed::new(move |cost| {
+            let (work, choice, events) = asked.at(cost)?;
+            let asked = Rc::clone(&asked);
+            Ok(Priced::new(events, move |events| Ok(plan(asked, work, &choice, events))))
+        })
+    }
+
+    /// The method that this cost pays for, and its events.
+    fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>)> {
+        let names = self.attributes.names();
+        let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
+        let limits = allowance.in_rho(names)?;
+        let (work, choice) = Work::choose(&self.wishes, &self.domain, self.order, &limits, cost.scope)?;
+        if matches!(self.published, Published::UnbiasedTables) && !matches!(work, Work::Residual(_)) {
+            return Err(Error::at(self.estimates.clone(), "only the method 'residual' has unbiased estimates"));
         }
-        let mut events = work.events(attributes.names())?;
-        if attributes.move_together() {
-            events = any_attribute_as_person(&events, attributes.names())?;
+        let mut events = work.events(names)?;
+        if self.attributes.move_together() {
+            events = any_attribute_as_person(&events, names)?;
         }
         if !allowance.admits(&events)? {
             // Only where a change of one attribute is charged as that of a person.
@@ -146,74 +176,59 @@ impl MarginalsPlan {
                 "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
             ));
         }
-        let tables = (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect();
-        Ok(Self { attributes, domain, tables, work, choice, published, events })
+        Ok((work, choice, events))
+    }
+
+    /// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget.
+    fn delta(&self, cost: &Cost) -> Result<Exact> {
+        match (&cost.target, &cost.delta, &self.budget_delta) {
+            (Target::Epsilon(_), Some(delta), _) | (Target::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
+            (Target::Epsilon(_), None, None) => Err(Error::input(format!(
+                "{} have Gaussian noise, whose epsilon needs a delta: write cost = {{ epsilon = …, delta = 1e-9 }} or {{ rho = … }}, or give the budget a delta",
+                if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" }
+            ))),
+            _ => Ok(Exact::zero()),
+        }
+    }
+
+    fn rule(&self, work: &Work, choice: &Choice) -> Value {
+        let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
+        json!({
+            "records": self.attributes.rule(), "tables": self.tables.len(), "method": choice.method.name(), "why": choice.why,
+            "promises": choice.promises.iter().map(promise).collect::<Vec<Value>>(),
+            "work": work.rule(self.attributes.names()),
+        })
+    }
+}
+
+fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, events: Vec<Event>) -> Plan {
+    Plan {
+        events,
+        rule: asked.rule(&work, choice),
+        expected: answers::expected(&work, &asked.domain, &asked.tables, asked.published, choice),
+        limits: Vec::new(),
+        counted: Counted::default(),
+        tables: vec![asked.attributes.table().to_string()],
+        query: None,
+        compute: Box::new(move |charged| {
+            let Marginals { attributes, domain, tables, published, .. } = &*asked;
+            let records = charged.records(attributes)?;
+            let counts = domain.count(&records.columns)?;
+            let fitted = work.release(&counts, records.number() as u64, tables, charged.bits())?;
+            let labels = answers::Labels { names: attributes.names(), values: &records.values };
+            answers::answers(&work, &fitted, &labels, tables, *published, attributes.note().into_iter().collect())
+        }),
     }
 }
 
 /// The order, at most the number of attributes.
 fn order(request: &Request, domain: &Domain) -> Result<usize> {
     let most = domain.attributes();
-    match request.fields.get(ORDER.name) {
+    match ORDER.read(request)? {
         None => Ok(most.min(2)),
-        Some(spot) => match usize::try_from(spot.at_least_one()?) {
+        Some(order) => match usize::try_from(order.value) {
             Ok(order) if order <= most.min(20) => Ok(order),
-            _ => Err(spot.error(format!("of {most} columns there are tables of 1 to {} attributes", most.min(20)))),
+            _ => Err(order.error(format!("of {most} columns there are tables of 1 to {} attributes", most.min(20)))),
         },
-    }
-}
-
-/// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget.
-fn delta_of(request: &Request, project: &Project) -> Result<Exact> {
-    match (&request.cost.target, &request.cost.delta, project.budget.smallest_delta()) {
-        (Target::Epsilon(_), Some(delta), _) => Ok(delta.clone()),
-        (Target::Epsilon(_), None, Some(delta)) => Ok(delta),
-        (Target::Epsilon(_), None, None) => Err(Error::input(format!(
-            "{} have Gaussian noise, whose epsilon needs a delta: write cost = {{ epsilon = …, delta = 1e-9 }} or {{ rho = … }}, or give the budget a delta",
-            if request.kind == "synthetic" { "synthetic rows" } else { "marginals" }
-        ))),
-        _ => Ok(Exact::zero()),
-    }
-}
-
-impl Plan for MarginalsPlan {
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    fn rule(&self) -> Value {
-        let mut rule = json!({ "records": self.attributes.rule(), "tables": self.tables.len() });
-        rule["method"] = json!(self.choice.method.name());
-        rule["why"] = json!(self.choice.why);
-        rule["promises"] = self
-            .choice
-            .promises
-            .iter()
-            .map(|promise| json!({ "method": promise.method.name(), "error": promise.error }))
-            .collect();
-        rule["work"] = self.work.rule(self.attributes.names());
-        rule
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        answers::expected(&self.work, &self.domain, &self.tables, self.published, &self.choice)
-    }
-
-    fn tables(&self) -> Vec<String> {
-        vec![self.attributes.table().to_string()]
-    }
-
-    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
-        let mut secret = SecureSource::new()?;
-        let records = self.attributes.read(backend, Key(secret.next_u64(), secret.next_u64()))?;
-        let counts = self.domain.count(&records.columns)?;
-        let (work, published, tables) = (self.work.clone(), self.published, self.tables.clone());
-        let names = self.attributes.names().to_vec();
-        let notes: Vec<String> = self.attributes.note().into_iter().collect();
-        Ok(Box::new(move |_receipt, bits| {
-            let fitted = work.release(&counts, records.number() as u64, &tables, bits)?;
-            let labels = answers::Labels { names: &names, values: &records.values };
-            answers::answers(&work, &fitted, &labels, &tables, published, notes)
-        }))
     }
 }

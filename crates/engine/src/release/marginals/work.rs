@@ -1,8 +1,8 @@
 //! The methods, and which one it is.
 
-use super::super::allowance::Allowance;
+use super::super::field::{Placed, Word};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::project::{CostScope, Request};
 use scumble::event::Event;
 use scumble::noise::BitSource;
@@ -41,62 +41,94 @@ pub(super) struct Fitted {
     pub distance: Option<f64>,
 }
 
+/// A method, or the best.
+#[derive(Clone, Copy)]
+pub(super) enum MethodWish {
+    This(Method),
+    Best,
+}
+
+impl Word for MethodWish {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("residual", Self::This(Method::Residual)),
+        ("projection", Self::This(Method::Projection)),
+        ("mwem", Self::This(Method::Mwem)),
+        ("auto", Self::Best),
+    ];
+
+    fn unknown(word: &str) -> String {
+        let names = Self::WORDS.iter().map(|(name, _)| *name);
+        let hint = crate::place::suggestion(word, names.clone());
+        format!("unknown method '{word}'{hint}; methods are: {}", names.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// What a request says about the method.
+pub(super) struct Wishes {
+    method: MethodWish,
+    /// About how many people there are.
+    people: Option<u64>,
+    rounds: Option<Placed<u64>>,
+    queries: Option<Placed<u64>>,
+}
+
+impl Wishes {
+    pub fn read(request: &Request) -> Result<Self> {
+        Ok(Self {
+            people: PEOPLE.read(request)?,
+            method: METHOD.read(request)?.unwrap_or(MethodWish::Best),
+            rounds: ROUNDS.read(request)?,
+            queries: QUERIES.read(request)?,
+        })
+    }
+}
+
 impl Work {
-    /// Plans the method that the request names, or the best.
+    /// Plans the method that is wished for, or the best.
     pub fn choose(
-        request: &Request,
+        wishes: &Wishes,
         domain: &Domain,
         order: usize,
-        allowance: &Allowance,
-        names: &[String],
+        limits: &Limits,
+        scope: CostScope,
     ) -> Result<(Self, Choice)> {
-        let limits = allowance.in_rho(names)?;
-        let people = request.fields.get(PEOPLE.name).map(crate::project::Spot::at_least_one).transpose()?;
-        let named = request.fields.get(METHOD.name).map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()?;
         let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
-        let choice = match named {
-            None | Some((_, "auto")) => best(domain, order, people, &limits)?,
-            Some((_, "residual")) => asked(Method::Residual),
-            Some((_, "projection")) => asked(Method::Projection),
-            Some((_, "mwem")) => asked(Method::Mwem),
-            Some((spot, other)) => {
-                let hint = crate::place::suggestion(other, ["residual", "projection", "mwem", "auto"].into_iter());
-                return Err(spot
-                    .error(format!("unknown method '{other}'{hint}; methods are: residual, projection, mwem, auto")));
-            }
+        let choice = match wishes.method {
+            MethodWish::This(method) => asked(method),
+            MethodWish::Best => best(domain, order, wishes.people, limits)?,
         };
         let work = match choice.method {
-            Method::Residual => Self::Residual(planner::residual(domain, order, &limits)?),
+            Method::Residual => Self::Residual(planner::residual(domain, order, limits)?),
             Method::Projection => {
-                let (projection, people) = planner::projection(domain, order, &limits)?;
+                let (projection, people) = planner::projection(domain, order, limits)?;
                 Self::Projection(projection, people)
             }
-            Method::Mwem => Self::rounds(request, domain, order, people, &limits)?,
+            Method::Mwem => Self::rounds(wishes, domain, order, limits, scope)?,
         };
-        for field in [&ROUNDS, &QUERIES] {
-            if let (Some(spot), false) = (request.fields.get(field.name), matches!(work, Self::Mwem { .. })) {
+        for (name, wish) in [(ROUNDS.name, &wishes.rounds), (QUERIES.name, &wishes.queries)] {
+            if let (Some(wish), false) = (wish, matches!(work, Self::Mwem { .. })) {
                 let method = choice.method.name();
-                return Err(spot.error(format!("'{}' is for the method 'mwem', and this is '{method}'", field.name)));
+                return Err(wish.error(format!("'{name}' is for the method 'mwem', and this is '{method}'")));
             }
         }
         Ok((work, choice))
     }
 
-    fn rounds(request: &Request, domain: &Domain, order: usize, people: Option<u64>, limits: &Limits) -> Result<Self> {
+    fn rounds(wishes: &Wishes, domain: &Domain, order: usize, limits: &Limits, scope: CostScope) -> Result<Self> {
         // An attribute pays for one query per round, however many there are; a person pays for each.
-        let per_attribute = request.cost.scope == CostScope::Attribute;
+        let per_attribute = scope == CostScope::Attribute;
         let most = (domain.attributes() / order).max(1);
-        let whole = |spot: &crate::project::Spot, most: u64| match spot.at_least_one()? {
+        let whole = |wish: &Placed<u64>, most: u64| match wish.value {
             number if number <= most => Ok(number),
-            _ => Err(spot.error(format!("this must be a whole number from 1 to {most}"))),
+            _ => Err(wish.error(format!("this must be a whole number from 1 to {most}"))),
         };
-        let queries = match request.fields.get(QUERIES.name) {
-            Some(spot) => whole(spot, most as u64)? as usize,
+        let queries = match &wishes.queries {
+            Some(wish) => whole(wish, most as u64)? as usize,
             None if per_attribute => most,
             None => 1,
         };
-        let rounds = match (request.fields.get(ROUNDS.name), people) {
-            (Some(spot), _) => whole(spot, 10_000)? as u32,
+        let rounds = match (&wishes.rounds, wishes.people) {
+            (Some(wish), _) => whole(wish, 10_000)? as u32,
             (None, Some(people)) => {
                 let (trial, _) = planner::mwem(domain, order, 1, queries, limits)?;
                 planner::rounds(domain, order, people, trial.rho(Subset::of(&[0])))

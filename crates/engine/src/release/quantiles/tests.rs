@@ -1,6 +1,7 @@
 //! Without noise against the column, and every neighbour of tiny tables against the claim.
 
 use super::*;
+use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::project::Bounding;
 use crate::release::cdf::tests::{AGE, CERTAIN, OWNED, TINY, enumerated, only, project, published};
@@ -32,7 +33,7 @@ fn without_noise_they_are_those_of_the_column() {
 fn the_plan_says_how_many_ranks_they_are_off() {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path(), AGE, "", "x\n1\n", &format!("{RELEASE}\ncost = {{ epsilon = 3 }}"));
-    let expected = Runner::new(&project).plan(&project.releases[0]).unwrap().plan.expected();
+    let expected = Runner::new(&project).plan(&project.releases[0]).unwrap().plan.expected;
     let columns: Vec<&str> = expected.iter().map(|expected| expected.column.as_str()).collect();
     assert_eq!(columns, ["value at 0", "value at 0.5", "value at 1"]);
     assert!(expected.iter().all(|expected| expected.about.contains("rows in rank with 95% confidence")));
@@ -66,10 +67,8 @@ fn every_neighbour_is_within_the_claim() {
                 format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [{fraction}]\ncost = {{ epsilon = 1 }}");
             let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", &release);
             let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-            let scumble::event::Kind::Exponential { epsilon } = plan.events()[0].kind else {
-                panic!("not exponential")
-            };
-            let sql = plan.rule()["sql"].as_str().unwrap().to_string();
+            let scumble::event::Kind::Exponential { epsilon } = plan.events[0].kind else { panic!("not exponential") };
+            let sql = plan.rule["sql"].as_str().unwrap().to_string();
             let exact = |project: &Project, backend: &Backend| {
                 let cut = analyse(&sql, Bounding::default(), project, backend).unwrap();
                 let found = integers(&cut, backend, Key(1, 2)).unwrap();

@@ -9,8 +9,9 @@ use super::answer::{Noisy, NoisyCell, errors, released};
 use super::{Private, rank_error};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::project::{Request, Spot};
-use crate::release::{Assumed, Expected, Field};
+use crate::project::Request;
+use crate::release::field::Field;
+use crate::release::{Assumed, Expected};
 use crate::sql::measure::{Computation, Measure, What};
 use crate::sql::{Cut, above};
 use datafusion::common::ScalarValue;
@@ -19,16 +20,14 @@ use datafusion::common::ScalarValue;
 const USUAL_ROWS: u64 = 1000;
 
 /// The field that says it.
-pub(super) const FIELD: Field = Field {
-    name: "expected_rows",
-    form: "whole number",
-    required: false,
-    about: "about how many rows a cell has, from public knowledge: only the errors that plan predicts depend on it (1000)",
-};
+pub(super) const ROWS: Field<Option<u64>> = Field::new(
+    "expected_rows",
+    "about how many rows a cell has, from public knowledge: only the errors that plan predicts depend on it (1000)",
+);
 
 /// What the request says.
 pub(super) fn rows(request: &Request) -> Result<u64> {
-    Ok(request.fields.get(FIELD.name).map(Spot::at_least_one).transpose()?.unwrap_or(USUAL_ROWS))
+    Ok(ROWS.read(request)?.unwrap_or(USUAL_ROWS))
 }
 
 /// How the values of a made-up cell lie between their bounds.

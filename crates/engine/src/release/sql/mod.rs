@@ -7,75 +7,56 @@ pub(crate) mod generator;
 
 pub(super) use answer::RANK_ERROR;
 
+use super::field::Field;
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use super::output::check_names;
-use super::{CostAbout, Draw, Expected, Field, Kind, Limit, Plan, limits};
+use super::rows::{BOUNDING, bounding};
+use super::{Analysed, CostAbout, Kind, Plan, Priced, limits};
 use crate::attackers::Counted;
 use crate::backend::Backend;
-use crate::backend::hash::Key;
 use crate::error::{Error, Result};
-use crate::ledger::Receipt;
 use crate::place::{Origin, Place};
-use crate::project::{Bounding, Project, Request, bounding};
-use crate::sql::integers::integers;
+use crate::project::{Bounding, Cost, Project, Request};
 use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
-use crate::sql::{Cut, above, analyse, preflight, sensitivity, window};
+use crate::sql::{Cut, above, sensitivity, window};
 use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};
 use scumble::mechanism::quantile::Quantile;
-use scumble::noise::{BitSource, SecureSource};
-use scumble::quantity::{Beta, Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
+use std::rc::Rc;
 
-/// Contribution bounds, which any release may tighten.
-pub(super) const BOUNDING_FIELDS: [Field; 3] = [
-    Field {
-        name: "max_rows_per_owner",
-        form: "whole number",
-        required: false,
-        about: "how many rows of one owner may count, if not as the table says",
-    },
-    Field {
-        name: "max_groups_per_owner",
-        form: "whole number",
-        required: false,
-        about: "in how many groups one owner may count",
-    },
-    Field {
-        name: "max_rows_per_group",
-        form: "whole number",
-        required: false,
-        about: "how many rows of one owner may count in one group",
-    },
-];
-
-const FIELDS: [Field; 5] = [
-    Field {
-        name: "sql",
-        form: "text",
-        required: true,
-        about: "the query: one aggregate level over the project's tables",
-    },
-    expected::FIELD,
-    BOUNDING_FIELDS[0],
-    BOUNDING_FIELDS[1],
-    BOUNDING_FIELDS[2],
-];
+const SQL: Field<String> = Field::new("sql", "the query: one aggregate level over the project's tables");
 
 /// The kind `sql`.
 pub(super) static KIND: Kind = Kind {
     name: "sql",
     about: "the aggregates of a SQL query, each with integer noise and an error bar",
-    fields: &FIELDS,
+    fields: &[SQL.listed(), expected::ROWS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
     cost_about: CostAbout::Owners,
-    plan,
+    analyse,
 };
 
-fn plan(request: &Request, project: &Project) -> Result<Box<dyn Plan>> {
-    let spot = request.fields.need("sql")?;
-    let place = spot.place();
-    let plan = SqlPlan::new(spot.text()?, bounding(&request.fields)?, request, project);
-    Ok(Box::new(plan.map_err(|error| within_file(error, place))?))
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let place = SQL.place(request);
+    analysed(&SQL.read(request)?, request, project, move |error| within_file(error, place.clone()))
+}
+
+/// A query as a release; `placed` says where in the request something is wrong with it.
+pub(super) fn analysed(
+    sql: &str,
+    request: &Request,
+    project: &Project,
+    placed: impl Fn(Error) -> Error + 'static,
+) -> Result<Analysed> {
+    let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
+    let query = Rc::new(AnalysedQuery::new(sql, bounding, rows, project).map_err(&placed)?);
+    let placed = Rc::new(placed);
+    Ok(Analysed::new(move |cost| {
+        let priced = query.at(cost).map_err(&*placed)?;
+        let (query, placed) = (Rc::clone(&query), Rc::clone(&placed));
+        Ok(Priced::new(priced.events.clone(), move |_| query.plan(priced).map_err(&*placed)))
+    }))
 }
 
 /// A position in a query is told together with the query's position in the file.
@@ -89,16 +70,28 @@ fn within_file(error: Error, outer: Place) -> Error {
     }
 }
 
-/// A planned query.
-pub(super) struct SqlPlan {
+/// A query of which all is known that does not depend on its cost.
+struct AnalysedQuery {
     sql: String,
-    cut: Cut,
+    cut: Rc<Cut>,
+    /// How far each measure moves, and its step in the unit of its column.
+    moves: Vec<Moves>,
+    steps: Vec<Option<f64>>,
+    /// How far each quantile moves.
+    quantile_moves: Vec<Moves>,
+    /// δ for key selection where the cost has none.
+    default_delta: Option<Exact>,
+    /// About how many rows a cell has.
+    rows: u64,
+    /// What is noised, as SQL text with window functions; none where the plan has no such text.
+    statements: Option<Vec<String>>,
+}
+
+/// A query at a cost.
+struct PricedQuery {
     calibrated: Calibrated,
     private: Private,
     events: Vec<Event>,
-    expected: Vec<Expected>,
-    /// What is noised, as SQL text with window functions; none where the plan has no such text.
-    statements: Option<Vec<String>>,
 }
 
 /// What makes the exact answer private.
@@ -112,10 +105,9 @@ struct Private {
     threshold: Option<i64>,
 }
 
-impl SqlPlan {
-    pub fn new(sql: &str, bounding: Bounding, request: &Request, project: &Project) -> Result<Self> {
-        let backend = Backend::without_data(project)?;
-        let cut = analyse(sql, bounding, project, &backend)?;
+impl AnalysedQuery {
+    fn new(sql: &str, bounding: Bounding, rows: u64, project: &Project) -> Result<Self> {
+        let cut = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?)?;
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())))?;
         let query = &cut.query;
@@ -128,24 +120,38 @@ impl SqlPlan {
             .iter()
             .map(|quantile| sensitivity::quantile_moves(quantile, query))
             .collect::<Result<Vec<Moves>>>()?;
+        let statements = window::statements(&cut, project).ok();
+        let default_delta = project.budget.smallest_delta();
+        Ok(Self {
+            sql: sql.to_string(),
+            cut: Rc::new(cut),
+            moves,
+            steps,
+            quantile_moves,
+            default_delta,
+            rows,
+            statements,
+        })
+    }
+
+    /// The noise that this cost pays for.
+    fn at(&self, cost: &Cost) -> Result<PricedQuery> {
+        let query = &self.cut.query;
         let demand = Demand {
-            moves: &moves,
-            steps: &steps,
-            quantiles: &quantile_moves,
+            moves: &self.moves,
+            steps: &self.steps,
+            quantiles: &self.quantile_moves,
             selects_keys: query.cells().is_none(),
-            default_delta: project.budget.smallest_delta(),
+            default_delta: self.default_delta.clone(),
         };
-        let calibrated = calibrate(&request.cost, &demand)?;
+        let calibrated = calibrate(cost, &demand)?;
         let mut events = Vec::new();
-        for (noise, moves) in calibrated.noises.iter().zip(moves) {
-            events.push(noise.event(moves)?);
+        for (noise, moves) in calibrated.noises.iter().zip(&self.moves) {
+            events.push(noise.event(moves.clone())?);
         }
-        let epsilons = calibrated.quantiles.iter();
-        events.extend(
-            epsilons
-                .zip(quantile_moves)
-                .map(|(epsilon, moves)| Event::new(EventKind::Exponential { epsilon: *epsilon }, moves)),
-        );
+        for (epsilon, moves) in calibrated.quantiles.iter().zip(&self.quantile_moves) {
+            events.push(Event::new(EventKind::Exponential { epsilon: *epsilon }, moves.clone()));
+        }
         let mut least = None;
         if let (Some(delta), Some(owners)) = (calibrated.key_delta, query.owners()) {
             least = Some(threshold(&calibrated.noises[owners], delta, sensitivity::keys_per_owner(query))?);
@@ -158,9 +164,72 @@ impl SqlPlan {
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
             threshold: least,
         };
-        let expected = expected::expected(&cut, &private, expected::rows(request)?, &backend)?;
-        let statements = window::statements(&cut, project).ok();
-        Ok(Self { sql: sql.to_string(), cut, calibrated, private, events, expected, statements })
+        Ok(PricedQuery { calibrated, private, events })
+    }
+
+    fn plan(&self, priced: PricedQuery) -> Result<Plan> {
+        let rule = self.rule(&priced);
+        let PricedQuery { calibrated, private, events } = priced;
+        let cut = Rc::clone(&self.cut);
+        Ok(Plan {
+            rule,
+            expected: expected::expected(&cut, &private, self.rows, &Backend::empty()?)?,
+            limits: limits::of_query(&cut, &calibrated.noises, &events)?,
+            counted: Counted::of_query(&cut, &calibrated.noises)?,
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            events,
+            compute: Box::new(move |charged| {
+                let noisy = noised(&cut, charged.integers(&cut)?, &private, &mut Drawn(charged.bits()));
+                answers(&cut, &noisy, &private)
+            }),
+        })
+    }
+
+    fn rule(&self, priced: &PricedQuery) -> Value {
+        let query = &self.cut.query;
+        let measures: Vec<Value> = query
+            .measures
+            .iter()
+            .zip(&priced.calibrated.noises)
+            .map(|(measure, noise)| {
+                json!({
+                    "what": describe(&measure.what),
+                    "of": measure.expression.as_ref().map(ToString::to_string),
+                    "range": [measure.range.0, measure.range.1],
+                    "attributes": measure.attributes,
+                    "noise": described(noise),
+                })
+            })
+            .collect();
+        let quantiles: Vec<Value> = query
+            .quantiles
+            .iter()
+            .zip(&priced.calibrated.quantiles)
+            .map(|(quantile, epsilon)| {
+                let ranked = &query.ranked[quantile.ranked];
+                json!({
+                    "which": named(quantile.rank),
+                    "of": ranked.expression.to_string(),
+                    "grid": { "lower": ranked.grid.lower, "upper": ranked.grid.upper, "step": ranked.grid.step },
+                    "attributes": ranked.attributes,
+                    "epsilon": epsilon.get(),
+                })
+            })
+            .collect();
+        json!({
+            "sql": self.sql,
+            "integers": self.statements,
+            "tables": self.cut.below.tables,
+            "bounding": query.bounds.map(|bounds| json!({
+                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
+            })),
+            "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": priced.private.threshold,
+                      "delta": priced.calibrated.key_delta },
+            "filters": { "attributes": query.rows },
+            "measures": measures,
+            "quantiles": quantiles,
+        })
     }
 }
 
@@ -183,90 +252,6 @@ fn step(what: &What, aggregates: &[Computation]) -> Option<f64> {
         What::Owners => Some(1.0),
         What::Steps { grid, centre: 0 } if !centred => Some(grid.step),
         _ => None,
-    }
-}
-
-impl Plan for SqlPlan {
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    fn rule(&self) -> Value {
-        let query = &self.cut.query;
-        let measures: Vec<Value> = query
-            .measures
-            .iter()
-            .zip(&self.calibrated.noises)
-            .map(|(measure, noise)| {
-                json!({
-                    "what": describe(&measure.what),
-                    "of": measure.expression.as_ref().map(ToString::to_string),
-                    "range": [measure.range.0, measure.range.1],
-                    "attributes": measure.attributes,
-                    "noise": described(noise),
-                })
-            })
-            .collect();
-        let quantiles: Vec<Value> = query
-            .quantiles
-            .iter()
-            .zip(&self.calibrated.quantiles)
-            .map(|(quantile, epsilon)| {
-                let ranked = &query.ranked[quantile.ranked];
-                json!({
-                    "which": named(quantile.rank),
-                    "of": ranked.expression.to_string(),
-                    "grid": { "lower": ranked.grid.lower, "upper": ranked.grid.upper, "step": ranked.grid.step },
-                    "attributes": ranked.attributes,
-                    "epsilon": epsilon.get(),
-                })
-            })
-            .collect();
-        json!({
-            "sql": self.sql,
-            "integers": self.statements,
-            "tables": self.cut.below.tables,
-            "bounding": query.bounds.map(|bounds| json!({
-                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
-            })),
-            "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": self.private.threshold,
-                      "delta": self.calibrated.key_delta },
-            "filters": { "attributes": query.rows },
-            "measures": measures,
-            "quantiles": quantiles,
-        })
-    }
-
-    fn expected(&self) -> Vec<Expected> {
-        self.expected.clone()
-    }
-
-    fn limits(&self) -> Result<Vec<Limit>> {
-        limits::of_query(&self.cut, &self.calibrated.noises, &self.events)
-    }
-
-    fn counted(&self) -> Result<Counted> {
-        Counted::of_query(&self.cut, &self.calibrated.noises)
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.cut.below.tables.iter().cloned().collect()
-    }
-
-    fn preflight(&self, _project: &Project, backend: &Backend) -> Result<()> {
-        preflight(&self.cut, backend)
-    }
-
-    fn compute(&self, _charged: &Receipt, _project: &Project, backend: &Backend) -> Result<Draw> {
-        let cut = self.cut.clone();
-        let mut secret = SecureSource::new()?;
-        let key = Key(secret.next_u64(), secret.next_u64());
-        let integers = integers(&cut, backend, key)?;
-        let private = self.private.clone();
-        Ok(Box::new(move |_receipt, bits| {
-            let noisy = noised(&cut, integers, &private, &mut Drawn(bits));
-            answers(&cut, &noisy, &private)
-        }))
     }
 }
 

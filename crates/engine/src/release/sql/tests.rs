@@ -2,9 +2,12 @@
 
 use super::answer::*;
 use super::*;
+use crate::backend::hash::Key;
 use crate::budget::{Spent, one_attribute};
 use crate::release::Cell;
 use crate::release::run::Runner;
+use crate::sql::analyse;
+use crate::sql::integers::integers;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -59,9 +62,28 @@ fn project_in(folder: &Path) -> Project {
     Project::parse(&folder.join("scumble.toml"), PROJECT).unwrap()
 }
 
+/// A query at the cost of a request.
+struct SqlPlan {
+    cut: Rc<Cut>,
+    calibrated: Calibrated,
+    private: Private,
+    events: Vec<Event>,
+    tables: Vec<String>,
+    expected: Vec<crate::release::Expected>,
+}
+
+impl SqlPlan {
+    fn new(sql: &str, request: &Request, project: &Project) -> Result<Self> {
+        let query = AnalysedQuery::new(sql, Bounding::default(), expected::rows(request)?, project)?;
+        let PricedQuery { calibrated, private, .. } = query.at(&request.cost)?;
+        let Plan { events, tables, expected, .. } = query.plan(query.at(&request.cost)?)?;
+        Ok(Self { cut: query.cut, calibrated, private, events, tables, expected })
+    }
+}
+
 fn planned(project: &Project, sql: &str) -> Result<SqlPlan> {
     let request = Request::of_query("test", sql, "epsilon=1,delta=1e-6").unwrap();
-    SqlPlan::new(sql, Bounding::default(), &request, project)
+    SqlPlan::new(sql, &request, project)
 }
 
 /// No noise at all: an insecure hook that only these tests can reach.
@@ -80,7 +102,7 @@ impl Chance for Certain {
 /// The answer without noise, as CSV without error columns. Quantiles are drawn at an ε at which no wrong rank is ever drawn.
 fn exact_answer(project: &Project, sql: &str) -> String {
     let plan = planned(project, sql).unwrap();
-    let backend = Backend::with_data(project, &plan.tables()).unwrap();
+    let backend = Backend::with_data(project, &plan.tables).unwrap();
     let cut = analyse(sql, Bounding::default(), project, &backend).unwrap();
     let integers = integers(&cut, &backend, Key(1, 2)).unwrap();
     let certain = Epsilon::new(1e5).unwrap();
@@ -176,7 +198,7 @@ fn a_quantile_is_published_with_its_rank_error_and_without_a_standard_error() {
     let request = Request::of_query("test", sql, "epsilon=2").unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
-    let expected = planned[0].plan.expected();
+    let expected = &planned[0].plan.expected;
     assert_eq!(expected.iter().map(|one| one.column.as_str()).collect::<Vec<_>>(), ["m", "n", "spread"]);
     assert!(
         expected[0].standard_error.is_none() && expected[0].about.contains("rows in rank"),
@@ -289,7 +311,7 @@ fn refused_queries_say_why_and_where() {
 
 fn cost(plan: &SqlPlan, scope: &Scope) -> f64 {
     let delta = Exact::from_f64(1e-5).unwrap();
-    Spent::of(plan.events(), scope).unwrap().epsilon(&delta).unwrap().to_f64_up()
+    Spent::of(&plan.events, scope).unwrap().epsilon(&delta).unwrap().to_f64_up()
 }
 
 #[test]
@@ -398,13 +420,13 @@ fn check_all_neighbours(
 ) {
     let tiny = Tiny::new(project, sql);
     let request = Request::of_query("test", sql, "epsilon=1").unwrap();
-    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+    let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let columns: Vec<&str> = header.split(',').collect();
     let rest: Vec<String> = vec![rows[0].to_string(), rows[rows.len() / 2].to_string()];
     let with = |row: &str| tiny.cells(header, &[rest.clone(), vec![row.to_string()]].concat());
     let all: Vec<_> = rows.iter().map(|row| with(row)).collect();
     let without = tiny.cells(header, &rest);
-    let claim = |scope: &Scope| Spent::of(plan.events(), scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let claim = |scope: &Scope| Spent::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let mut worst = BTreeMap::new();
     let mut seen = |scope: Scope, loss: f64| {
         let claimed = claim(&scope);
@@ -491,8 +513,8 @@ x = { type = "int", lower = 0, upper = 3 }
 fn check_all_owners(project: &str, sql: &'static str, slack: f64) {
     let tiny = Tiny::new(project, sql);
     let request = Request::of_query("test", sql, "epsilon=1").unwrap();
-    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
-    let claim = |scope: &Scope| Spent::of(plan.events(), scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
+    let claim = |scope: &Scope| Spent::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let others = ["2,a,1", "2,b,3", "3,c,2"].map(str::to_string).to_vec();
     // One owner's tables: up to four rows out of a few, in every combination.
     let choices = ["1,a,0", "1,a,3", "1,b,3", "1,c,1", "1,d,3"];
@@ -560,8 +582,8 @@ fn intervals_cover() {
     // Costs at which a count has far more than one whole number in its interval: it could not cover 95% otherwise.
     for cost in ["epsilon=0.7", "epsilon=3", "rho=0.02", "rho=0.1"] {
         let request = Request::of_query("test", sql, cost).unwrap();
-        let plan = SqlPlan::new(sql, Bounding::default(), &request, &project).unwrap();
-        let backend = Backend::with_data(&project, &plan.tables()).unwrap();
+        let plan = SqlPlan::new(sql, &request, &project).unwrap();
+        let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
         let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
         let certain = noised(&cut, exact.clone(), &plan.private, &mut Certain(InsecureSeededSource::new(1)));
@@ -596,8 +618,8 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
     let sql = "SELECT age, disease, COUNT(*) AS n, SUM(income) AS s, COUNT(*) - 2 * SUM(income) AS d FROM people GROUP BY age, disease";
     for cost in ["epsilon=0.5", "epsilon=8", "rho=0.02", "rho=3"] {
         let request = Request::of_query("test", sql, cost).unwrap();
-        let plan = SqlPlan::new(sql, Bounding::default(), &request, &project).unwrap();
-        let backend = Backend::with_data(&project, &plan.tables()).unwrap();
+        let plan = SqlPlan::new(sql, &request, &project).unwrap();
+        let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
         let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
         let mut bits = InsecureSeededSource::new(12);
@@ -613,7 +635,7 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
                 }
             }
         }
-        for (square, expected) in squares.iter().zip(plan.expected()) {
+        for (square, expected) in squares.iter().zip(plan.expected) {
             let found = (square / f64::from(runs) / exact.cells.len() as f64).sqrt();
             let planned = expected.standard_error.unwrap();
             assert!((found / planned - 1.0).abs() < 0.02, "{cost}, {}: {found} and {planned}", expected.column);
@@ -633,8 +655,8 @@ fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
     let sql = "SELECT sex, AVG(income) AS a, VAR(income) AS v, STDDEV(income) AS d, SUM(income) / COUNT(*) AS q FROM people GROUP BY sex";
     for cost in ["epsilon=2", "rho=0.5"] {
         let request = Request::of_query("test", sql, cost).unwrap();
-        let plan = SqlPlan::new(sql, Bounding::default(), &request, &project).unwrap();
-        let backend = Backend::with_data(&project, &plan.tables()).unwrap();
+        let plan = SqlPlan::new(sql, &request, &project).unwrap();
+        let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
         let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
         let assumed = expected::expected(&cut, &plan.private, u64::from(rows), &backend).unwrap();
@@ -763,13 +785,4 @@ fn errors_stand_beside_their_own_rows_in_large_answers() {
         let expected = age.number().unwrap() * one;
         assert!((error.standard_error - expected).abs() <= 1e-9 * expected, "{age:?}: {}", error.standard_error);
     }
-}
-
-/// Texts were told apart by their names: a project file called `query` had its own mistakes reported as if they stood in the query.
-#[test]
-fn a_project_file_may_be_called_query() {
-    let release = "[[release]]\nname = \"r\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\nexpected_rows = 0\ncost = { epsilon = 1 }\n";
-    let project = Project::parse(Path::new("query"), &format!("{PROJECT}{release}")).unwrap();
-    let refused = Runner::new(&project).plan(&project.releases[0]).err().unwrap().to_string();
-    assert_eq!(refused, "query:32:17: this must be a whole number of at least 1");
 }

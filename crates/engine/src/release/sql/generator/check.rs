@@ -9,7 +9,7 @@ use super::world::{Rows, World};
 use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::project::{Bounding, Project, Request};
-use crate::release::sql::SqlPlan;
+use crate::release::sql::AnalysedQuery;
 use crate::release::sql::answer::{Drawn, answers, noised};
 use crate::sql::integers::{Integers, integers};
 use crate::sql::{Cut, analyse, preflight};
@@ -183,10 +183,16 @@ impl Trial<'_> {
     fn answered(&self, base: &Integers) -> Result<(), Failure> {
         let cost = Request::of_query("adversarial", &self.sql, "epsilon=1,delta=1e-6").expect("a cost");
         // A plan that cannot be made is refused before anything is charged.
-        let Ok(plan) = SqlPlan::new(&self.sql, Bounding::default(), &cost, &self.project) else { return Ok(()) };
+        let query = AnalysedQuery::new(&self.sql, Bounding::default(), 1000, &self.project);
+        let priced = query.and_then(|query| {
+            let priced = query.at(&cost.cost)?;
+            query.plan(query.at(&cost.cost)?)?;
+            Ok((query.cut, priced.private))
+        });
+        let Ok((cut, private)) = priced else { return Ok(()) };
         let mut bits = InsecureSeededSource::new(self.case.key.0);
-        let noisy = noised(&plan.cut, base.clone(), &plan.private, &mut Drawn(&mut bits));
-        let answers = answers(&plan.cut, &noisy, &plan.private);
+        let noisy = noised(&cut, base.clone(), &private, &mut Drawn(&mut bits));
+        let answers = answers(&cut, &noisy, &private);
         let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
         if lengths.len() > 1 {

@@ -13,7 +13,7 @@ const DRAWS: usize = 100_000;
 
 /// The δ of "a key appears that was not there".
 fn key_delta(plan: &SqlPlan) -> f64 {
-    let deltas = plan.events().iter().filter_map(|event| match event.kind {
+    let deltas = plan.events.iter().filter_map(|event| match event.kind {
         Word::Approximate { delta, .. } => Some(delta.get()),
         _ => None,
     });
@@ -26,17 +26,17 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&st
     let tiny = Tiny::new(project, sql);
     let planned = |cost: &str| {
         let request = Request::of_query("test", sql, cost).unwrap();
-        SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap()
+        SqlPlan::new(sql, &request, &tiny.project).unwrap()
     };
     let first = planned(&format!("{cost},delta=0.05"));
     let owners = first.cut.query.owners().unwrap();
-    let noise = Law::of_event(&first.events()[owners], 1.0);
+    let noise = Law::of_event(&first.events[owners], 1.0);
     let shows = noise.at_least(first.private.threshold.unwrap() - 1);
     let delta = (1.0 - (1.0 - shows).powi(keys)) * (1.0 + 1e-9);
     let plan = planned(&format!("{cost},delta={delta}"));
     let claimed = key_delta(&plan);
     assert!((claimed / delta - 1.0).abs() < 1e-6, "{sql}: the whole δ is for keys: {claimed} of {delta}");
-    assert_eq!(plan.events()[owners].kind, first.events()[owners].kind);
+    assert_eq!(plan.events[owners].kind, first.events[owners].kind);
     let rows: Vec<String> = rows.iter().map(|row| row.to_string()).collect();
     std::fs::write(tiny.folder.path().join("t.csv"), format!("{header}\n{}\n", rows.join("\n"))).unwrap();
     let backend = Backend::with_data(&tiny.project, &["t".to_string()]).unwrap();

@@ -12,7 +12,7 @@ type Reached = BTreeMap<Scope, f64>;
 fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versions: &[Vec<String>]) -> Reached {
     let tiny = Tiny::new(project, sql);
     let request = Request::of_query("test", sql, "epsilon=1,delta=0.01").unwrap();
-    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+    let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let table = |rows: &Vec<String>| {
         let all: Vec<String> = others.iter().map(|row| row.to_string()).chain(rows.iter().cloned()).collect();
         tiny.cells(header, &all)
@@ -66,7 +66,7 @@ fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &Cells, ri
     if sum == 0.0 {
         return 0.0;
     }
-    let shifts = plan.events()[measure].moves.shifts(scope);
+    let shifts = plan.events[measure].moves.shifts(scope);
     let most =
         |power: i32| shifts.iter().map(|shift| shift.cells as f64 * shift.by.get().powi(power)).fold(0.0, f64::max);
     f64::max(sum / most(1), squares / most(2))

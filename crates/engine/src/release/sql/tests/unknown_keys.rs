@@ -106,9 +106,9 @@ fn delta(pair: &Pair, epsilon: f64) -> f64 {
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&[&str]], owned: &[&[&str]]) {
     let tiny = Tiny::new(project, sql);
     let request = Request::of_query("test", sql, cost).unwrap();
-    let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
+    let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     assert!(plan.private.threshold.is_some(), "the keys of {sql} are public");
-    let own = Spent::of(plan.events(), &Scope::Person).unwrap().delta().to_f64();
+    let own = Spent::of(&plan.events, &Scope::Person).unwrap().delta().to_f64();
     // A fraction above 1 would be a loss that is not claimed; one far below 1 at each δ, a claim that is loose.
     let mut tightest = [0.0f64; 2];
     for others in others {
@@ -121,7 +121,7 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&
             for (j, right) in all.iter().enumerate() {
                 let presence = owned[i].is_empty() || owned[j].is_empty();
                 let scope = if presence { Scope::Presence } else { Scope::Person };
-                let spent = Spent::of(plan.events(), &scope).unwrap();
+                let spent = Spent::of(&plan.events, &scope).unwrap();
                 let pair = all_keys(&plan, left, right);
                 let alone = spent.pure_sum().map(|epsilon| (epsilon, Exact::from_f64(own).unwrap()));
                 // From four times the keys' δ on (which is rounded up in its thirtieth place) the ledger's rule has an ε.
@@ -205,10 +205,10 @@ fn groups_are_within_the_claim() {
         [("epsilon=5,delta=0.008", true), ("epsilon=1,delta=0.01", false), ("rho=0.2,delta=1e-4", false)]
     {
         let request = Request::of_query("test", sql, cost).unwrap();
-        let plan = SqlPlan::new(sql, Bounding::default(), &request, &tiny.project).unwrap();
-        let events = crate::summary::for_groups(plan.events(), &Scope::Presence).unwrap();
+        let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
+        let events = crate::summary::for_groups(&plan.events, &Scope::Presence).unwrap();
         let counted = Spent::of(&events, &Scope::Presence.group(two)).unwrap();
-        let naive = Spent::of(plan.events(), &Scope::Presence.group(two)).unwrap();
+        let naive = Spent::of(&plan.events, &Scope::Presence.group(two)).unwrap();
         let mut tightest = 0.0f64;
         for (others, own) in [(vec![], ["z,1", "z,0"]), (vec!["z,1"], ["z,1", "z,0"]), (vec!["z,1"], ["z,0", "y,0"])] {
             let all: Vec<String> = others.iter().chain(&own).map(|row| row.to_string()).collect();

@@ -1,0 +1,117 @@
+//! From the text of a project file to its releases: a kind says which fields there may be.
+
+use super::{CostAbout, kinds};
+use crate::error::{Error, Result};
+use crate::place::Origin;
+use crate::project::{Cost, CostScope, Project, Request, Section, accuracy, cost, parse, project};
+use scumble::quantity::Exact;
+use std::path::Path;
+
+/// No project file is longer, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+impl Project {
+    /// Reads and checks a project file; data is not touched.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        // A pipe would be waited for, and a device may never end.
+        if std::fs::metadata(path).is_ok_and(|file| !file.is_file() || file.len() > LONGEST) {
+            return Err(Error::input(format!(
+                "the project file {shown} is not a file of at most {} MiB",
+                LONGEST >> 20
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::input(format!(
+                "there is no project file {shown}; write one, or let 'scumble init TABLE' write a first one"
+            )),
+            _ => Error::input(format!("the project file {shown} cannot be read ({error})")),
+        })?;
+        let content = String::from_utf8(bytes)
+            .map_err(|_| Error::input(format!("the project file {shown} is not UTF-8 text")))?;
+        Self::parse(path, &content)
+    }
+
+    /// Checks a project file's text.
+    pub fn parse(path: &Path, content: &str) -> Result<Self> {
+        project(path, content, request)
+    }
+}
+
+/// The fields that every release may have, whatever its kind.
+const COMMON: [&str; 4] = ["name", "kind", "cost", "accuracy"];
+
+/// A release: its kind says which other fields there may be.
+fn request(section: &Section) -> Result<Request> {
+    let name = section.need("name")?;
+    let fits = |letter: char| letter.is_alphanumeric() || " -_.,()+&".contains(letter);
+    let text = name.text()?;
+    if text.trim().is_empty() || text.len() > 150 || text.starts_with('.') || !text.chars().all(fits) {
+        let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
+        return Err(name.error(sentence));
+    }
+    if text.trim().eq_ignore_ascii_case("report") {
+        return Err(name.error(
+            "a release cannot be called 'report', because report.json is the report's own file; give it another name",
+        ));
+    }
+    let kind = match section.get("kind") {
+        Some(spot) => kinds::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
+        None if section.get("sql").is_some() => kinds::find("sql")?,
+        None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
+    };
+    let fields = kind.fields;
+    let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
+    section.only(&known)?;
+    if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
+        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
+        return Err(section.error(sentence));
+    }
+    let may_cost = match (section.get("cost"), section.get("accuracy")) {
+        (None, None) if kind.cost_about == CostAbout::Nobody => Cost::nothing(),
+        (Some(spot), _) | (_, Some(spot)) if kind.cost_about == CostAbout::Nobody => {
+            return Err(
+                spot.error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name))
+            );
+        }
+        (Some(given), None) => cost(given.section()?)?,
+        (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
+        (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
+        (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
+    };
+    if may_cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
+        let able: Vec<&str> = kinds::KINDS
+            .iter()
+            .filter(|kind| kind.cost_about == CostAbout::OwnersOrAttributes)
+            .map(|kind| kind.name)
+            .collect();
+        return Err(section.error(format!(
+            "kind {} has no cost per attribute (scope = \"attribute\" is for {}); give the cost for 'person' or 'presence'",
+            kind.name,
+            able.join(", ")
+        )));
+    }
+    Ok(Request { name: name.text()?.to_string(), kind: kind.name.to_string(), cost: may_cost, fields: section.clone() })
+}
+
+impl Request {
+    /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
+    pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
+        let mut parts = Vec::new();
+        for part in cost.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
+            let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
+            if !["epsilon", "delta", "rho"].contains(&key.trim()) {
+                return Err(bad_cost(cost));
+            }
+            parts.push(format!("{} = {}", key.trim(), toml::Value::String(value.to_string())));
+        }
+        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
+        let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
+        request(&parse(Origin::CommandLine, &text)?).map_err(Error::without_place)
+    }
+}
+
+fn bad_cost(cost: &str) -> Error {
+    Error::input(format!("--cost '{cost}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"))
+}
