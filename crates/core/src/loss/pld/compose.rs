@@ -37,9 +37,8 @@ impl Gridded {
         let nodes: Vec<f64> = (0..count).map(|i| anchor + (first + i as f64) * step).collect();
         let masses = part.source.masses(&nodes);
         let misfit = part.source.misfit(anchor, step);
-        // On a sample a node y stands for the loss ln((e^y − 1 + s)/s) before, which is good to about 4u·(1 + |loss|). Moving an end
-        // of a cell by η changes what the cell's two atoms hold by η/step at most; a cell has two ends.
-        let rounding = if misfit.is_none() { 8.0 * ROUNDOFF * (1.0 + part.source.farthest(tail)) / step } else { 0.0 };
+        // Moving an end of a cell by η changes what the cell's two atoms hold by η/step at most; a cell has two ends.
+        let rounding = if misfit.is_none() { 2.0 * part.source.rounding(tail) / step } else { 0.0 };
         Self { misfit, masses, start: nodes[0], times: part.times, rounding }
     }
 
@@ -123,7 +122,7 @@ thread_local! {
 }
 
 /// The unit roundoff.
-const ROUNDOFF: f64 = f64::EPSILON / 2.0;
+pub(super) const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// How far apart the sums are that are kept.
 const BLOCK: usize = 64;
@@ -470,7 +469,7 @@ impl Composed {
         }
         let fails = |epsilon: f64| self.delta_lower(epsilon) > target;
         // Approach from just below the upper bound, in growing steps: evaluations there are the cheap ones.
-        let mut gap = (top * 1e-6).max(1e-12);
+        let mut gap = (top * 1e-6).max(1e-6 * self.step);
         let mut known = top;
         while !fails(top - gap) {
             known = top - gap;

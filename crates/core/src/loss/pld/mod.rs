@@ -199,12 +199,13 @@ impl Sketch {
             let distance = 1e-5 * far * (f64::from(i) * 0.01 * 1e5f64.ln_1p()).exp_m1();
             nodes.extend([distance, -distance]);
         }
-        let slack = 1e-9 * far;
+        // Nodes nearer than this would leave a mass between them with a relative error of u·far/slack, once for every run.
+        let slack = far * (1e-13 * part.times).clamp(1e-9, 0.1);
         nodes.retain(|&node| node >= low - slack && node <= high + slack);
         nodes.push(low - slack);
         nodes.push(high + slack);
         nodes.sort_by(f64::total_cmp);
-        nodes.dedup_by(|next, kept| *next - *kept < 1e-12 * far);
+        nodes.dedup_by(|next, kept| *next - *kept < 0.5 * slack);
         if nodes.len() < 2 {
             nodes = vec![-1e-9, 1e-9];
         }
@@ -272,6 +273,8 @@ fn turn_unit(deviation: f64) -> f64 {
 const LEAST_TILT: f64 = 1e-4;
 const LARGEST_TILT: f64 = 2000.0;
 const LEAST_WIDTH: f64 = 1e-3;
+/// The largest tilt in units of one over the deviation: losses may be as small as one likes, and the answer lies so many deviations above.
+const LARGEST_SCORE: f64 = 50.0;
 
 /// ln δ at the loss K′(θ), by the saddle-point approximation.
 fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
@@ -292,8 +295,9 @@ fn plan(sketches: Vec<Sketch>, question: Question) -> Plan {
         };
         before && cumulants.2 > LEAST_WIDTH * plain
     };
-    let (mut low, mut high) = (LEAST_TILT.ln(), LARGEST_TILT.ln());
-    for _ in 0..20 {
+    let largest = LARGEST_TILT.max(LARGEST_SCORE / plain.sqrt().max(1e-100));
+    let (mut low, mut high) = (LEAST_TILT.ln(), largest.ln());
+    for _ in 0..24 {
         let middle = 0.5 * (low + high);
         if above(middle.exp()) {
             low = middle;
@@ -376,7 +380,7 @@ fn infinite_mass(parts: &[Part]) -> f64 {
 /// Composes on finer and finer grids until the bounds agree to the tolerance.
 fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance: f64, useless: Bounds) -> Bounds {
     let mut window = plan.window;
-    let width = (window.1 - window.0).max(1e-12);
+    let width = (window.1 - window.0).max(1e-100);
     let reach: f64 = parts.iter().map(|part| part.source.range(tail)).map(|(low, high)| high - low).sum();
     let finest = (1.05 * width / LARGEST_TRANSFORM as f64).max(reach / MOST_NODES);
     let lattice = common(parts, Source::lattice).filter(|&step| step >= finest);
@@ -399,7 +403,7 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
         }
         best = Bounds { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let scale = match question {
-            Question::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-9),
+            Question::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-100),
             Question::Delta { .. } => best.upper,
         };
         let ratio = (best.upper - best.lower) / (tolerance * scale);
@@ -445,7 +449,7 @@ fn fitted(parts: &[Part], step: f64) -> f64 {
 /// The bounds' gap is about 0.8·runs·step²·(1+θ) in ε, and 1+θ times that in ln δ.
 fn first_step(parts: &[Part], plan: &Plan, width: f64, tolerance: f64) -> f64 {
     let runs: f64 = parts.iter().map(|part| part.times).sum();
-    let gap = 0.7 * tolerance * plan.epsilon.abs().max(1e-3 * plan.deviation).max(1e-9);
+    let gap = 0.7 * tolerance * plan.epsilon.abs().max(1e-3 * plan.deviation).max(1e-100);
     let step = (gap / (0.8 * runs * (1.0 + plan.theta))).sqrt();
     // The rate of the lower bound's envelope, 0.7/s with s = step·√runs/2, must exceed the tilt's.
     let envelope = 1.2 / (runs.sqrt() * (2.0 * plan.theta + 2.0));

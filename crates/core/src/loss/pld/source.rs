@@ -5,6 +5,11 @@
 //! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
 
 use super::cells::{Base, Cells, Tail, fast_exp_m1};
+use super::compose::ROUNDOFF;
+
+/// Nodes less than this share of the rate above 1 − s are not looked at before sampling, so that no loss there lies below −[`LARGEST_DROP`].
+const LEAST_SHARE: f64 = 1e-9;
+const LARGEST_DROP: f64 = 21.0;
 
 /// A dominating pair in one direction.
 pub(crate) enum Source {
@@ -66,10 +71,12 @@ impl Source {
     pub(crate) fn range(&self, tail: f64) -> (f64, f64) {
         let sampled =
             |rate: f64, loss: f64| if loss > 700.0 { loss + rate.ln() } else { (rate * loss.exp_m1()).ln_1p() };
+        // No loss lies below ln(1 − s); where the pair's own losses are small, nothing lies near it.
+        let least = |base: &dyn Base, rate: f64| sampled(rate, base.least(tail)).min(0.0);
         match self {
             Self::Whole(base) => base.range(tail),
-            Self::Remove { base, rate } => ((-rate).ln_1p(), sampled(*rate, base.range(tail).1)),
-            Self::Add { base, rate } => (-sampled(*rate, base.range(tail).1.max(0.0)), -(-rate).ln_1p()),
+            Self::Remove { base, rate } => (least(base.as_ref(), *rate), sampled(*rate, base.range(tail).1)),
+            Self::Add { base, rate } => (-sampled(*rate, base.range(tail).1.max(0.0)), -least(base.as_ref(), *rate)),
             Self::Replace { forward, backward, rate } => {
                 let up = sampled(*rate, forward.range(tail).1.max(0.0));
                 (-sampled(*rate, backward.range(tail).1.max(0.0)), up)
@@ -77,16 +84,34 @@ impl Source {
         }
     }
 
-    /// The largest loss, in size, at which the pair before sampling is looked at.
-    pub(crate) fn farthest(&self, tail: f64) -> f64 {
-        let of = |base: &dyn Base| {
+    /// By how much an end of a cell may be off, in units of loss, because it is rounded (u is the unit roundoff).
+    ///
+    /// On everybody: by u|y| for the node, and a pair may use its losses with an error of 3u times its farthest one, F. On a sample a node y
+    /// stands for x = (e^y − 1)/s and the loss ℓ = ln(1 + x) before. Backwards in y: x is good to 3u relatively, which is 3u|1 − e^{−y}|, the node to
+    /// u|y|, which is no more than the larger of |1 − e^{±y}|; ln(1 + x) is good to 2u|ℓ| and the pair's own use of it to 3uF, and a change of ℓ
+    /// is one of s·e^ℓ/(1 − s + s·e^ℓ) as much in y.
+    pub(crate) fn rounding(&self, tail: f64) -> f64 {
+        let farthest = |base: &dyn Base| {
             let (low, high) = base.range(tail);
-            low.abs().max(high.abs())
+            low.abs().max(high.abs()).max(base.anchor().abs())
         };
-        match self {
-            Self::Whole(base) | Self::Remove { base, .. } | Self::Add { base, .. } => of(base.as_ref()),
-            Self::Replace { forward, backward, .. } => of(forward.as_ref()).max(of(backward.as_ref())),
-        }
+        let (low, high) = self.range(tail);
+        let sampled = |base: &dyn Base, rate: f64, low: f64, high: f64| {
+            let odds = rate * base.range(tail).1.clamp(0.0, 700.0).exp();
+            let own = farthest(base).max((-base.least(tail)).min(LARGEST_DROP));
+            4.0 * low.exp_m1().abs().max((-low).exp_m1()).max(-(-high).exp_m1())
+                + 6.0 * own * odds / (1.0 - rate + odds)
+        };
+        ROUNDOFF
+            * match self {
+                Self::Whole(base) => 4.0 * farthest(base.as_ref()),
+                Self::Remove { base, rate } => sampled(base.as_ref(), *rate, low, high),
+                Self::Add { base, rate } => sampled(base.as_ref(), *rate, -high, -low),
+                Self::Replace { forward, backward, rate } => {
+                    let up = sampled(forward.as_ref(), *rate, 0.0, high);
+                    up.max(sampled(backward.as_ref(), *rate, 0.0, -low))
+                }
+            }
     }
 
     /// The masses at `nodes`, which must reach below the least loss of a sampled source.
@@ -147,8 +172,8 @@ impl Source {
 fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
     let keep = 1.0 - rate;
     // The base pair's node for each of ours; those at or below the least loss have none.
-    let moved = |loss: f64| ((loss.exp_m1() + rate) / rate).ln();
-    let first = nodes.iter().position(|&loss| loss.exp_m1() + rate > 1e-9 * rate).unwrap_or(nodes.len() - 1);
+    let moved = |loss: f64| (loss.exp_m1() / rate).ln_1p();
+    let first = nodes.iter().position(|&loss| loss.exp_m1() + rate > LEAST_SHARE * rate).unwrap_or(nodes.len() - 1);
     let base_nodes: Vec<f64> = nodes[first..].iter().map(|&loss| moved(loss)).collect();
     let inner = base.cells(&base_nodes);
     let mut cells = Cells { n: vec![0.0; nodes.len() - 1], m: vec![0.0; nodes.len() - 1], ..Cells::default() };
@@ -163,7 +188,7 @@ fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
         cells.below = below;
     } else {
         // The cell that holds the least loss: its lower node γ₋ lies below 1 − s, or above it by no more than 1e-9·s.
-        let n = rate * inner.below.p + (keep - nodes[first - 1].exp()) * inner.below.q;
+        let n = rate * inner.below.p + (-rate - nodes[first - 1].exp_m1()) * inner.below.q;
         (cells.n[first - 1], cells.m[first - 1]) = (n.max(0.0), below.excess);
         if n < 0.0 {
             let mut raised = vec![0.0; nodes.len() - 1];
