@@ -30,3 +30,10 @@ pub use release::adversarial_query;
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));
+
+// The tests' own helpers, under the name by which tests outside know this crate.
+#[cfg(test)]
+extern crate self as scumble_engine;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;

@@ -1,11 +1,12 @@
 //! Kinds with the noise of a seed: what is published is what the fitted model says. And their page of documentation.
 
-use scumble::noise::InsecureSeededSource;
-use scumble_engine::project::Project;
 use scumble_engine::release::kinds::KINDS;
-use scumble_engine::release::{Answers, Cell, Runner};
+use scumble_engine::release::{Answers, Cell};
 use std::collections::BTreeMap;
 use std::fs;
+use support::Folder;
+
+mod support;
 
 const PROJECT: &str = r#"
 [dataset.people]
@@ -19,7 +20,6 @@ disease = { type = "category", values = ["none", "flu", "hiv"] }
 
 /// One release alone, from the same seed.
 fn released(kind: &str, method: &str) -> Answers {
-    let folder = tempfile::tempdir().unwrap();
     let row = |i: usize| {
         format!(
             "{},{},{},{}",
@@ -30,19 +30,13 @@ fn released(kind: &str, method: &str) -> Answers {
         )
     };
     let rows: Vec<String> = (0..3000).map(row).collect();
-    fs::write(folder.path().join("people.csv"), format!("age,sex,smokes,disease\n{}\n", rows.join("\n"))).unwrap();
+    let folder = Folder::with(&[("people.csv", &format!("age,sex,smokes,disease\n{}\n", rows.join("\n")))]);
     let release = format!(
         "[[release]]\nname = \"r\"\nkind = \"{kind}\"\ntable = \"people\"\ncolumns = [\"age\", \"sex\", \"smokes\", \"disease\"]\n\
          order = 2\nmethod = \"{method}\"\ncost = {{ rho = 0.1 }}\n"
     );
-    let path = folder.path().join("scumble.toml");
-    fs::write(&path, format!("{PROJECT}{release}")).unwrap();
-    let project = Project::open(&path).unwrap();
-    let runner = Runner::new(&project);
-    let planned = [runner.plan(&project.releases[0]).unwrap()];
-    let mut bits = InsecureSeededSource::new(5);
-    let (mut outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
-    outcomes.remove(0).answers
+    let project = folder.project(&format!("{PROJECT}{release}"));
+    folder.release(&project, 5).1.remove(0).answers
 }
 
 /// A popular library ships a generator whose columns are falsely correlated. Ours must have the model's tables, to within rounding.
@@ -96,22 +90,17 @@ fn the_page_of_kinds_is_what_the_kinds_declare() {
 /// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.
 #[test]
 fn a_seed_decides_everything() {
-    let folder = tempfile::tempdir().unwrap();
     // Each owner has twenty rows of different values, of which one counts.
     let rows: String = (0..400).map(|i| format!("{},{}\n", i / 20, i % 20)).collect();
-    fs::write(folder.path().join("t.csv"), format!("id,x\n{rows}")).unwrap();
+    let rows = format!("id,x\n{rows}");
     let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nx = { type = \"int\", lower = 0, upper = 19 }\n\
         [[release]]\nname = \"r\"\nkind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 100000 }\n";
-    let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
-    let run = |seed: u64, ledger: &str| {
-        let runner = Runner::with_ledger(&project, folder.path().join(ledger));
-        let planned = [runner.plan(&project.releases[0]).unwrap()];
-        let mut bits = InsecureSeededSource::new(seed);
-        let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
-        outcomes[0].answers.csv()
+    let run = |seed: u64| {
+        let folder = Folder::with(&[("t.csv", &rows)]);
+        folder.release(&folder.project(text), seed).1[0].answers.csv()
     };
-    let first = run(1, "a.ledger");
-    assert_eq!(run(1, "b.ledger"), first);
+    let first = run(1);
+    assert_eq!(run(1), first);
     // No noise at this cost: what differs is whose rows count.
-    assert_ne!(run(2, "c.ledger"), first);
+    assert_ne!(run(2), first);
 }

@@ -3,13 +3,15 @@
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
 use scumble_engine::ledger::{Ledger, State};
-use scumble_engine::project::Project;
 use scumble_engine::release::{Compute, Plan, Planned, Runner};
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::Folder;
+
+mod support;
 
 const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n\
     [[release]]\nname = \"first\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 0.5 }\n\
@@ -60,11 +62,9 @@ static SAID: AtomicUsize = AtomicUsize::new(0);
 
 /// Three releases, of which the second goes wrong: the sentence, if there is one.
 fn run(wrong: Wrong) -> Option<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    fs::write(at("people.csv"), "age\n41\n57\n").unwrap();
-    fs::write(at("scumble.toml"), PROJECT).unwrap();
-    let project = Project::open(&at("scumble.toml")).unwrap();
+    let folder = Folder::with(&[("people.csv", "age\n41\n57\n")]);
+    let at = |name: &str| folder.file(name);
+    let project = folder.project(PROJECT);
     let (runner, begun) = (Runner::new(&project), Rc::new(RefCell::new(Vec::new())));
     let planned: Vec<Planned> = project
         .releases

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -78,9 +78,15 @@ impl Backend {
         Ok(())
     }
 
-    /// A session without tables, for what is done with released numbers: in one partition, so that rows keep their order.
-    pub(crate) fn empty() -> Result<Self> {
-        Self::session(SessionConfig::new().with_target_partitions(1))
+    /// The session without tables, for what is done with released numbers: in one partition, so that rows keep their order. There is
+    /// one: nothing private is in it, and a new one for each release takes a millisecond and its threads.
+    pub(crate) fn empty() -> Result<&'static Self> {
+        static EMPTY: OnceLock<Backend> = OnceLock::new();
+        if let Some(session) = EMPTY.get() {
+            return Ok(session);
+        }
+        let session = Self::session(SessionConfig::new().with_target_partitions(1))?;
+        Ok(EMPTY.get_or_init(|| session))
     }
 
     fn session(config: SessionConfig) -> Result<Self> {

@@ -346,16 +346,17 @@ mod tests {
     use super::*;
     use crate::backend::hash::Key;
     use crate::sql::integers::integers;
+    use crate::support::Folder;
 
     /// A project whose table has these rows of (owner, value), and the plan of its one release.
-    fn counted(folder: &std::path::Path, rows: &[(u32, &str)], bounds: &str, key: Key) -> (Partition, u64) {
+    fn counted(folder: &Folder, rows: &[(u32, &str)], bounds: &str, key: Key) -> (Partition, u64) {
         let lines: String = rows.iter().map(|(owner, value)| format!("{owner},{value}\n")).collect();
-        std::fs::write(folder.join("t.csv"), format!("owner,value\n{lines}")).unwrap();
+        folder.write("t.csv", &format!("owner,value\n{lines}"));
         let text = format!(
             "[dataset.t]\nsource = \"t.csv\"\nowner = \"owner\"\n{bounds}\n[dataset.t.columns]\nvalue = {{ type = \"category\" }}\n\
              [[release]]\nname = \"r\"\nkind = \"anonymized-histogram\"\ntable = \"t\"\ncolumns = [\"value\"]\ncost = {{ epsilon = 1 }}\n"
         );
-        let project = Project::parse(&folder.join("scumble.toml"), &text).unwrap();
+        let project = folder.project(&text);
         let request = &project.releases[0];
         let elements = Elements::new(request, &project).unwrap();
         let (mechanism, _) = elements.within(&request.cost).unwrap();
@@ -367,7 +368,7 @@ mod tests {
     /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.
     #[test]
     fn an_owner_moves_the_counts_by_the_elements_that_are_paid_for() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::with(&[]);
         let mut changing: Vec<Vec<&str>> = vec![vec![]];
         for value in ["a", "b", "c"] {
             let longer: Vec<Vec<&str>> = changing.iter().map(|list| [&list[..], &[value, value]].concat()).collect();
@@ -387,7 +388,7 @@ mod tests {
                     .map(|values| {
                         let rows: Vec<(u32, &str)> =
                             others.into_iter().chain(values.iter().map(|value| (9, *value))).collect();
-                        let (partition, elements) = counted(folder.path(), &rows, bounds, key);
+                        let (partition, elements) = counted(&folder, &rows, bounds, key);
                         assert_eq!(elements, paid);
                         partition
                     })

@@ -21,6 +21,7 @@ type Outcome<T> = std::result::Result<T, DataFusionError>;
 const SMALL_STEPS: i64 = 1 << 31;
 
 /// A plan with the types of its columns.
+#[derive(Clone)]
 pub(super) struct Executed {
     pub plan: LogicalPlan,
     /// The types that the columns must have, in order.
@@ -53,21 +54,23 @@ fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> 
 /// # Guarantee
 /// After: what is left to fail does not depend on the query, and the outcome depends on the schemas of the files alone.
 pub(crate) fn preflight(cut: &Cut, backend: &Backend) -> Result<()> {
-    let plans = match &cut.below.owner {
-        Ownership::Named(_) => vec![rows(cut, backend)?],
-        _ => {
-            let ranked = (0..cut.query.ranked.len()).map(|index| counted(cut, backend, index));
-            let measured = (!cut.query.measures.is_empty()).then(|| summed(cut, backend));
-            measured.into_iter().chain(ranked).collect::<Result<Vec<_>>>()?
-        }
-    };
-    for executed in plans {
+    for executed in over(cut, rows(cut, backend)?)? {
         let frame = backend.run(executed.plan);
         let physical = backend.wait(frame.create_physical_plan()).map_err(|error| unfit(&error))?;
         same(&executed.kinds, physical.schema().fields().iter().map(|field| field.data_type()))
             .map_err(|error| unfit(&error))?;
     }
     Ok(())
+}
+
+/// Everything that runs over the rows of a query: the rows themselves where they have owners, otherwise their sums.
+pub(super) fn over(cut: &Cut, rows: Executed) -> Result<Vec<Executed>> {
+    if let Ownership::Named(_) = &cut.below.owner {
+        return Ok(vec![rows]);
+    }
+    let measured = (!cut.query.measures.is_empty()).then(|| summed(cut, rows.clone()));
+    let ranked = (0..cut.query.ranked.len()).map(|index| counted(cut, rows.clone(), index));
+    measured.into_iter().chain(ranked).collect()
 }
 
 fn unfit(error: &DataFusionError) -> Error {
@@ -83,7 +86,8 @@ pub(super) fn rows(cut: &Cut, backend: &Backend) -> Result<Executed> {
     projected(cut, plan).map_err(|error| unfit(&error))
 }
 
-fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
+/// The same over another plan of what is below the aggregate.
+pub(super) fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
     let mut columns = Vec::new();
     let mut kinds = Vec::new();
     if let Ownership::Named(owner) = &cut.below.owner {
@@ -122,8 +126,7 @@ fn value(measure: &Measure) -> Outcome<Option<Expr>> {
 }
 
 /// The measures by key.
-pub(super) fn summed(cut: &Cut, backend: &Backend) -> Result<Executed> {
-    let rows = rows(cut, backend)?;
+pub(super) fn summed(cut: &Cut, rows: Executed) -> Result<Executed> {
     let mut kinds: Vec<DataType> = cut.query.keys.iter().map(|key| key.kind.clone()).collect();
     let mut aggregates = Vec::new();
     for (index, measure) in cut.query.measures.iter().enumerate() {
@@ -145,8 +148,7 @@ pub(super) fn summed(cut: &Cut, backend: &Backend) -> Result<Executed> {
 }
 
 /// How often each value of a ranked column occurs, by key.
-pub(super) fn counted(cut: &Cut, backend: &Backend, index: usize) -> Result<Executed> {
-    let rows = rows(cut, backend)?;
+pub(super) fn counted(cut: &Cut, rows: Executed, index: usize) -> Result<Executed> {
     let by = keys(cut).into_iter().chain([own(ranked_name(cut, index))]);
     let times = count(lit(1i64)).alias(cut.hidden.name("times"));
     let plan = LogicalPlanBuilder::from(rows.plan).aggregate(by, [times]).and_then(LogicalPlanBuilder::build);

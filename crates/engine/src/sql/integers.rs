@@ -112,7 +112,7 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
     let mut cells = Cells::new();
     let keys = cut.query.keys.len();
     if !cut.query.measures.is_empty() {
-        for batch in summed(cut, backend)?.collect(backend)? {
+        for batch in summed(cut, rows(cut, backend)?)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (key, sums) = row_of(&batch, row, keys)?;
                 let Some(key) = key_of(cut, key)? else { continue };
@@ -125,7 +125,7 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
         }
     }
     for (index, ranked) in cut.query.ranked.iter().enumerate() {
-        for batch in counted(cut, backend, index)?.collect(backend)? {
+        for batch in counted(cut, rows(cut, backend)?, index)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (mut key, counts) = row_of(&batch, row, keys + 1)?;
                 let steps = key.pop();

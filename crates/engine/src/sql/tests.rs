@@ -6,33 +6,29 @@ use crate::backend::Backend;
 use crate::backend::hash::Key;
 use crate::error::Result;
 use crate::project::{Bounding, Project};
+use crate::support::Folder;
 use datafusion::common::ScalarValue;
 use scumble::scope::Scope;
 use std::collections::BTreeMap;
 
+mod snapshots;
 mod total;
 
 const KEY: Key = Key(11, 7);
 
 /// A folder with a project and its tables.
 pub(super) struct Tables {
-    folder: tempfile::TempDir,
+    folder: Folder,
     project: Project,
     planning: Backend,
 }
 
 impl Tables {
     pub fn of(project: &str, files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let project = Project::parse(&folder.path().join("scumble.toml"), project).unwrap();
+        let folder = Folder::with(files);
+        let project = folder.project(project);
         let planning = Backend::without_data(&project).unwrap();
-        let tables = Self { folder, project, planning };
-        files.iter().for_each(|(name, text)| tables.write(name, text));
-        tables
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
+        Self { folder, project, planning }
     }
 
     pub fn cut(&self, sql: &str) -> Result<Cut> {
@@ -195,7 +191,7 @@ fn write_numbers(tables: &Tables, name: &str, owners: &[i64]) {
     use datafusion::parquet::arrow::ArrowWriter;
     let column = |numbers: &[i64]| std::sync::Arc::new(Int64Array::from(numbers.to_vec())) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("id", column(owners)), ("w", column(&vec![1; owners.len()]))]).unwrap();
-    let file = std::fs::File::create(tables.folder.path().join(name)).unwrap();
+    let file = std::fs::File::create(tables.folder.file(name)).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();

@@ -113,6 +113,10 @@ fn rows(cut: &Cut, project: &Project) -> Outcome<LogicalPlan> {
     for (value, name) in measured.chain(ranked).zip(&names.values) {
         columns.push(cast_in_sql(value?, cut.below.plan.schema())?.alias(name));
     }
+    if columns.is_empty() {
+        // Few backends know rows without columns.
+        columns.push(lit(1i64).alias("scumble_row"));
+    }
     builder.project(columns)?.build()
 }
 

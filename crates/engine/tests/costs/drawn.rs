@@ -7,13 +7,12 @@
 #[path = "../../../core/tests/releases/statistics.rs"]
 mod statistics;
 
+use crate::support::Folder;
 use scumble::event::{Event, Kind};
-use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
-use scumble_engine::project::Project;
-use scumble_engine::release::{Answers, Cell, Runner};
+use scumble_engine::release::{Answers, Cell};
 use statistics::{Law, chi_square, noise, outcomes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,15 +23,10 @@ pub const KINDS: &[&str] =
 
 /// So many releases of the same request on one table, with the events of one.
 fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("t.csv"), rows).unwrap();
+    let folder = Folder::with(&[("t.csv", rows)]);
     let mut text = format!("[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\n{columns}\n");
     (0..times).for_each(|run| write!(text, "[[release]]\nname = \"r{run}\"\n{request}\n").unwrap());
-    let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
-    let runner = Runner::new(&project);
-    let planned: Vec<_> = project.releases.iter().map(|request| runner.plan(request).unwrap()).collect();
-    let mut bits = InsecureSeededSource::new(seed);
-    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
+    let (planned, outcomes) = folder.release(&folder.project(&text), seed);
     (planned[0].plan.events.clone(), outcomes.into_iter().map(|outcome| outcome.answers).collect())
 }
 

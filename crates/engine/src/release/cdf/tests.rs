@@ -5,28 +5,22 @@ use crate::backend::hash::Key;
 use crate::budget::Spent;
 use crate::release::run::Runner;
 use crate::sql::integers::integers;
-use scumble::noise::InsecureSeededSource;
+use crate::support::Folder;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use std::path::Path;
 
-pub(in crate::release) fn project(folder: &Path, columns: &str, owner: &str, rows: &str, release: &str) -> Project {
-    std::fs::write(folder.join("t.csv"), rows).unwrap();
-    let text = format!(
+pub(in crate::release) fn project(folder: &Folder, columns: &str, owner: &str, rows: &str, release: &str) -> Project {
+    folder.write("t.csv", rows);
+    folder.project(&format!(
         "[dataset.t]\nsource = \"t.csv\"\n{owner}\n[dataset.t.columns]\n{columns}\n[[release]]\nname = \"r\"\ntable = \"t\"\n{release}\n"
-    );
-    Project::parse(&folder.join("scumble.toml"), &text).unwrap()
+    ))
 }
 
 /// The published file. At ε = 10⁵ no noise is ever drawn.
 pub(in crate::release) fn published(columns: &str, owner: &str, rows: &str, release: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let project = project(folder.path(), columns, owner, rows, release);
-    let runner = Runner::new(&project);
-    let planned = [runner.plan(&project.releases[0]).unwrap()];
-    let mut bits = InsecureSeededSource::new(1);
-    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut bits, |_| ()).unwrap();
-    outcomes[0].answers.csv()
+    let folder = Folder::with(&[]);
+    let project = project(&folder, columns, owner, rows, release);
+    folder.release(&project, 1).1[0].answers.csv()
 }
 
 /// Some columns of a CSV text.
@@ -77,8 +71,8 @@ fn a_declared_grid_is_the_steps_and_holds_its_own_values() {
 #[test]
 fn wrong_requests_get_a_sentence() {
     let check = |columns: &str, release: &str, sentence: &str| {
-        let folder = tempfile::tempdir().unwrap();
-        let project = project(folder.path(), columns, "", "x\n1\n", release);
+        let folder = Folder::with(&[]);
+        let project = project(&folder, columns, "", "x\n1\n", release);
         let error = Runner::new(&project).plan(&project.releases[0]).err().expect("was accepted");
         assert!(error.to_string().contains(sentence), "{error}");
         assert!(matches!(error, crate::Error::Input { .. }), "{error:?}");
@@ -109,14 +103,14 @@ pub(in crate::release) fn enumerated(
     exact: Counts<'_>,
     loss: &dyn Fn(&[i64], &[i64]) -> f64,
 ) -> Enumerated {
-    let folder = tempfile::tempdir().unwrap();
-    let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
+    let folder = Folder::with(&[]);
+    let project = project(&folder, TINY, owner, "x,y\n1,1\n", release);
     let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
     let claim = |scope: Scope| Spent::of(&plan.events, &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let of = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
     let counts = |rows: &[String]| {
         let text = format!("{header}\n{}\n", rows.join("\n"));
-        std::fs::write(folder.path().join("t.csv"), text).unwrap();
+        folder.write("t.csv", &text);
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
         exact(&project, &backend)
     };
@@ -164,9 +158,9 @@ pub(in crate::release) const OWNED: &str = "owner = \"o\"\nmax_rows_per_owner = 
 #[test]
 fn every_neighbour_of_a_cdf_is_within_its_claim() {
     for (owner, header) in [("", "x,y"), (OWNED, "o,x,y")] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::with(&[]);
         let release = "kind = \"cdf\"\ncolumn = \"x\"\ncost = { epsilon = 1 }";
-        let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", release);
+        let project = project(&folder, TINY, owner, "x,y\n1,1\n", release);
         let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
         let scumble::event::Kind::DiscreteLaplace { scale } = plan.events[0].kind else {
             panic!("pure noise was asked for")

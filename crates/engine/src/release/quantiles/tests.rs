@@ -9,6 +9,7 @@ use crate::release::run::Runner;
 use crate::sql::analyse;
 use crate::sql::integers::integers;
 use crate::sql::measure::Rank;
+use crate::support::Folder;
 
 const RELEASE: &str = "kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [0, 0.5, 1]";
 
@@ -31,8 +32,8 @@ fn without_noise_they_are_those_of_the_column() {
 
 #[test]
 fn the_plan_says_how_many_ranks_they_are_off() {
-    let folder = tempfile::tempdir().unwrap();
-    let project = project(folder.path(), AGE, "", "x\n1\n", &format!("{RELEASE}\ncost = {{ epsilon = 3 }}"));
+    let folder = Folder::with(&[]);
+    let project = project(&folder, AGE, "", "x\n1\n", &format!("{RELEASE}\ncost = {{ epsilon = 3 }}"));
     let expected = Runner::new(&project).plan(&project.releases[0]).unwrap().plan.expected;
     let columns: Vec<&str> = expected.iter().map(|expected| expected.column.as_str()).collect();
     assert_eq!(columns, ["value at 0", "value at 0.5", "value at 1"]);
@@ -42,9 +43,9 @@ fn the_plan_says_how_many_ranks_they_are_off() {
 #[test]
 fn wrong_requests_get_a_sentence() {
     let check = |columns: &str, list: &str, cost: &str, sentence: &str| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::with(&[]);
         let release = format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = {list}\n{cost}");
-        let project = project(folder.path(), columns, "", "x\n1\n", &release);
+        let project = project(&folder, columns, "", "x\n1\n", &release);
         let error = Runner::new(&project).plan(&project.releases[0]).err().expect("was accepted");
         assert!(error.to_string().contains(sentence), "{error}");
         assert!(error.to_string().contains("scumble.toml:"), "no place: {error}");
@@ -62,10 +63,10 @@ fn wrong_requests_get_a_sentence() {
 fn every_neighbour_is_within_the_claim() {
     for (owner, header) in [("", "x,y"), (OWNED, "o,x,y")] {
         for fraction in [0.0, 0.5, 0.25] {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = Folder::with(&[]);
             let release =
                 format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [{fraction}]\ncost = {{ epsilon = 1 }}");
-            let project = project(folder.path(), TINY, owner, "x,y\n1,1\n", &release);
+            let project = project(&folder, TINY, owner, "x,y\n1,1\n", &release);
             let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
             let scumble::event::Kind::Exponential { epsilon } = plan.events[0].kind else { panic!("not exponential") };
             let sql = plan.rule["sql"].as_str().unwrap().to_string();

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::project::Project;
+use crate::support::Folder;
 use std::fmt::Write;
-use std::path::Path;
 
 const KEY: Key = Key(7, 11);
 
@@ -16,7 +16,7 @@ fn line(text: &mut String, owner: &str, row: [usize; 2]) {
     writeln!(text, "{owner},{},{}", ["f", "m"][row[0]], row[1]).unwrap();
 }
 
-fn project(folder: &Path, rows_per_owner: usize) -> Project {
+fn project(folder: &Folder, rows_per_owner: usize) -> Project {
     let table = |name: &str| {
         format!(
             "[dataset.{name}]\nsource = \"{name}.csv\"\nowner = \"id\"\nmax_rows_per_owner = {rows_per_owner}\n\
@@ -27,15 +27,14 @@ fn project(folder: &Path, rows_per_owner: usize) -> Project {
         format!("[[release]]\nname = \"{name}\"\nkind = \"marginals\"\ntable = \"{name}\"\ncolumns = [\"sex\", \"age\"]\ncost = {{ rho = 1 }}\n")
     });
     let text = format!("{}{}{}", table("before"), table("after"), releases.concat());
-    Project::parse(&folder.join("scumble.toml"), &text).unwrap()
+    folder.project(&text)
 }
 
 /// The records of both tables.
 fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2] {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("before.csv"), format!("id,sex,age\n{before}")).unwrap();
-    std::fs::write(folder.path().join("after.csv"), format!("id,sex,age\n{after}")).unwrap();
-    let project = project(folder.path(), rows_per_owner);
+    let (before, after) = (format!("id,sex,age\n{before}"), format!("id,sex,age\n{after}"));
+    let folder = Folder::with(&[("before.csv", &before), ("after.csv", &after)]);
+    let project = project(&folder, rows_per_owner);
     let backend = Backend::with_data(&project, &["before".to_string(), "after".to_string()]).unwrap();
     [0, 1].map(|release| {
         let attributes = Attributes::new(&project.releases[release], &project, false, &[]).unwrap();

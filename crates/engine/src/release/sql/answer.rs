@@ -89,8 +89,8 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
 /// From noisy cells to the query's columns.
 pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
     let backend = Backend::empty()?;
-    let errors = errors(cut, noisy, private, &backend)?;
-    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, errors, &backend)?;
+    let errors = errors(cut, noisy, private, backend)?;
+    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, errors, backend)?;
     let mut notes = Vec::new();
     if let Some(least) = private.threshold {
         notes.push(format!(

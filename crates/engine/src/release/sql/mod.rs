@@ -173,7 +173,7 @@ impl AnalysedQuery {
         let cut = Rc::clone(&self.cut);
         Ok(Plan {
             rule,
-            expected: expected::expected(&cut, &private, self.rows, &Backend::empty()?)?,
+            expected: expected::expected(&cut, &private, self.rows, Backend::empty()?)?,
             limits: limits::of_query(&cut, &calibrated.noises, &events)?,
             counted: Counted::of_query(&cut, &calibrated.noises)?,
             tables: cut.below.tables.iter().cloned().collect(),
