@@ -1,0 +1,1 @@
+SELECT disease, COUNT(*) AS n, AVG(income) AS i FROM people WHERE age BETWEEN 18 AND 66 GROUP BY disease ORDER BY n DESC

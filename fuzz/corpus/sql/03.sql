@@ -1,0 +1,1 @@
+SELECT state, MEDIAN(age) AS m, STDDEV(income) FROM people WHERE NOT urgent GROUP BY state

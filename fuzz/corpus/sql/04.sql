@@ -1,0 +1,1 @@
+SELECT p.state, SUM(v.cost) FROM people p JOIN visits v ON p.person = v.person GROUP BY p.state

@@ -1,0 +1,1 @@
+SELECT clinic, COUNT(DISTINCT person) FROM visits GROUP BY clinic HAVING COUNT(DISTINCT person) > 10

@@ -1,0 +1,1 @@
+SELECT CASE WHEN age < 18 THEN 'young' WHEN age < 67 THEN 'adult' ELSE 'old' END AS k, COUNT(*) FROM people GROUP BY 1

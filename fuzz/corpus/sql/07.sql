@@ -1,0 +1,1 @@
+WITH t AS (SELECT age / 10 AS decade, income FROM people) SELECT decade, SUM(income) / COUNT(*) FROM t GROUP BY decade

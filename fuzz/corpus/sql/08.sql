@@ -1,0 +1,1 @@
+SELECT SUM(COALESCE(TRY_CAST(state AS INT), -age * 2)) FROM people WHERE state LIKE 'a%' OR disease IN ('flu', 'hiv')

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FILTER (WHERE urgent) AS n, MIN(age), MAX(cost) FROM visits, people

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)

@@ -1,0 +1,1 @@
+DROP TABLE people; SELECT 1
