@@ -182,6 +182,11 @@ pub(crate) fn checked<Q>(given: impl TryInto<Q, Error: Into<Error>>) -> Result<Q
     given.try_into().map_err(Into::into)
 }
 
+impl Sensitivity {
+    /// By 1.
+    pub const ONE: Self = Self(1.0);
+}
+
 fn shown(value: f64) -> String {
     end(value)
 }

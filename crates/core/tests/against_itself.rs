@@ -458,9 +458,9 @@ fn a_person_never_costs_less_than_presence() {
     let limits = Limits { person: Some(Rho::new(0.1).unwrap()), ..Limits::default() };
     let residual = |order: usize| planner::residual(&domain, order, &limits).unwrap().events(&names).unwrap();
     let (projection, people) = planner::projection(&domain, 1, &limits).unwrap();
-    let projected = [projection.events(&names).unwrap(), vec![people.event().unwrap()]].concat();
+    let projected = [projection.events(&names).unwrap(), people.events().unwrap()].concat();
     let (mwem, people) = planner::mwem(&domain, 2, 4, 2, &limits).unwrap();
-    let learnt = [mwem.events(&names).unwrap(), vec![people.event().unwrap()]].concat();
+    let learnt = [mwem.events(&names).unwrap(), people.events().unwrap()].concat();
     let tree = QuantileTree::for_budget(
         u128::MAX,
         2,
@@ -472,13 +472,13 @@ fn a_person_never_costs_less_than_presence() {
     let shape = Shape::balanced(4).unwrap();
     let hitters = Rule::default().calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 4]).unwrap();
     let lists = [
-        ("people", vec![People::new(Rho::new(0.01).unwrap()).unwrap().event().unwrap()]),
+        ("people", vec![People::new(Rho::new(0.01).unwrap()).unwrap().events().unwrap().remove(0)]),
         ("residual, order 1", residual(1)),
         ("residual, order 3", residual(3)),
         ("projection", projected),
         ("mwem", learnt),
         ("thresholds", vec![ThresholdCounts::new(tree.unwrap(), total.clone()).events().unwrap().pop().unwrap()]),
-        ("cdf", vec![Cdf::new(2, total).unwrap().event().unwrap()]),
+        ("cdf", vec![Cdf::new(2, total).unwrap().events().unwrap().remove(0)]),
         ("heavy hitters", hitters.events(&names).unwrap()),
     ];
     for (name, events) in lists {

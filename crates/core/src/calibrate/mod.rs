@@ -28,8 +28,8 @@ mod sinh_normal;
 mod target;
 
 pub use closed::{
-    Moved, epsilon_for_pure, largest_rho, pure_for_zcdp, range_for_zcdp, rho_of_gaussian, scale_for_pure,
-    scale_for_zcdp, share_of, short_scale, sigma_for_zcdp,
+    Moved, epsilon_for_pure, epsilon_of_laplace, largest_rho, pure_for_zcdp, range_for_zcdp, rho_of_gaussian,
+    scale_for_pure, scale_for_zcdp, share_of, short_scale, sigma_for_zcdp,
 };
 pub use event::{Free, calibrate};
 pub use search::{Stop, down, halve, largest, least, up};

@@ -26,6 +26,8 @@ proptest! {
             let spent = |scale: f64| &number * &by / exact(scale);
             prop_assert!(spent(scale.get()) <= target);
             prop_assert!(spent(scale.get().next_down()) > target || scale.get() == 1e-9);
+            let claimed = exact(epsilon_of_laplace(scale, moved.clone()));
+            prop_assert!(claimed >= spent(scale.get()) && claimed <= target);
         }
         if let Ok(sigma) = sigma_for_zcdp(rho, moved.clone()) {
             let spent = |sigma: f64| &number * &by * &by / (exact(2.0) * exact(sigma) * exact(sigma));

@@ -121,6 +121,7 @@ impl fmt::Display for Direction {
 
 /// What a list of events, fixed before the data was touched, costs in one scope.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Loss {
     components: Vec<Component>,
     tolerance: f64,

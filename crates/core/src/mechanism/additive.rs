@@ -1,13 +1,16 @@
 //! Integer noise added to integer answers: one enum for all of it.
 
-use crate::calibrate::normal_tail_quantile;
-use crate::error::Result;
+use crate::calibrate::{
+    Free, Moved, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure, sigma_for_zcdp,
+};
+use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift, Touch};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
-use crate::quantity::{Delta, Epsilon, Scale, Sigma};
+use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
+use crate::scope::Scope;
 
 mod release;
-pub use release::Additive;
+pub use release::{Additive, Integers, Unnoised};
 
 /// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
 ///
@@ -23,6 +26,7 @@ pub use release::Additive;
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[must_use]
 pub enum Noise {
     /// Discrete Laplace: pure privacy; the largest of k draws grows like log k.
     Laplace(DiscreteLaplace),
@@ -53,6 +57,49 @@ impl Noise {
     /// Sinh-normal noise.
     pub fn sinh_normal(sigma: Sigma, a: Scale) -> Result<Self> {
         Ok(Self::SinhNormal(SinhNormal::new(sigma, a)?))
+    }
+
+    /// Noise for answers that move as `moves` says, with the least standard deviation that meets the target in `scope`: Laplace for pure ε,
+    /// Gaussian for concentrated privacy, and for (ε, δ) the better of both.
+    ///
+    /// # Guarantee
+    /// What [`Noise::event`] of these moves costs in `scope` is at most `target`: by exact arithmetic for ε and ρ, by the certified upper
+    /// bound of [`Loss`](crate::loss::Loss) for (ε, δ).
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift};
+    /// use scumble::{Noise, Scope, Target};
+    /// let moves = |cells| Ok::<_, scumble::Error>(Moves::everywhere(Shift::new(cells, 1.0)?));
+    /// let target = Target::approximate(1.0, 1e-6)?;
+    /// assert_eq!(Noise::within(target, &moves(1)?, &Scope::Person)?.name(), "discrete-laplace");
+    /// assert_eq!(Noise::within(target, &moves(100)?, &Scope::Person)?.name(), "discrete-gaussian");
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within(target: Target, moves: &Moves, scope: &Scope) -> Result<Self> {
+        let moved = Moved::of(moves, scope);
+        if moved.is_nothing() {
+            return Err(Error::refused(format!(
+                "{scope} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
+            )));
+        }
+        match target {
+            Target::Concentrated(rho) | Target::Truncated(rho, _) => Ok(Self::gaussian(sigma_for_zcdp(rho, moved)?)),
+            Target::Pure(epsilon) => Ok(Self::laplace(scale_for_pure(epsilon, moved)?)),
+            Target::Approximate(epsilon, delta) => {
+                let laplace = Self::laplace(scale_for_pure(epsilon, moved)?);
+                if delta.get() == 0.0 {
+                    return Ok(laplace);
+                }
+                let any = Event::new(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? }, moves.clone());
+                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.kind;
+                let gaussian = match found {
+                    Kind::DiscreteGaussian { sigma } => Some(Self::gaussian(sigma)),
+                    _ => None,
+                };
+                let better = |noise: &Self| noise.standard_deviation() < laplace.standard_deviation();
+                Ok(gaussian.filter(better).unwrap_or(laplace))
+            }
+        }
     }
 
     /// The name in messages and tables.
@@ -219,7 +266,7 @@ fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
     let largest = shifts.map(|shift| shift.by.get()).fold(0.0, f64::max).ceil();
     let outermost = (0..(largest as i64).min(bound + 1)).map(|i| (i as f64 / scale.get()).exp());
     let delta = (edge_mass_upper(scale.get(), bound) * outermost.sum::<f64>() * (1.0 + 1e-12)).min(1.0);
-    let epsilon = Epsilon::new((largest / scale.get()).next_up())?;
+    let epsilon = Epsilon::new(epsilon_of_laplace(scale, Sensitivity::new(largest)?))?;
     Ok(Event::new(Kind::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
 }
 
@@ -238,7 +285,6 @@ fn as_single_moves(moves: &Moves) -> Result<Moves> {
 mod tests {
     use super::*;
     use crate::noise::InsecureSeededSource;
-    use crate::scope::Scope;
 
     #[test]
     fn edge_masses_are_the_golden_ones() {

@@ -13,7 +13,7 @@ use super::additive::Noise;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::Beta;
+use crate::quantity::{Beta, checked};
 use std::collections::BTreeMap;
 
 mod consistency;
@@ -78,7 +78,7 @@ impl Cdf {
     /// For each key how many are at most this key: consistent and never decreasing. `counts` are those of all keys.
     ///
     /// # Guarantee
-    /// Every node gets independent noise, all else is post-processing: as accounting says of [`Cdf::event`].
+    /// Every node gets independent noise, all else is post-processing: as accounting says of [`Cdf::events`].
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[i64], bits: &mut S) -> Result<Vec<f64>> {
         if self.domain > LARGEST_WHOLE || counts.len() as u64 != self.domain {
             return Err(Error::refused(format!(
@@ -176,11 +176,11 @@ impl Cdf {
 
     /// Noise on every node: one owner is in one node of each level; the root does not move when an owner is replaced by one who has a value
     /// too, and moves as if the owner had left otherwise.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let levels = u64::from(self.levels);
         let presence = Shift::new(levels + 1, 1.0)?;
         let person = Shift::new(2 * levels, 1.0)?;
-        self.noise.event(Moves::by_scope(vec![presence], vec![person, presence], Vec::new()))
+        Ok(vec![self.noise.event(Moves::by_scope(vec![presence], vec![person, presence], Vec::new()))?])
     }
 
     /// The most that the number below any of `thresholds` thresholds is off, but for probability β. Least squares and
@@ -188,15 +188,16 @@ impl Cdf {
     ///
     /// A union bound over thresholds; for each, a sum of m independent draws: sub-Gaussian with variance m·σ² for the discrete
     /// Gaussian, Bernstein's inequality for other noise (Chan, Shi, Song 2011, Lemma 2.8, for Laplace noise).
-    pub fn error(&self, thresholds: u64, beta: Beta) -> f64 {
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, thresholds: u64) -> Result<f64> {
+        let beta: Beta = checked(beta)?;
         let nodes = (f64::from(self.levels) * (self.branching - 1) as f64).max(1.0);
         let ln_ratio = (2.0 * thresholds.max(1) as f64 / beta.get()).ln();
-        match &self.noise {
+        Ok(match &self.noise {
             Noise::Gaussian(noise) => noise.sigma().get() * (2.0 * nodes * ln_ratio).sqrt(),
             Noise::Laplace(noise) => noise.scale().get() * nodes.sqrt().max(ln_ratio.sqrt()) * (8.0 * ln_ratio).sqrt(),
             // Each node is within its own quantile but for β/(nodes·thresholds).
             noise => nodes * noise.maximum(nodes * thresholds.max(1) as f64, beta.get()),
-        }
+        })
     }
 
     /// The standard error of how many are at most `key` in [`Cdf::release`]: exactly that of least squares. Monotonicity comes after

@@ -10,7 +10,7 @@ use crate::calibrate::{Calibrated, least_maximum_error, share_of};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Omega, Probability, Rho};
+use crate::quantity::{Beta, Omega, Probability, Rho, checked};
 
 /// A histogram with the given noise in every cell.
 ///
@@ -18,14 +18,15 @@ use crate::quantity::{Beta, Omega, Probability, Rho};
 /// use scumble::mechanism::additive::Noise;
 /// use scumble::mechanism::histogram::Histogram;
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::quantity::{Beta, Scale};
+/// use scumble::quantity::Scale;
 /// let histogram = Histogram::new(Noise::laplace(Scale::new(2.0)?));
 /// let noisy = histogram.release(&[12, 0, 7, 30], &mut InsecureSeededSource::new(1));
 /// assert_eq!(noisy.len(), 4);
-/// assert!(histogram.error(4, Beta::new(0.05)?) < 10.0);
+/// assert!(histogram.error(0.05, 4)? < 10.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Histogram {
     noise: Noise,
 }
@@ -67,7 +68,7 @@ impl Histogram {
     /// The counts with noise. Counts must be those of the whole public domain, absent cells as 0.
     ///
     /// # Guarantee
-    /// As accounting says of [`Histogram::event`], for neighbours whose counts differ as its moves say.
+    /// As accounting says of [`Histogram::events`], for neighbours whose counts differ as its moves say.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[i64], bits: &mut S) -> Vec<i64> {
         let mut noisy = counts.to_vec();
         self.noise.add_to_all(&mut noisy, bits);
@@ -75,13 +76,13 @@ impl Histogram {
     }
 
     /// The event where each owner is in one cell.
-    pub fn event(&self) -> Result<Event> {
-        self.noise.event(one_cell_per_owner()?)
+    pub fn events(&self) -> Result<Vec<Event>> {
+        Ok(vec![self.noise.event(one_cell_per_owner()?)?])
     }
 
     /// The most that any of `cells` cells is off, but for probability β.
-    pub fn error(&self, cells: u64, beta: Beta) -> f64 {
-        self.noise.maximum(cells as f64, beta.get())
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, cells: u64) -> Result<f64> {
+        Ok(self.noise.maximum(cells as f64, checked::<Beta>(beta)?.get()))
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
     fn sinh_normal_histograms_cost_what_accounting_says() {
         let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
         let histogram = Histogram::new(Noise::SinhNormal(noise.clone()));
-        let event = histogram.event().unwrap();
+        let event = histogram.events().unwrap().remove(0);
         let one = noise.certificate(1).unwrap();
         for (scope, pairs, moved) in [
             (Scope::Presence, neighbours::presence(&[0u8, 1], 2), 1.0),
@@ -144,6 +145,6 @@ mod tests {
             let Noise::SinhNormal(noise) = make(moved).noise().clone() else { panic!("not sinh-normal") };
             assert!(f64::from(moved) * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02);
         }
-        assert!(make(2).error(1000, Beta::new(0.01).unwrap()) > make(1).error(1000, Beta::new(0.01).unwrap()));
+        assert!(make(2).error(0.01, 1000).unwrap() > make(1).error(0.01, 1000).unwrap());
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Kind};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
-use crate::quantity::{Beta, Exact, Scale};
+use crate::quantity::{Beta, Exact, Scale, checked};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
@@ -65,7 +65,7 @@ impl HugeDomainHistogram {
     ///
     /// # Guarantee
     /// Exactly the distribution of noising every key of the domain and dropping those below the threshold: as accounting says of
-    /// [`HugeDomainHistogram::event`].
+    /// [`HugeDomainHistogram::events`].
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[(u128, i64)], bits: &mut S) -> Result<Vec<(u128, i64)>> {
         let mut present: BTreeMap<u128, i64> = BTreeMap::new();
         for (key, count) in counts {
@@ -101,13 +101,13 @@ impl HugeDomainHistogram {
     }
 
     /// What was done: discrete Laplace noise on the key of each owner (every key of the domain got it).
-    pub fn event(&self) -> Result<Event> {
-        Ok(Event::new(Kind::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?))
+    pub fn events(&self) -> Result<Vec<Event>> {
+        Ok(vec![Event::new(Kind::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?)])
     }
 
     /// The most that one published count is off, but for probability β; an unpublished key's count is below threshold + this.
-    pub fn error(&self, beta: Beta) -> f64 {
-        super::additive::Noise::laplace(self.scale).quantile(beta.get())
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        Ok(super::additive::Noise::laplace(self.scale).quantile(checked::<Beta>(beta)?.get()))
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn the_published_histogram_costs_what_its_event_says() {
         let histogram = HugeDomainHistogram::with_threshold(2, Scale::new(1.0).unwrap(), 2).unwrap();
-        let event = histogram.event().unwrap();
+        let event = histogram.events().unwrap().remove(0);
         let law = |keys: &Vec<u128>| {
             let of = |key: u128| published(keys.iter().filter(|held| **held == key).count() as i64, 1.0, 2);
             of(0).product(&of(1)).product(&of(2))

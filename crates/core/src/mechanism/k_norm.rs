@@ -12,14 +12,15 @@
 //! let moves = Moves::everywhere(Shift::one_cell(1.0)?); // every one of the 3 answers may move by 1
 //! let mechanism = KNormMechanism::new(Scale::new(2.0)?, 3, moves)?;
 //! assert_eq!(mechanism.release(&[10, 20, 30], &mut SecureSource::new()?)?.len(), 3);
-//! assert!(mechanism.error(Beta::new(0.05)?) < 20);
+//! assert!(mechanism.error(0.05)? < 20.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::error::Result;
+use crate::calibrate::epsilon_of_laplace;
+use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves};
 use crate::noise::{BitSource, KNorm};
-use crate::quantity::{Beta, Epsilon, Scale};
+use crate::quantity::{Beta, Epsilon, Scale, Sensitivity, checked};
 use libm::lgamma;
 
 /// ℓ∞ K-norm noise on a vector of answers.
@@ -51,14 +52,15 @@ impl KNormMechanism {
     }
 
     /// What a release is, for the ledger: 1/scale (rounded up) for a move of one unit.
-    pub fn event(&self) -> Result<Event> {
-        let epsilon = Epsilon::new((1.0 / self.scale.get()).next_up())?;
-        Ok(Event::new(Kind::Pure { epsilon }, self.moves.clone()))
+    pub fn events(&self) -> Result<Vec<Event>> {
+        let epsilon = Epsilon::new(epsilon_of_laplace(self.scale, Sensitivity::ONE))?;
+        Ok(vec![Event::new(Kind::Pure { epsilon }, self.moves.clone())])
     }
 
     /// The error to plan with: the largest error of all the answers exceeds this with probability at most β.
-    pub fn error(&self, beta: Beta) -> u64 {
-        least(|t| ln_tail(self.scale.get(), self.dimension, t) <= beta.get().ln())
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        let ln_beta = checked::<Beta>(beta)?.get().ln();
+        Ok(least(|t| ln_tail(self.scale.get(), self.dimension, t) <= ln_beta) as f64)
     }
 }
 

@@ -317,7 +317,7 @@ mod tests {
             assert_eq!(plan.len(), 5);
             assert!(plan.is_sorted_by(|a, b| a.maximum_error <= b.maximum_error));
             for candidate in &plan {
-                let mut events = vec![Histogram::new(candidate.noise.clone()).event().unwrap()];
+                let mut events = vec![Histogram::new(candidate.noise.clone()).events().unwrap().remove(0)];
                 if let Some(threshold) = candidate.threshold {
                     let stability =
                         StabilityHistogram::new(candidate.noise.clone(), Contribution::one(), delta).unwrap();

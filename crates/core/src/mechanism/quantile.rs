@@ -19,7 +19,7 @@ use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Epsilon, Exact, Probability};
+use crate::quantity::{Beta, Epsilon, Exact, Probability, checked};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 use std::collections::BTreeMap;
@@ -38,8 +38,7 @@ pub use tree::QuantileTree;
 /// ```
 /// use scumble::mechanism::quantile::Quantile;
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::quantity::{Epsilon, Probability};
-/// let median = Quantile::new(u64::MAX.into(), Probability::new(0.5)?, Epsilon::new(1.0)?)?;
+/// let median = Quantile::new(u64::MAX.into(), 0.5, 1.0)?;
 /// let ages: Vec<u128> = (0..1000).map(|i| 20 + i % 60).collect();
 /// let found = median.release(&ages, &mut InsecureSeededSource::new(1));
 /// assert!((40..60).contains(&found));
@@ -48,13 +47,13 @@ pub use tree::QuantileTree;
 #[derive(Debug, Clone)]
 pub struct Quantile {
     last: u128,
-    target: Target,
+    target: Aim,
     epsilon: Epsilon,
 }
 
 /// What is looked for among the values.
 #[derive(Debug, Clone, Copy)]
-enum Target {
+enum Aim {
     Fraction(Fraction),
     /// The k-th least value.
     FromBelow(u128),
@@ -86,7 +85,7 @@ impl Fraction {
     }
 }
 
-impl Target {
+impl Aim {
     /// How far one added or removed value moves the distance.
     fn sensitivity(self) -> u128 {
         match self {
@@ -121,8 +120,12 @@ impl Target {
 
 impl Quantile {
     /// The `fraction` quantile of keys in 0, …, last, with a privacy loss of range `epsilon` for presence.
-    pub fn new(last: u128, fraction: Probability, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Target::Fraction(Fraction::near(fraction)), epsilon)
+    pub fn new(
+        last: u128,
+        fraction: impl TryInto<Probability, Error: Into<Error>>,
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+    ) -> Result<Self> {
+        Self::of(last, Aim::Fraction(Fraction::near(checked(fraction)?)), checked(epsilon)?)
     }
 
     /// A value near the least one, with a privacy loss of range `epsilon` for presence and for person alike.
@@ -130,23 +133,24 @@ impl Quantile {
     /// ```
     /// use scumble::mechanism::quantile::Quantile;
     /// use scumble::noise::InsecureSeededSource;
-    /// use scumble::quantity::Epsilon;
-    /// let least = Quantile::least(1000, Epsilon::new(1.0)?)?;
+    /// let least = Quantile::least(1000, 1.0)?;
     /// let values: Vec<u128> = (0..5000).map(|i| 300 + i % 500).collect();
     /// let found = least.release(&values, &mut InsecureSeededSource::new(1));
     /// assert!((300..310).contains(&found), "ten values at each point, and 19 ranks of error: {found}");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn least(last: u128, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Target::FromBelow(end_rank(last, epsilon)), epsilon)
+    pub fn least(last: u128, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
+        let epsilon = checked(epsilon)?;
+        Self::of(last, Aim::FromBelow(end_rank(last, epsilon)), epsilon)
     }
 
     /// A value near the largest one, with a privacy loss of range `epsilon` for presence and for person alike.
-    pub fn largest(last: u128, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Target::FromAbove(end_rank(last, epsilon)), epsilon)
+    pub fn largest(last: u128, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
+        let epsilon = checked(epsilon)?;
+        Self::of(last, Aim::FromAbove(end_rank(last, epsilon)), epsilon)
     }
 
-    fn of(last: u128, target: Target, epsilon: Epsilon) -> Result<Self> {
+    fn of(last: u128, target: Aim, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a quantile needs epsilon above 0"));
         }
@@ -156,7 +160,7 @@ impl Quantile {
     /// A key that is close to the quantile of `values` in rank. Values above `last` count as `last`.
     ///
     /// # Guarantee
-    /// Exactly the exponential mechanism: accounting of [`Quantile::event`] holds for one added, removed or replaced value.
+    /// Exactly the exponential mechanism: accounting of [`Quantile::events`] holds for one added, removed or replaced value.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> u128 {
         let mut sorted: Vec<u128> = values.iter().map(|value| *value.min(&self.last)).collect();
         sorted.sort_unstable();
@@ -194,12 +198,12 @@ impl Quantile {
     }
 
     /// What was done: an exponential mechanism whose loss has range ε for presence; replacing a value moves further.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let (whole, sensitivity) = (self.target.whole() as f64, self.target.sensitivity() as f64);
         // Both are whole numbers below 2^21, so that an inexact quotient is told by multiplying back.
         let nearest = whole / sensitivity;
         let replaced = if nearest.mul_add(sensitivity, -whole) < 0.0 { nearest.next_up() } else { nearest };
-        Ok(Event::new(Kind::Exponential { epsilon: self.epsilon }, self.moves(replaced)?))
+        Ok(vec![Event::new(Kind::Exponential { epsilon: self.epsilon }, self.moves(replaced)?)])
     }
 
     fn moves(&self, replaced: f64) -> Result<Moves> {
@@ -211,13 +215,14 @@ impl Quantile {
     /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is at most
     /// (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer than k values all are
     /// within k.
-    pub fn error(&self, beta: Beta) -> f64 {
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        let beta: Beta = checked(beta)?;
         let sensitivity = self.target.sensitivity() as f64 / self.target.whole() as f64;
         let off = rank_error(self.last, sensitivity, self.epsilon, beta.get());
-        match self.target {
-            Target::Fraction(_) => off,
-            Target::FromBelow(rank) | Target::FromAbove(rank) => off + (rank - 1) as f64,
-        }
+        Ok(match self.target {
+            Aim::Fraction(_) => off,
+            Aim::FromBelow(rank) | Aim::FromAbove(rank) => off + (rank - 1) as f64,
+        })
     }
 }
 
@@ -243,7 +248,7 @@ fn segments<Point: Copy + Ord>(
     range: (Point, Point),
     before: impl Fn(Point) -> Point,
     after: impl Fn(Point) -> Option<Point>,
-    target: Target,
+    target: Aim,
 ) -> Vec<Segment<Point>> {
     let count: u128 = runs.iter().map(|(_, times)| times).sum();
     let mut segments = Vec::with_capacity(2 * runs.len() + 1);

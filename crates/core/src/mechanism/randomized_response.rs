@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::refine::{self, Precision, Weights};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
-use crate::quantity::{Beta, Epsilon, Exact};
+use crate::quantity::{Beta, Epsilon, Exact, checked};
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
@@ -47,7 +47,8 @@ const FEW_DRAWS: f64 = 64.0;
 
 impl RandomizedResponse {
     /// Randomized response among `values` answers (0, 1, …) at this ε.
-    pub fn new(epsilon: Epsilon, values: u64) -> Result<Self> {
+    pub fn new(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
+        let epsilon = checked(epsilon)?;
         if values < 2 {
             return Err(Error::refused(format!(
                 "randomized response needs at least 2 answers to choose from, not {values}"
@@ -99,9 +100,9 @@ impl RandomizedResponse {
     }
 
     /// What one owner's answer is, for the ledger: replacing the owner's value moves one answer.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let kind = Kind::RandomizedResponse { epsilon: self.epsilon, values: self.values };
-        Ok(Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?)))
+        Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])
     }
 
     /// Unbiased estimates from how often each answer came: (count − n·p_flip)/(p_keep − p_flip).
@@ -124,11 +125,12 @@ impl RandomizedResponse {
     /// use scumble::mechanism::randomized_response::RandomizedResponse;
     /// use scumble::quantity::{Beta, Epsilon};
     /// let mechanism = RandomizedResponse::new(Epsilon::new(1.0)?, 2)?;
-    /// assert!(mechanism.error(Beta::new(0.05)?, 10_000) < 300.0);
+    /// assert!(mechanism.error(0.05, 10_000)? < 300.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn error(&self, beta: Beta, owners: u64) -> f64 {
-        (owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / (self.keep() - self.flip())
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
+        let beta: Beta = checked(beta)?;
+        Ok((owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / (self.keep() - self.flip()))
     }
 
     fn keep(&self) -> f64 {

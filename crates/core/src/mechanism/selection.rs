@@ -13,10 +13,11 @@
 //! neighbours move the scores is a [`Change`].
 
 use super::piecewise::{Segment, sample};
+use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli, uniform};
-use crate::quantity::{Beta, Epsilon, Exact, Scale};
+use crate::quantity::{Beta, Epsilon, Exact, Scale, checked};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 
@@ -109,7 +110,7 @@ impl Selection {
     /// The index of the chosen candidate.
     ///
     /// # Guarantee
-    /// As accounting says of [`Selection::event`], for neighbours that move the scores as the [`Change`] says.
+    /// As accounting says of [`Selection::events`], for neighbours that move the scores as the [`Change`] says.
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<usize> {
         if scores.is_empty() {
             return Err(Error::refused("a selection needs at least one candidate"));
@@ -128,27 +129,28 @@ impl Selection {
         Ok(Exact::from_f64(epsilon.get())?.rational().clone() / moves)
     }
 
-    /// The noise scale: the moves of a gap over ε, rounded up.
+    /// The noise scale: the moves of a gap over ε.
     fn scale(&self, epsilon: Epsilon) -> Result<Scale> {
-        Scale::new((f64::from(self.change.gap_moves()) / epsilon.get()).next_up())
+        scale_for_pure(epsilon, Moved::units(self.change.gap_moves().into()))
     }
 
     /// What was done.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         match &self.selector {
             Selector::Exponential(epsilon) => {
-                Ok(Event::new(Kind::Exponential { epsilon: *epsilon }, self.change.moves()?))
+                Ok(vec![Event::new(Kind::Exponential { epsilon: *epsilon }, self.change.moves()?)])
             }
             Selector::PermuteAndFlip(epsilon) | Selector::NoisyMax(epsilon, _) => {
-                Ok(Event::new(Kind::Pure { epsilon: *epsilon }, self.change.moves()?))
+                Ok(vec![Event::new(Kind::Pure { epsilon: *epsilon }, self.change.moves()?)])
             }
-            Selector::ObviousAnswer(answer) => answer.event(),
+            Selector::ObviousAnswer(answer) => answer.events(),
         }
     }
 
     /// Without a gap: by how much the chosen score is below the best at most, but for probability β, among `candidates`.
     /// For the obvious answer: the lead that the best needs to be chosen with probability 1 − β.
-    pub fn error(&self, candidates: u64, beta: Beta) -> Result<f64> {
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
+        let beta = checked(beta)?;
         let ln_ratio = (candidates.max(1) as f64 / beta.get()).ln();
         match &self.selector {
             // Candidates that are off by more weigh at most k·e^{−rate·off} together (permute-and-flip is never worse).

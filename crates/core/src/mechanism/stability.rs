@@ -7,10 +7,13 @@
 //! - [`super::huge_domain`]: a public but huge domain, with pure privacy.
 
 use super::additive::Noise;
+use crate::calibrate::{Moved, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Probability};
+use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// What one owner can contribute: to at most `keys` keys, at most `per_key` to the count of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +66,7 @@ impl Contribution {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct StabilityHistogram {
     noise: Noise,
     contribution: Contribution,
@@ -85,6 +89,34 @@ impl StabilityHistogram {
         let quantile = noise.quantile((2.0 * per_key * (1.0 - 1e-12)).min(1.0));
         let threshold = i64::from(contribution.per_key) + quantile as i64 + 1;
         Ok(Self { noise, contribution, threshold, delta })
+    }
+
+    /// With Laplace noise and a threshold from one (ε, δ): ε for the counts, δ for the keys that only one of two neighbours has.
+    ///
+    /// # Guarantee
+    /// [`StabilityHistogram::events`] cost at most (ε, δ) in `scope`, which is presence or person.
+    ///
+    /// ```
+    /// use scumble::noise::InsecureSeededSource;
+    /// use scumble::{Contribution, Scope, StabilityHistogram, Target};
+    /// let keys = StabilityHistogram::within(Target::approximate(1.0, 1e-6)?, Scope::Person, Contribution::one())?;
+    /// let published = keys.release(&[("common", 1000), ("rare", 1)], &mut InsecureSeededSource::new(1));
+    /// assert_eq!(published.len(), 1);
+    /// assert!(StabilityHistogram::within(Target::pure(1.0)?, Scope::Person, Contribution::one()).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within(target: Target, scope: impl Borrow<Scope>, contribution: Contribution) -> Result<Self> {
+        let Target::Approximate(epsilon, delta) = target else {
+            return Err(Error::refused(format!(
+                "keys that are not public need an (epsilon, delta), not {target}: use Target::approximate, or declare the keys"
+            )));
+        };
+        let scope = scope.borrow();
+        if !matches!(scope, Scope::Presence | Scope::Person) {
+            return Err(Error::refused(format!("private keys are calibrated for presence or person, not for {scope}")));
+        }
+        let scale = scale_for_pure(epsilon, Moved::of(&contribution.moves()?, scope))?;
+        Self::new(Noise::laplace(scale), contribution, delta)
     }
 
     /// The least noisy count that is published.
@@ -124,11 +156,14 @@ impl StabilityHistogram {
         Ok(vec![self.noise.event(self.contribution.moves()?)?, new_keys])
     }
 
-    /// The most that a published count of one key is off, and the true count from which on a key is surely published, but for
-    /// probability β each.
-    pub fn error(&self, beta: Beta) -> (f64, f64) {
-        let off = self.noise.quantile(beta.get());
-        (off, self.threshold as f64 + off)
+    /// The error to plan with: a published count of one key is off by more with probability at most β.
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        Ok(self.noise.quantile(checked::<Beta>(beta)?.get()))
+    }
+
+    /// The true count from which on a key is published, except with probability β.
+    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        Ok(self.threshold as f64 + self.error(beta)?)
     }
 }
 
@@ -159,7 +194,12 @@ const MOST_STEPS: usize = 50_000_000;
 
 impl KeySelection {
     /// (ε, δ) for presence, where an owner has at most `keys_per_owner` keys and counts once in each.
-    pub fn new(epsilon: Epsilon, delta: Delta, keys_per_owner: u32) -> Result<Self> {
+    pub fn new(
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        delta: impl TryInto<Delta, Error: Into<Error>>,
+        keys_per_owner: u32,
+    ) -> Result<Self> {
+        let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon)?, checked(delta)?);
         if keys_per_owner == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
             return Err(Error::refused(
                 "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner",
@@ -199,7 +239,7 @@ impl KeySelection {
     /// The keys that are published; each count is the number of owners.
     ///
     /// # Guarantee
-    /// As accounting says of [`KeySelection::event`]. The coin has exactly the f64's probability.
+    /// As accounting says of [`KeySelection::events`]. The coin has exactly the f64's probability.
     pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, owners: &[(Key, u64)], bits: &mut S) -> Result<Vec<Key>> {
         let mut published = Vec::new();
         for (key, count) in owners {
@@ -211,14 +251,15 @@ impl KeySelection {
     }
 
     /// What was done. Replacing an owner is one leaving and one coming.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(2.0)?], Vec::new());
-        Ok(Event::new(Kind::Approximate { epsilon: self.epsilon, delta: self.delta }, moves))
+        Ok(vec![Event::new(Kind::Approximate { epsilon: self.epsilon, delta: self.delta }, moves)])
     }
 
-    /// How many owners a key needs to be published with probability at least 1 − β.
-    pub fn error(&self, beta: Beta) -> u64 {
-        self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64
+    /// How many owners a key needs to be published, except with probability β. There is no count to be off.
+    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<u64> {
+        let beta: Beta = checked(beta)?;
+        Ok(self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64)
     }
 
     /// How many keys an owner may have.

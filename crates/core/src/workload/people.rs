@@ -42,10 +42,10 @@ impl People {
     }
 
     /// What a release did, in the vocabulary of the ledger.
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
         let moves = Moves::by_scope(one.clone(), one, Vec::new());
-        Ok(Event::new(Kind::DiscreteGaussian { sigma: self.sigma }, moves))
+        Ok(vec![Event::new(Kind::DiscreteGaussian { sigma: self.sigma }, moves)])
     }
 
     /// The noisy number, at least 1.

@@ -48,12 +48,16 @@ pub fn additive() {
         let mechanism = Additive::new(noise.clone(), one());
         let name = format!("additive {}", noise.name());
         let drawn = mechanism.release(&vec![1000; DRAWS], &mut InsecureSeededSource::new(1));
-        as_said(&name, &drawn.iter().map(|value| value - 1000).collect::<Vec<_>>(), &mechanism.event().unwrap());
+        as_said(
+            &name,
+            &drawn.iter().map(|value| value - 1000).collect::<Vec<_>>(),
+            &mechanism.events().unwrap().remove(0),
+        );
         // The first draws of an object are made in another way.
         let mut bits = InsecureSeededSource::new(2);
         let few = |_| Additive::new(fresh(&noise), one()).release(&[7, 7, 7], &mut bits);
         let drawn: Vec<i64> = (0..DRAWS / 3).flat_map(few).map(|value| value - 7).collect();
-        as_said(&format!("{name}, first draws"), &drawn, &mechanism.event().unwrap());
+        as_said(&format!("{name}, first draws"), &drawn, &mechanism.events().unwrap().remove(0));
     }
     truncated();
 }
@@ -70,7 +74,7 @@ fn fresh(noise: &Noise) -> Noise {
 /// Truncated noise is (ε, δ): neighbouring masses are e^ε apart, and the last has mass δ.
 fn truncated() {
     let mechanism = Additive::new(Noise::truncated_laplace(scale(2.0), 10).unwrap(), one());
-    let event = mechanism.event().unwrap();
+    let event = mechanism.events().unwrap().remove(0);
     let Kind::Approximate { epsilon, delta } = event.kind else { panic!("{event:?}") };
     let law = |epsilon: f64| Law::of_weights(10, |z| (-epsilon * z.abs() as f64).exp());
     let claimed = law(epsilon.get());
@@ -103,7 +107,7 @@ pub fn histogram() {
         let histogram = Histogram::new(noise);
         let drawn = histogram.release(&vec![-5; DRAWS], &mut InsecureSeededSource::new(5));
         let drawn: Vec<i64> = drawn.iter().map(|value| value + 5).collect();
-        as_said(&format!("histogram {}", histogram.noise().name()), &drawn, &histogram.event().unwrap());
+        as_said(&format!("histogram {}", histogram.noise().name()), &drawn, &histogram.events().unwrap().remove(0));
     }
 }
 
@@ -111,13 +115,13 @@ pub fn people() {
     let people = People::new(scumble::quantity::Rho::new(0.01).unwrap()).unwrap();
     let mut bits = InsecureSeededSource::new(6);
     let drawn: Vec<i64> = (0..DRAWS).map(|_| people.release(1000, &mut bits) as i64 - 1000).collect();
-    as_said("people", &drawn, &people.event().unwrap());
+    as_said("people", &drawn, &people.events().unwrap().remove(0));
 }
 
 /// A vector at distance m in the maximum norm has probability ∝ e^{−εm}, and there are (2m+1)^k − (2m−1)^k of them.
 pub fn k_norm() {
     let mechanism = KNormMechanism::new(scale(2.0), 3, one()).unwrap();
-    let event = mechanism.event().unwrap();
+    let event = mechanism.events().unwrap().remove(0);
     let Kind::Pure { epsilon } = event.kind else { panic!("{event:?}") };
     let law = |epsilon: f64| {
         let shell = |m: i64| ((2 * m + 1).pow(3) - (2 * m - 1).max(0).pow(3)) as f64;
@@ -134,7 +138,7 @@ pub fn k_norm() {
 pub fn cdf() {
     for noise_of_node in [Noise::gaussian(sigma(4.0)), Noise::laplace(scale(3.0))] {
         let cdf = Cdf::with_branching(2, 2, noise_of_node).unwrap();
-        let event = cdf.event().unwrap();
+        let event = cdf.events().unwrap().remove(0);
         let law = |factor: f64| {
             let node = Law::of_event(&event, factor);
             node.times(2).plus(&node).plus(&node)
@@ -153,7 +157,7 @@ pub fn cdf() {
 /// The threshold at the end of the domain is the root, the first is a leaf.
 pub fn cdf_at() {
     let cdf = Cdf::with_branching(4, 2, Noise::gaussian(sigma(4.0))).unwrap();
-    let event = cdf.event().unwrap();
+    let event = cdf.events().unwrap().remove(0);
     let values: Vec<u64> = [0u64, 3].iter().flat_map(|value| [*value; 200]).collect();
     let mut bits = InsecureSeededSource::new(9);
     let released: Vec<Vec<f64>> = (0..DRAWS).map(|_| cdf.release_at(&values, &[0, 3], &mut bits).unwrap()).collect();
@@ -207,7 +211,7 @@ pub fn anonymized_histogram() {
 pub fn huge_domain() {
     let (threshold, count) = (4i64, 6i64);
     let histogram = HugeDomainHistogram::with_threshold(29, scale(2.5), threshold).unwrap();
-    let event = histogram.event().unwrap();
+    let event = histogram.events().unwrap().remove(0);
     let law = |count: i64, factor: f64| published(&Law::of_event(&event, factor), count, threshold);
     let mut bits = InsecureSeededSource::new(13);
     let present: Vec<(u128, i64)> = (0..10).map(|key| (3 * key, count)).collect();

@@ -35,7 +35,7 @@ pub fn randomized_response() {
     // Drawn again and again; and, where that would take long, at once.
     for (at, values, seed) in [(1.0, 3u64, 20), (6.0, 1000, 21)] {
         let mechanism = RandomizedResponse::new(epsilon(at), values).unwrap();
-        let event = mechanism.event().unwrap();
+        let event = mechanism.events().unwrap().remove(0);
         let law = |epsilon: f64| {
             let truth = epsilon.exp() / (epsilon.exp() + values as f64 - 1.0);
             BTreeMap::from([(true, truth), (false, 1.0 - truth)])
@@ -81,7 +81,7 @@ pub fn quantile() {
 }
 
 fn check_quantile(quantile: &Quantile, values: &[u128], law: &dyn Fn(f64) -> BTreeMap<u128, f64>, seed: u64) {
-    let at = epsilon_of(&quantile.event().unwrap());
+    let at = epsilon_of(&quantile.events().unwrap().remove(0));
     let mut bits = InsecureSeededSource::new(seed);
     let drawn: Vec<u128> = (0..DRAWS / 4).map(|_| quantile.release(values, &mut bits)).collect();
     outcomes(&format!("{quantile:?}"), drawn, &law(at), &law(at / 0.9));
@@ -133,7 +133,7 @@ pub fn selection() {
         let check = |name: &str, selector: Selector, law: &dyn Fn(f64) -> Vec<f64>, seed: u64| {
             let draws = if matches!(selector, Selector::Exponential(_)) { DRAWS / 2 } else { DRAWS };
             let selection = Selection::new(selector, change).unwrap();
-            let rate = epsilon_of(&selection.event().unwrap()) / moved(change);
+            let rate = epsilon_of(&selection.events().unwrap().remove(0)) / moved(change);
             let mut bits = InsecureSeededSource::new(seed);
             let drawn = (0..draws).map(|_| selection.release(&SCORES, &mut bits).unwrap());
             let law = |rate: f64| law(rate).into_iter().enumerate().collect::<BTreeMap<usize, f64>>();
@@ -209,7 +209,7 @@ pub fn obvious_answer() {
         let changes = if index == 0 { vec![Change::General, Change::Monotone] } else { vec![Change::General] };
         for change in changes {
             let answer = ObviousAnswer::new(noise.clone(), change);
-            let event = answer.event().unwrap();
+            let event = answer.events().unwrap().remove(0);
             let by = event.moves.shifts(&Scope::Presence)[0].by.get();
             assert_eq!(by, moved(change), "the lead moves by this");
             let scores = [1i64, 7, 0, 0];
@@ -293,7 +293,7 @@ pub fn stability_histogram() {
 pub fn key_selection() {
     for (keys, seed) in [(1u32, 80), (2, 81)] {
         let selection = KeySelection::new(epsilon(0.3 * f64::from(keys)), Delta::new(0.2).unwrap(), keys).unwrap();
-        let Kind::Approximate { epsilon, delta } = selection.event().unwrap().kind else { panic!() };
+        let Kind::Approximate { epsilon, delta } = selection.events().unwrap().remove(0).kind else { panic!() };
         let law = |owners: usize, factor: f64| {
             let epsilon = epsilon.get() / f64::from(keys) / factor;
             let delta = 1.0 - (1.0 - delta.get() / factor).powf(1.0 / f64::from(keys));
@@ -318,7 +318,7 @@ pub fn key_selection() {
 pub fn a_replaced_owner_moves_two_keys() {
     let selection = KeySelection::new(epsilon(0.5), Delta::new(1e-3).unwrap(), 1).unwrap();
     let claim = |scope: Scope, at: f64| {
-        let loss = Loss::of(&[selection.event().unwrap()], &scope).unwrap();
+        let loss = Loss::of(&[selection.events().unwrap().remove(0)], &scope).unwrap();
         loss.delta(epsilon(at)).unwrap().upper
     };
     let coin = |owners: u64| [selection.probability(owners), 1.0 - selection.probability(owners)];

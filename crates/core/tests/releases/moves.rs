@@ -36,7 +36,7 @@ pub fn of_sums() {
     is_exactly("stability, person", pure(&events, Scope::Person), 12.0 / 2.0);
     is_exactly("stability, new keys", Spent::of(&events, &Scope::Person).unwrap().delta().to_f64(), 1e-3);
     // Four keys under two levels: a leaf, a node and the root; replaced, two leaves and two nodes.
-    let cdf = [Cdf::with_branching(4, 2, noise()).unwrap().event().unwrap()];
+    let cdf = [Cdf::with_branching(4, 2, noise()).unwrap().events().unwrap().remove(0)];
     is_exactly("cdf, presence", pure(&cdf, Scope::Presence), 3.0 / 2.0);
     is_exactly("cdf, person", pure(&cdf, Scope::Person), 4.0 / 2.0);
     // The best two of three all rise and the third falls: both surpluses move by 2.
@@ -57,7 +57,7 @@ pub fn of_choices() {
     // Counts of owners as scores: one leaves a candidate, and one comes to another.
     let selection = Selection::new(Selector::Exponential(Epsilon::new(0.5).unwrap()), Change::Monotone).unwrap();
     let law = |scores: [i32; 3]| scores.map(|score| (0.5 * f64::from(score)).exp());
-    let events = [selection.event().unwrap()];
+    let events = [selection.events().unwrap().remove(0)];
     let person = loss(&law([8, 1, 1]), &law([7, 2, 1])).max(loss(&law([9, 0, 0]), &law([8, 1, 0])));
     assert!(person > 0.5, "a replaced owner loses more than one that comes: {person}");
     assert!(person <= pure(&events, Scope::Person) * (1.0 + 1e-12));

@@ -304,7 +304,7 @@ fn facts(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Map<Str
     facts.insert("laid_out_for".into(), json!(released.laid_out_for));
     facts.insert("noise_scale".into(), json!(released.scale().get()));
     let error = json!({
-        "l1_at_most": mechanism.error(released.laid_out_for, beta)?,
+        "l1_at_most": mechanism.error(beta, released.laid_out_for)?,
         "with_probability": CONFIDENCE,
         "l1_expected_at_most": mechanism.expected_error(released.laid_out_for)?,
     });
@@ -317,7 +317,7 @@ fn facts(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Map<Str
 fn notes(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Vec<String>> {
     let partition = &released.partition;
     let statistics = Statistics::of(partition);
-    let off = mechanism.error(released.laid_out_for, Beta::new(BETA)?)?;
+    let off = mechanism.error(BETA, released.laid_out_for)?;
     let mut notes = vec![
         "Each row: so many values occur exactly this often. Which values they are is not published.".to_string(),
         format!("All counts together are off by at most {off:.0}, with probability {}.", CONFIDENCE),

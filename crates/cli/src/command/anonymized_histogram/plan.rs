@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--at-most must be at least --elements, which is {elements}")));
     }
     let expected = mechanism.expected_error(elements)?;
-    let error = mechanism.error(elements, arguments.beta)?;
+    let error = mechanism.error(arguments.beta, elements)?;
     // An owner of c elements moves c of them: what holds for ε per element is the bound to compare with.
     let per_element =
         scumble::quantity::Epsilon::new(mechanism.epsilon().get() / mechanism.elements_per_owner() as f64)?;

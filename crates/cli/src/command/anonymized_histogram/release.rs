@@ -99,7 +99,7 @@ fn as_text(mechanism: &AnonymizedHistogram, released: &Released, output: &Output
     }
     text += &super::plan::cost(mechanism);
     let (partition, beta) = (&released.partition, output.beta);
-    let error = mechanism.error(partition.elements(), beta)?;
+    let error = mechanism.error(beta, partition.elements())?;
     let (rows, columns) =
         if released.layout.is_single() { ("rows", "columns") } else { ("strips of rows", "strips of columns") };
     text += &format!(
@@ -174,7 +174,7 @@ fn as_json(
         "noise_scale": released.scale().get(),
         "error": {
             "beta": output.beta.get(),
-            "at_most": mechanism.error(partition.elements(), output.beta)?,
+            "at_most": mechanism.error(output.beta, partition.elements())?,
             "expected_at_most": mechanism.expected_error(partition.elements())?,
         },
         "statistics": {

@@ -23,7 +23,7 @@ fn moved(cdf: &Cdf, left: &[i64], right: &[i64]) -> usize {
 fn the_event_counts_every_node_that_an_owner_can_move() {
     for (domain, branching) in [(7u64, 2u64), (9, 3), (10, 4), (1, 2)] {
         let cdf = Cdf::with_branching(domain, branching, gaussian(2.0)).unwrap();
-        let event = cdf.event().unwrap();
+        let event = cdf.events().unwrap().remove(0);
         let size = branching.pow(cdf.levels) as usize;
         let mut presence = 0;
         let mut person = 0;
@@ -142,7 +142,7 @@ fn both_releases_stay_within_their_error_and_never_decrease() {
     let truth = |key: usize| counts[..=key].iter().sum::<i64>() as f64;
     for noise in [gaussian(4.0), Noise::laplace(Scale::new(4.0).unwrap())] {
         let cdf = Cdf::new(3000, noise).unwrap();
-        let error = cdf.error(3000, Beta::new(1e-9).unwrap());
+        let error = cdf.error(1e-9, 3000).unwrap();
         let whole = cdf.release(&counts, &mut InsecureSeededSource::new(6)).unwrap();
         let thresholds: Vec<u64> = (0..3000).rev().step_by(10).collect();
         let some = cdf.release_at(&values, &thresholds, &mut InsecureSeededSource::new(7)).unwrap();
@@ -162,7 +162,7 @@ fn huge_domains_are_lazy_and_bad_ones_refused() {
     let cdf = Cdf::new(1 << 60, gaussian(3.0)).unwrap();
     let values: Vec<u64> = (0..1000).map(|i| i << 40).collect();
     let found = cdf.release_at(&values, &[500 << 40, 0], &mut InsecureSeededSource::new(2)).unwrap();
-    assert!((found[0] - 501.0).abs() < cdf.error(2, Beta::new(1e-9).unwrap()));
+    assert!((found[0] - 501.0).abs() < cdf.error(1e-9, 2).unwrap());
     assert!(cdf.release_at(&values, &[1 << 60], &mut InsecureSeededSource::new(2)).is_err());
     assert!(cdf.release(&[1, 2], &mut InsecureSeededSource::new(2)).is_err());
     assert!(Cdf::new(0, gaussian(3.0)).is_err());
@@ -187,7 +187,7 @@ fn ordered(values: &[f64]) -> Vec<u64> {
 fn the_whole_tree_costs_what_its_event_says() {
     // Two keys: a root and two leaves. The law of all three noisy counts, and of what the post-processing makes of them.
     let cdf = Cdf::with_branching(2, 2, Noise::laplace(Scale::new(0.5).unwrap())).unwrap();
-    let event = cdf.event().unwrap();
+    let event = cdf.events().unwrap().remove(0);
     let tree = |values: &Vec<u64>| {
         let ones = values.iter().sum::<u64>() as i64;
         let all = values.len() as i64;
@@ -214,7 +214,7 @@ fn chosen_thresholds_cost_no_more_than_the_event_of_the_tree() {
     let cdf = Cdf::with_branching(4, 2, Noise::laplace(Scale::new(0.5).unwrap())).unwrap();
     let nodes: Vec<_> = [1u128, 3].into_iter().flat_map(|end| cdf.nodes_below(end)).collect();
     assert_eq!(nodes, [(0, 0, 1), (1, 0, 2), (0, 2, 1)]);
-    let event = cdf.event().unwrap();
+    let event = cdf.events().unwrap().remove(0);
     let released = |values: &Vec<u64>| {
         let count = |keys: &[u64]| values.iter().filter(|value| keys.contains(value)).count() as i64;
         let drawn = noisy(count(&[0])).product(&noisy(count(&[0, 1]))).product(&noisy(count(&[2])));

@@ -23,7 +23,7 @@ fn k_norm_noise_costs_its_largest_move_however_many_cells_move() {
         let inside: f64 = square(reach).map(|(x, y)| weight(x, y)).sum::<f64>() / total;
         Distribution::new(listed, 1.0 - inside + 1e-12)
     };
-    let claim = Claim::of(&[mechanism.event().unwrap()], &Scope::Presence, &[]);
+    let claim = Claim::of(&[mechanism.events().unwrap().remove(0)], &Scope::Presence, &[]);
     // Both counts may move at once, in any direction: still one unit in ℓ∞.
     let origin = (0i64, 0i64);
     let moved = [(1, 1), (1, 0), (0, -1), (-1, 1)];
@@ -43,7 +43,7 @@ fn the_planned_error_holds_and_is_within_one_tenth_for_k_norm_noise() {
         let total: f64 = (0..20_000).map(shell).sum();
         let tail = |t: i64| (t + 1..20_000).map(|m| shell(m) / total).sum::<f64>();
         let mechanism = KNormMechanism::new(Scale::new(scale).unwrap(), dimension, Moves::everywhere(one())).unwrap();
-        let planned = mechanism.error(Beta::new(beta).unwrap()) as i64;
+        let planned = mechanism.error(beta).unwrap() as i64;
         let needed = (0..20_000).find(|t| tail(*t) <= beta).unwrap();
         assert!(
             (needed..=needed + needed / 10 + 1).contains(&planned),

@@ -25,7 +25,7 @@ fn presence_and_person_cost_what_the_event_says() {
     let universe: Vec<u128> = vec![0, 2, 3, 5];
     for fraction in [0.5, 0.25, 0.9, 0.0] {
         let quantile = Quantile::new(5, Probability::new(fraction).unwrap(), Epsilon::new(0.8).unwrap()).unwrap();
-        let replaced = quantile.event().unwrap().moves.shifts(&Scope::Person)[0].by.get();
+        let replaced = quantile.events().unwrap().remove(0).moves.shifts(&Scope::Person)[0].by.get();
         let run = |values: &Vec<u128>| distribution(5, fraction, 0.8, values);
         let claim = Claim { pure: Some(0.8), ..Claim::default() };
         check(&neighbours::presence(&universe, 4), run, &claim, Slack::ANY);
@@ -56,13 +56,13 @@ fn an_end_costs_what_its_event_says() {
     for (quantile, above) in
         [(Quantile::least(5, epsilon).unwrap(), false), (Quantile::largest(5, epsilon).unwrap(), true)]
     {
-        let (Target::FromBelow(rank) | Target::FromAbove(rank)) = quantile.target else { panic!("not an end") };
+        let (Aim::FromBelow(rank) | Aim::FromAbove(rank)) = quantile.target else { panic!("not an end") };
         assert_eq!(rank, 3);
         let run = |values: &Vec<u128>| end_distribution(5, rank, above, 4.0, values);
         let claim = Claim { pure: Some(4.0), ..Claim::default() };
         check(&neighbours::presence(&universe, 5), run, &claim, Slack::ANY);
         check(&neighbours::person(&universe, 4), run, &claim, Slack::ANY);
-        let event = quantile.event().unwrap();
+        let event = quantile.events().unwrap().remove(0);
         assert_eq!(event.moves.shifts(&Scope::Person)[0].by.get(), 1.0);
     }
 }
@@ -75,7 +75,7 @@ fn the_sampler_of_an_end_has_the_distribution_of_the_definition() {
     for (quantile, above) in
         [(Quantile::least(9, epsilon).unwrap(), false), (Quantile::largest(9, epsilon).unwrap(), true)]
     {
-        let (Target::FromBelow(rank) | Target::FromAbove(rank)) = quantile.target else { panic!("not an end") };
+        let (Aim::FromBelow(rank) | Aim::FromAbove(rank)) = quantile.target else { panic!("not an end") };
         let exact = end_distribution(9, rank, above, 4.0, &values);
         let counts = values.iter().fold(BTreeMap::new(), |mut counts, value| {
             *counts.entry(*value).or_insert(0u64) += 1;
@@ -105,7 +105,7 @@ fn counted_values_beyond_the_last_key_count_as_the_last() {
 fn a_replaced_value_moves_no_less_than_the_exact_quotient() {
     for fraction in [0.25, 0.1, 0.9, 0.3, 0.5, 0.0, 1.0] {
         let quantile = Quantile::new(5, Probability::new(fraction).unwrap(), Epsilon::new(1.0).unwrap()).unwrap();
-        let by = quantile.event().unwrap().moves.shifts(&Scope::Person)[0].by.get();
+        let by = quantile.events().unwrap().remove(0).moves.shifts(&Scope::Person)[0].by.get();
         let exact = BigRational::new(quantile.target.whole().into(), quantile.target.sensitivity().into());
         let by = BigRational::from_float(by).unwrap();
         assert!(by >= exact && by.to_f64() <= exact.to_f64().map(f64::next_up), "{fraction}");
@@ -137,7 +137,7 @@ fn segments_cover_the_domain_once_and_have_the_right_distances() {
     let fraction = Fraction::near(Probability::new(0.25).unwrap());
     let values = [0, 0, 3, 7, 7, 9];
     let runs = [(0, 2), (3, 1), (7, 2), (9, 1)];
-    let segments = segments(&runs, (0, 9), |y| y - 1, |y: u128| y.checked_add(1), Target::Fraction(fraction));
+    let segments = segments(&runs, (0, 9), |y| y - 1, |y: u128| y.checked_add(1), Aim::Fraction(fraction));
     for y in 0u128..=9 {
         let holding: Vec<_> = segments.iter().filter(|s| (s.first..=s.last).contains(&y)).collect();
         assert_eq!(holding.len(), 1);
@@ -153,7 +153,7 @@ fn the_whole_of_two_to_the_128_works() {
     let median = Quantile::new(u128::MAX, Probability::new(0.5).unwrap(), Epsilon::new(1.0).unwrap()).unwrap();
     let values: Vec<u128> = (0..2000).map(|i| (1 << 100) + i).collect();
     let mut bits = InsecureSeededSource::new(5);
-    let error = median.error(Beta::new(1e-9).unwrap());
+    let error = median.error(1e-9).unwrap();
     for _ in 0..5 {
         let found = median.release(&values, &mut bits);
         let below = values.iter().filter(|value| **value < found).count() as f64;

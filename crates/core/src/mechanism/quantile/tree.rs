@@ -1,13 +1,13 @@
 //! Many quantiles at once: a tree of medians.
 
 use super::median::RecursiveMedian;
-use super::{Fraction, Target, rate, segments};
+use super::{Aim, Fraction, rate, segments};
 use crate::error::{Error, Result};
 use crate::event::{Event, Kind, Moves, Shift};
 use crate::mechanism::interior_point::{Place, Places};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Epsilon, Omega, Rho};
+use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
 
 /// 2^levels − 1 equally spaced quantiles at once.
 ///
@@ -46,7 +46,7 @@ enum Method {
 const TIE_BITS: u32 = 24;
 /// The part of a failure probability that is spent on more values at one place than are counted with.
 const CROWDED: f64 = 0.01;
-const MEDIAN: Target = Target::Fraction(Fraction { part: 1, whole: 2 });
+const MEDIAN: Aim = Aim::Fraction(Fraction { part: 1, whole: 2 });
 
 impl QuantileTree {
     /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of range
@@ -175,7 +175,8 @@ impl QuantileTree {
     /// One end of a part at depth k was released at depth k − 1 and the other before that, so that the middle between them is off by at
     /// most the mean of their errors, and a level adds its own w and the values c at one place: e_k = (e_{k−1} + e_{k−2})/2 + w + c, which is
     /// below the k·(w + c) of a sum over levels.
-    pub fn error(&self, beta: Beta) -> Result<f64> {
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        let beta = checked(beta)?;
         let of_one = beta_of_one(beta, self.levels);
         let half_width = match &self.method {
             // At least one place has the least distance, and at most all are off by more (as in `Quantile::error`).

@@ -16,7 +16,7 @@ fn the_claim_is_the_truth_for_every_change_of_value() {
         let mechanism = RandomizedResponse::new(Epsilon::new(epsilon).unwrap(), values).unwrap();
         let pairs: Vec<(u64, u64)> = (0..values).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
         let asked = [0.0, epsilon / 2.0];
-        let claim = Claim::of(&[mechanism.event().unwrap()], &Scope::Person, &asked);
+        let claim = Claim::of(&[mechanism.events().unwrap().remove(0)], &Scope::Person, &asked);
         assert!((claim.pure.unwrap() - epsilon).abs() < 1e-9);
         check(&pairs, |truth| exact(&mechanism, *truth), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
     }
@@ -27,7 +27,7 @@ fn several_answers_compose_as_claimed() {
     let mechanism = RandomizedResponse::new(Epsilon::new(0.7).unwrap(), 3).unwrap();
     let three =
         |truth: &u64| exact(&mechanism, *truth).product(&exact(&mechanism, *truth)).product(&exact(&mechanism, *truth));
-    let event = mechanism.event().unwrap().repeated(3).unwrap();
+    let event = mechanism.events().unwrap().remove(0).repeated(3).unwrap();
     let claim = Claim::of(&[event], &Scope::Person, &[0.2, 0.8, 1.5]);
     check(&[(0u64, 1u64), (1, 2)], three, &claim, Slack { pure: 1e-6, delta: 1e-2, renyi: 1e-2 });
 }

@@ -67,7 +67,7 @@ impl ObviousAnswer {
     /// # Guarantee
     /// Neighbours with the same best candidate: the output is a function of (lead + noise) and of independent coins. Neighbours
     /// with different ones: both leads are at most the moves of a gap, so that both outputs are exactly uniform. Hence the cost is
-    /// that of the noise on one number ([`ObviousAnswer::event`]).
+    /// that of the noise on one number ([`ObviousAnswer::events`]).
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<usize> {
         let (best, lead) = lead(scores).ok_or_else(|| Error::refused("a selection needs at least one candidate"))?;
         if scores.len() == 1 {
@@ -92,10 +92,14 @@ impl ObviousAnswer {
     }
 
     /// What was done: noise on one number that moves by 2 (by 1 for monotone scores, twice where an owner is replaced).
-    pub fn event(&self) -> Result<Event> {
+    pub fn events(&self) -> Result<Vec<Event>> {
         let gap = f64::from(self.change.gap_moves());
         // A replaced owner moves a lead of monotone scores by at most 2 as well.
-        self.noise.event(Moves::by_scope(vec![Shift::one_cell(gap)?], vec![Shift::one_cell(2.0)?], Vec::new()))
+        Ok(vec![self.noise.event(Moves::by_scope(
+            vec![Shift::one_cell(gap)?],
+            vec![Shift::one_cell(2.0)?],
+            Vec::new(),
+        ))?])
     }
 
     /// With which lead over all others the best of `candidates` is given with probability at least 1 − β.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::mechanism::additive::Noise;
 use crate::noise::BitSource;
-use crate::quantity::Beta;
+use crate::quantity::{Beta, checked};
 
 /// The best m of many.
 ///
@@ -68,8 +68,8 @@ impl GeneralizedHistogram {
     }
 
     /// The gap between the m-th and the next score from which on exactly the best m are given, but for probability β.
-    pub fn error(&self, candidates: u64, beta: Beta) -> f64 {
-        2.0 * self.noise.maximum(candidates as f64, beta.get()) + 1.0
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
+        Ok(2.0 * self.noise.maximum(candidates as f64, checked::<Beta>(beta)?.get()) + 1.0)
     }
 }
 

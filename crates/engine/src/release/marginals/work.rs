@@ -147,7 +147,7 @@ impl Work {
             Self::Mwem { mwem, people, .. } => (mwem.events(names)?, Some(people)),
         };
         if let Some(people) = people {
-            events.push(people.event()?);
+            events.extend(people.events()?);
         }
         Ok(events)
     }

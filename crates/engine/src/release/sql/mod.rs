@@ -22,7 +22,7 @@ use crate::sql::{Cut, above, sensitivity, window};
 use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};
 use scumble::mechanism::quantile::Quantile;
-use scumble::quantity::{Beta, Delta, Epsilon, Exact};
+use scumble::quantity::{Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -240,7 +240,7 @@ fn mechanism(query: &Query, quantile: &QuantileOf, epsilon: Epsilon) -> Result<Q
 
 /// By how many ranks a quantile is off at most, with probability 95%.
 fn rank_error(quantile: &Quantile) -> Result<f64> {
-    Ok(quantile.error(Beta::new(0.05)?))
+    Ok(quantile.error(0.05)?)
 }
 
 /// The step of a measure that is published as it is.

@@ -5,7 +5,7 @@ use crate::event::{Shift, Touch};
 use crate::harness::neighbours::{self, Pair};
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Scale, Sigma};
+use crate::quantity::{Exact, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 /// The relative error of the f64 probabilities below: a few roundings of exp and of sums of positive terms.
@@ -55,7 +55,7 @@ fn check_histogram(noise: &Distribution<i64>, event: &Event, scope: Scope, pairs
 
 #[test]
 fn a_discrete_laplace_histogram_costs_what_is_claimed_in_every_scope() {
-    let event = Additive::new(Noise::laplace(Scale::new(1.5).unwrap()), histogram_moves()).event().unwrap();
+    let event = Additive::new(Noise::laplace(Scale::new(1.5).unwrap()), histogram_moves()).events().unwrap().remove(0);
     let epsilons = [0.1, 0.4, 0.9];
     let noise = laplace(1.5);
     check_histogram(&noise, &event, Scope::Presence, &neighbours::presence(&[0, 1], 2), &epsilons);
@@ -66,7 +66,8 @@ fn a_discrete_laplace_histogram_costs_what_is_claimed_in_every_scope() {
 
 #[test]
 fn a_discrete_gaussian_histogram_costs_what_is_claimed_in_every_scope() {
-    let event = Additive::new(Noise::gaussian(Sigma::new(1.25).unwrap()), histogram_moves()).event().unwrap();
+    let event =
+        Additive::new(Noise::gaussian(Sigma::new(1.25).unwrap()), histogram_moves()).events().unwrap().remove(0);
     let epsilons = [0.3, 1.0, 2.5];
     let noise = gaussian(1.25);
     check_histogram(&noise, &event, Scope::Presence, &neighbours::presence(&[0, 1], 2), &epsilons);
@@ -75,7 +76,7 @@ fn a_discrete_gaussian_histogram_costs_what_is_claimed_in_every_scope() {
 
 #[test]
 fn a_scope_that_reads_nothing_costs_nothing() {
-    let event = Additive::new(Noise::laplace(Scale::new(1.0).unwrap()), histogram_moves()).event().unwrap();
+    let event = Additive::new(Noise::laplace(Scale::new(1.0).unwrap()), histogram_moves()).events().unwrap().remove(0);
     let other = Scope::Attributes(AttributeSet::new(["disease"]).unwrap());
     assert_eq!(Claim::of(&[event], &other, &[]).pure, Some(0.0));
 }
@@ -89,9 +90,72 @@ fn extreme_parameters_neither_overflow_nor_panic() {
         for mechanism in [laplace, gaussian] {
             let released = mechanism.release(&[i64::MAX, i64::MIN, 0], &mut bits);
             assert_eq!(released.len(), 3);
-            assert!(mechanism.error(Beta::new(1e-300).unwrap(), u64::MAX).is_finite());
+            assert!(mechanism.largest_error(1e-300, u64::MAX).unwrap().is_finite());
         }
     }
+}
+
+#[test]
+fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
+    let targets = [
+        Target::pure(0.3).unwrap(),
+        Target::approximate(0.7, 1e-6).unwrap(),
+        Target::approximate(0.1, 1e-3).unwrap(),
+        Target::approximate(0.4, 0.0).unwrap(),
+        Target::zcdp(0.03).unwrap(),
+        Target::tcdp(0.03, 9.0).unwrap(),
+    ];
+    let group = Scope::Person.group(std::num::NonZeroU32::new(2).unwrap());
+    let many = || Additive::of(Moves::everywhere(Shift::new(40, 3.0).unwrap()));
+    for target in targets {
+        for scope in [&Scope::Presence, &Scope::Person, &group] {
+            for kind in [Additive::count(), Additive::histogram(), Additive::sum(-3, 10).unwrap(), many()] {
+                let events = kind.within(target, scope).unwrap().events().unwrap();
+                let spent = crate::loss::filter::Spent::of(&events, scope).unwrap();
+                let (zero, exact) = (Exact::zero(), |value: f64| Exact::from_f64(value).unwrap());
+                match target {
+                    Target::Concentrated(rho) | Target::Truncated(rho, _) => {
+                        let found = spent.rho(&zero).unwrap();
+                        assert!(
+                            found <= exact(rho.get()) && found.to_f64() > rho.get() * (1.0 - 1e-9),
+                            "{target} {scope}"
+                        );
+                    }
+                    Target::Pure(epsilon) => {
+                        let found = spent.epsilon(&zero).unwrap();
+                        assert!(found <= exact(epsilon.get()) && found.to_f64() > epsilon.get() * (1.0 - 1e-9));
+                    }
+                    Target::Approximate(epsilon, delta) => {
+                        let found = crate::loss::Loss::of(&events, scope).unwrap().epsilon(delta).unwrap().upper;
+                        assert!(found <= epsilon.get() * (1.0 + 1e-9), "{target} {scope}: {found}");
+                        assert!(found > epsilon.get() * (1.0 - 1e-4), "{target} {scope}: {found}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
+    let sentence = |target: Target, scope: Scope| Additive::count().within(target, scope).unwrap_err().to_string();
+    assert_eq!(sentence(Target::pure(0.0).unwrap(), Scope::Person), "epsilon must be above 0 to calibrate noise");
+    assert_eq!(sentence(Target::zcdp(0.0).unwrap(), Scope::Person), "rho must be above 0 to calibrate noise");
+    let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
+    let unmoved = Additive::sum(0, 1).unwrap().within(Target::pure(1.0).unwrap(), age).unwrap_err().to_string();
+    assert_eq!(
+        unmoved,
+        "attributes {age} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
+    );
+    assert!(Additive::sum(3, 2).is_err());
+}
+
+#[test]
+fn one_number_is_noised_as_a_list_of_one() {
+    let count = Additive::count().within(Target::pure(0.5).unwrap(), Scope::Person).unwrap();
+    let (mut left, mut right) = (InsecureSeededSource::new(7), InsecureSeededSource::new(7));
+    let one: i64 = count.release(120, &mut left);
+    assert_eq!(vec![one], count.clone().release(&[120], &mut right));
 }
 
 fn one() -> Shift {

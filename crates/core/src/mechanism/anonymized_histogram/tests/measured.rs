@@ -144,7 +144,7 @@ fn errors_exceed_their_bound_no_more_often_than_stated() {
         [(1.0, Size::AtMost(2_000)), (0.1, Size::AtMost(2_000)), (2.0, Size::Private), (0.2, Size::Private)]
     {
         let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
-        let bound = mechanism.error(2_000, beta).unwrap();
+        let bound = mechanism.error(beta, 2_000).unwrap();
         let data = Family::Staircase.generate(2_000).unwrap();
         let mut bits = InsecureSeededSource::new(14);
         let above =
@@ -169,7 +169,7 @@ fn an_empty_histogram_can_be_released() {
     for at in [0.01, 0.4, 1.0, 5.0] {
         let mechanism = AnonymizedHistogram::new(epsilon(at), Size::Private).unwrap();
         let released = mechanism.release(&Partition::default(), &mut InsecureSeededSource::new(16)).unwrap();
-        let bound = mechanism.error(0, Beta::new(1e-9).unwrap()).unwrap();
+        let bound = mechanism.error(1e-9, 0).unwrap();
         assert!(released.partition.elements() as f64 <= bound, "{at} {released:?}");
     }
     let nothing =

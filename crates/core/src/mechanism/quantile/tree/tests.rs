@@ -126,7 +126,7 @@ fn counts_of_wide_keys_are_within_the_printed_error() {
     // Six runs that are off with probability at most 1e-10 each.
     let tree = QuantileTree::recursive(u128::MAX, 4, rho, omega, beta(5e-11)).unwrap();
     let thresholds = ThresholdCounts::new(tree.clone(), Noise::gaussian(Sigma::new(5.0).unwrap()));
-    let error = thresholds.error(16_000, beta(1e-10)).unwrap();
+    let error = thresholds.error(beta(1e-10), 16_000).unwrap();
     assert!((1000.0 + tree.error(beta(5e-11)).unwrap()..4000.0).contains(&error), "{error}");
     for values in shapes(u128::MAX, 16_000) {
         let counts = thresholds.release(&values, &mut InsecureSeededSource::new(11)).unwrap();
