@@ -6,7 +6,7 @@ use scumble::noise::SecureSource;
 use scumble::{Contribution, Loss, Result, Scope, StabilityHistogram, Target};
 use std::collections::BTreeMap;
 
-/// Each owner counts in at most so many terms.
+/// Each owner counts in at most this many terms.
 const TERMS_PER_OWNER: usize = 3;
 
 pub(crate) fn main() -> Result<()> {

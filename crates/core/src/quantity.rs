@@ -163,7 +163,7 @@ quantities! {
     Omega "omega" (1.0, f64::INFINITY) open;
     /// α: the order of a Rényi divergence.
     Order "order" (1.0, f64::INFINITY) open;
-    /// σ: the parameter of a (discrete) Gaussian; its standard deviation but for discretisation.
+    /// σ: the parameter of a (discrete) Gaussian; its standard deviation except for discretisation.
     Sigma "sigma" (1e-9, 1e18) closed;
     /// The scale of a (discrete) Laplace: P\[z\] ∝ e^{−|z|/scale}.
     Scale "scale" (1e-9, 1e18) closed;

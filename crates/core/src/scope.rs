@@ -23,7 +23,7 @@ pub enum Scope {
     Person,
     /// One owner's values of these attributes change, all else stays; the number of owners is public.
     Attributes(AttributeSet),
-    /// So many owners at once, each in the given way.
+    /// This many owners at once, each in the given way.
     Group(Box<Scope>, NonZeroU32),
 }
 

@@ -33,7 +33,7 @@ fn delta(events: &[Event], scope: &Scope, epsilon: f64) -> Answer {
 /// A pair of finite distributions.
 type Pair = (Vec<f64>, Vec<f64>);
 
-/// Masses from whole weights, so that they sum to 1 but for rounding.
+/// Masses from whole weights, so that they sum to 1 up to rounding.
 fn distribution(weights: &[u32]) -> Vec<f64> {
     let sum: u32 = weights.iter().sum();
     weights.iter().map(|&weight| f64::from(weight) / f64::from(sum)).collect()

@@ -2,7 +2,7 @@
 //!
 //! The value of a path is V(x) = E[(1 − e^{x−L})₊] over the losses L that are still to come, as a function of the ε that is left, x. One
 //! step back: V(x) = max over admitted events of E[V(x − loss)]. At the root this is δ(ε) of the whole. V falls, and is read off its grid
-//! at the next point above, so that what is found is never more than the truth but for rounding. Only [`Filter`] is the code under test;
+//! at the next point above, so that what is found is never more than the truth up to rounding. Only [`Filter`] is the code under test;
 //! the laws below are written out from their definitions.
 
 use scumble::event::{Event, Kind, Moves, Shift};
@@ -102,7 +102,7 @@ fn filter(epsilon: f64, delta: f64) -> Filter {
     Filter::new(limit, Scope::Presence)
 }
 
-/// δ(ε) of `first`, and then, by what was seen, nothing more or any of `then`: exact but for the sum over Gaussian losses.
+/// δ(ε) of `first`, and then, by what was seen, nothing more or any of `then`: exact except for the sum over Gaussian losses.
 fn two_steps(epsilon: f64, first: Step, then: &[Step]) -> f64 {
     let ways: Vec<(Step, Value)> = then.iter().map(|step| (*step, Value::End)).collect();
     let (losses, infinite) = first.losses();

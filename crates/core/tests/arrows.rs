@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The chain; what stands in one row may be used from the rows below it only, but for the arrows within a row that are listed.
+/// The chain; what stands in one row may be used from the rows below it only, except for the arrows within a row that are listed.
 const CHAIN: &[&[&str]] = &[
     &["error", "quantity"],
     &["noise"],

@@ -72,7 +72,7 @@ impl Notion {
 pub enum Change {
     /// The attacker knows this percentage of the records that were assumed unknown.
     Known(u32),
-    /// The uncertainty of each unknown record is so many times smaller.
+    /// The uncertainty of each unknown record is this many times smaller.
     LessUncertain(u32),
     /// The attacker knows all others.
     EverythingKnown,
@@ -182,7 +182,7 @@ fn delta_at(scenario: &Scenario, candidates: &[Candidate], epsilon: f64) -> Resu
     }
 }
 
-/// Two analyses that agree but for rounding: the first one in the list is named.
+/// Two analyses that agree up to rounding: the first one in the list is named.
 fn clearly_below(one: f64, other: f64) -> bool {
     one < other * (1.0 - 1e-6)
 }

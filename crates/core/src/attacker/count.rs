@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::error::{Error, Result};
 use std::collections::BinaryHeap;
 
-/// So many different targets are looked at one by one; of a longer list, slices.
+/// This many different targets are looked at one by one; of a longer list, slices.
 const MOST_TARGETS: usize = 64;
 
 /// From here on fewer slices, since each costs a convolution.
@@ -22,7 +22,7 @@ const EXHAUSTIVE: u64 = 512;
 /// After this many looks the search stops with what it has proven.
 const MOST_LOOKS: usize = 6000;
 
-/// δ below this is not told apart from 0 by the search; it is far below what a window drops.
+/// δ below this is not distinguished from 0 by the search; it is far below what a window drops.
 const NOTHING: f64 = 1e-34;
 
 /// δ at ε of a count whose other records follow `others` (the target and everything known left out).
@@ -82,7 +82,7 @@ impl Targets {
 pub struct Worst {
     /// The worst δ.
     pub delta: Bound,
-    /// At the worst vertex that was found, so many records are believed to be 1 with probability λ, the others 1 − λ.
+    /// At the worst vertex that was found, this many records are believed to be 1 with probability λ, the others 1 − λ.
     pub at_lambda: u64,
     /// How many vertices were looked at.
     pub looks: usize,

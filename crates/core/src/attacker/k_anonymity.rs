@@ -18,7 +18,7 @@ pub struct Anonymity {
     pub lambda: Lambda,
     /// Every record is in each rare category with at most this probability.
     pub rare: Probability,
-    /// A category is released if it has at least so many records.
+    /// A category is released if it has at least this many records.
     pub k: u64,
     /// Records whose value the attacker can choose.
     pub influenced: u64,

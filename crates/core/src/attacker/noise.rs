@@ -156,7 +156,7 @@ fn geometric(others: &Window, ratio: f64, epsilon: f64, shift: u32) -> Bound {
             .sum();
         // The last `reach` values stand against the tail beyond them, and so on for ever.
         let above: f64 = values[values.len() - reach..].iter().sum::<f64>() + highest * tail;
-        // Below, what stands at k − s against k: only when e^ε < ratio^s, which ε ≥ 0 excludes but for rounding.
+        // Below, what stands at k − s against k: only when e^ε < ratio^s, which ε ≥ 0 excludes up to rounding.
         let below: f64 = values[..reach].iter().sum::<f64>() + lowest * tail;
         inside + above * (1.0 - factor * power).max(0.0) + below * (power - factor).max(0.0)
     })

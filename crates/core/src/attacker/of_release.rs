@@ -11,7 +11,7 @@ use crate::quantity::{Delta, Rate};
 /// The attacker of a project: declared once, for all of its releases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// At least so many rows are in the release. A public number: a bound that anybody may know, never the size of a private table.
+    /// At least this many rows are in the release. A public number: a bound that anybody may know, never the size of a private table.
     /// Fewer rows only weaken the claim.
     pub rows: u64,
     /// The share of the rows that the attacker knows.
@@ -31,7 +31,7 @@ pub struct Settings {
 pub enum Statistic {
     /// One count.
     Count,
-    /// The counts of all of so many categories, of which each row is in one.
+    /// The counts of all of this many categories, of which each row is in one.
     Histogram(u64),
 }
 

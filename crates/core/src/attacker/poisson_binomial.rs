@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 /// The most records that are analysed; the windows of more do not fit where this program runs.
 pub const MOST_RECORDS: u64 = 1_000_000_000;
 
-/// So many records of equal probability are one binomial; fewer are coins.
+/// This many records of equal probability are one binomial; fewer are coins.
 const WORTH_A_BINOMIAL: u64 = 16;
 
 /// Coins are added one at a time up to here, then whole windows are convolved.

@@ -41,11 +41,11 @@ pub struct Population {
 /// What the attacker knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knowledge {
-    /// At most so many records.
+    /// At most this many records.
     pub known: u64,
     /// Any records, or certain ones that the uncertainty does not list.
     pub which: Which,
-    /// At most so many records have a value that the attacker chose.
+    /// At most this many records have a value that the attacker chose.
     pub influenced: u64,
     /// Whether the guarantee must hold for every value of what is known, or on average.
     pub active: bool,

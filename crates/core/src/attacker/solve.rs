@@ -17,7 +17,7 @@ pub struct EpsilonFound {
 
 /// The smallest ε, to within `precision` (relative), whose certified δ is at most `delta`; `None` if there is none below 700.
 ///
-/// δ must fall in ε, but for the slack between its lower and its upper end. What is returned was evaluated itself: rounding or
+/// δ must fall in ε, except for the slack between its lower and its upper end. What is returned was evaluated itself: rounding or
 /// a slack that is not monotone cannot make it wrong.
 ///
 /// ```

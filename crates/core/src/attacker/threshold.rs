@@ -12,7 +12,7 @@ use crate::quantity::Probability;
 /// How much work the scan of the unified theorem may take (records times width) before the coarse bound takes its place.
 const MOST_WORK: f64 = 4e8;
 
-/// So many different targets are looked at one by one.
+/// This many different targets are looked at one by one.
 const MOST_TARGETS: usize = 64;
 
 /// δ at ε, in both directions, of the count of `others` and a target, released above T.

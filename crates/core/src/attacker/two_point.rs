@@ -47,7 +47,7 @@ pub(super) fn two_point(low: u64, high: u64, lambda: f64) -> Window {
     from_ratios(first as i64, &steps, 2.0 * (-TAIL_EXPONENT).exp())
 }
 
-/// How far from its mean a sum of independent coins of this total variance strays but for e^{−97} on either side
+/// How far from its mean a sum of independent coins of this total variance strays except with probability e^{−97} on either side
 /// (Bernstein: P\[S − ES ≥ t\] ≤ exp(−t²/(2V + 2t/3))).
 fn reach(variance: f64) -> f64 {
     let third = TAIL_EXPONENT / 3.0;

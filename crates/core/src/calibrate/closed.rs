@@ -31,12 +31,12 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// So many cells, each by at most `by`.
+    /// This many cells, each by at most `by`.
     pub fn cells(cells: u64, by: Sensitivity) -> Self {
         Self::together(cells, &exact(by.get()))
     }
 
-    /// So many cells, each by 1; also: a table whose squared Euclidean length moves by at most this.
+    /// This many cells, each by 1; also: a table whose squared Euclidean length moves by at most this.
     pub fn units(cells: u64) -> Self {
         Self::together(cells, &whole(1))
     }
@@ -197,7 +197,7 @@ pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<Moved>) -> f64 {
     Exact::from_rational(moved.into().sum / exact(scale.get())).to_f64_up()
 }
 
-/// One of so many equal parts of a budget, rounded down to the ledger's grid ([`Exact::down_to_grid`]): it rounds each charge up to it, so
+/// One of this many equal parts of a budget, rounded down to the ledger's grid ([`Exact::down_to_grid`]): it rounds each charge up to it, so
 /// that all parts together fit.
 ///
 /// ```

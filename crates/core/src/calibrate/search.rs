@@ -84,7 +84,7 @@ pub fn largest(near: f64, holds: impl Fn(f64) -> bool) -> f64 {
     }
 }
 
-/// When halving ends: after so many steps, or when the ends are this close, relatively.
+/// When halving ends: after this many steps, or when the ends are this close, relatively.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
     /// The most steps.
@@ -94,7 +94,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// After so many steps.
+    /// After this many steps.
     pub fn after(steps: u32) -> Self {
         Self { steps, relative: 0.0 }
     }

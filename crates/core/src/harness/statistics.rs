@@ -7,7 +7,7 @@ pub const FALSE_ALARM: f64 = 1e-9;
 /// its limit.
 const LEAST_EXPECTED: f64 = 200.0;
 
-/// What a chi-square variable with so many degrees of freedom exceeds with probability at most `false_alarm`
+/// What a chi-square variable with this many degrees of freedom exceeds with probability at most `false_alarm`
 /// (Laurent and Massart, *Adaptive estimation of a quadratic functional*, 2000, lemma 1).
 ///
 /// ```

@@ -13,7 +13,7 @@ use crate::quantity::Epsilon;
 /// A learner of halfspaces over {−1, +1}^d that are right even after a few flipped coordinates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learner {
-    /// r₀: errors must survive so many flips to count fully.
+    /// r₀: errors must survive this many flips to count fully.
     near: u32,
     /// r₁ > r₀: points farther than this from the boundary count nothing.
     far: u32,
@@ -91,7 +91,7 @@ impl Learner {
         up(((a - b) / b).ln_1p())
     }
 
-    /// ε for a change of so many coordinates of one person; it stops growing where the person's whole loss has been paid for.
+    /// ε for a change of this many coordinates of one person; it stops growing where the person's whole loss has been paid for.
     ///
     /// # Guarantee
     /// For datasets of the same size. A score moves by at most Δ per coordinate, and by at most (a + b)(r₁ − r₀) in all.

@@ -183,7 +183,7 @@ impl Cdf {
         Ok(vec![self.noise.event(Moves::by_scope(vec![presence], vec![person, presence], Vec::new()))?])
     }
 
-    /// The most that the number below any of `thresholds` thresholds is off, but for probability β. Least squares and
+    /// The most that the number below any of `thresholds` thresholds is off, except with probability β. Least squares and
     /// monotonicity, which only help, are not counted.
     ///
     /// A union bound over thresholds; for each, a sum of m independent draws: sub-Gaussian with variance m·σ² for the discrete
@@ -195,7 +195,7 @@ impl Cdf {
         Ok(match &self.noise {
             Noise::Gaussian(noise) => noise.sigma().get() * (2.0 * nodes * ln_ratio).sqrt(),
             Noise::Laplace(noise) => noise.scale().get() * nodes.sqrt().max(ln_ratio.sqrt()) * (8.0 * ln_ratio).sqrt(),
-            // Each node is within its own quantile but for β/(nodes·thresholds).
+            // Each node is within its own quantile except with probability β/(nodes·thresholds).
             noise => nodes * noise.maximum(nodes * thresholds.max(1) as f64, beta.get()),
         })
     }

@@ -80,7 +80,7 @@ impl Histogram {
         Ok(vec![self.noise.event(one_cell_per_owner()?)?])
     }
 
-    /// The most that any of `cells` cells is off, but for probability β.
+    /// The most that any of `cells` cells is off, except with probability β.
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, cells: u64) -> Result<f64> {
         Ok(self.noise.maximum(cells as f64, checked::<Beta>(beta)?.get()))
     }

@@ -37,7 +37,7 @@ pub struct HugeDomainHistogram {
 const MOST_EXPECTED: f64 = 2000.0;
 
 impl HugeDomainHistogram {
-    /// With the threshold that no absent key reaches, but for probability β.
+    /// With the threshold that no absent key reaches, except with probability β.
     pub fn new(last: u128, scale: Scale, beta: Beta) -> Result<Self> {
         // |X|·P[Z ≥ t] = |X|·e^{−t/s}/(1 + e^{−1/s}) ≤ β.
         let keys = last as f64 + 1.0;
@@ -105,7 +105,7 @@ impl HugeDomainHistogram {
         Ok(vec![Event::new(Kind::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?)])
     }
 
-    /// The most that one published count is off, but for probability β; an unpublished key's count is below threshold + this.
+    /// The most that one published count is off, except with probability β; an unpublished key's count is below threshold + this.
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
         Ok(super::additive::Noise::laplace(self.scale).quantile(checked::<Beta>(beta)?.get()))
     }

@@ -114,7 +114,7 @@ impl InteriorPoint {
         }
     }
 
-    /// With how many owners the point lies inside but for probability β (the recursion: for the β it was made for).
+    /// With how many owners the point lies inside except with probability β (the recursion: for the β it was made for).
     pub fn owners_needed(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
         let beta: Beta = checked(beta)?;
         match &self.method {

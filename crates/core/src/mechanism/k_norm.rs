@@ -85,7 +85,7 @@ fn ln_tail(scale: f64, dimension: usize, t: u64) -> f64 {
     ln_sum - ln_total + 1e-12 * (ln_sum.abs() + ln_total.abs() + k)
 }
 
-/// Up to so many terms the total is summed; beyond, an integral is close enough.
+/// Up to this many terms the total is summed; beyond, an integral is close enough.
 const MOST_TERMS: f64 = 1e5;
 
 /// ln Σ w(m), from below. Summed by parts it is (1−q)·Σ g(m) with g(m) = (2m+1)^k·q^m, which is unimodal: any part of the sum is

@@ -101,7 +101,7 @@ struct Powers<'a> {
     remainders: HashMap<u128, Enclosure>,
 }
 
-/// Beyond so many powers, each is computed on its own.
+/// Beyond this many powers, each is computed on its own.
 const MOST_POWERS: u128 = 1 << 20;
 
 impl<'a> Powers<'a> {

@@ -22,7 +22,7 @@ pub struct Candidate {
     pub noise: Noise,
     /// For a stability histogram, whose domain need not be known: the least noisy count that is published.
     pub threshold: Option<i64>,
-    /// The most that any cell is off, but for probability β; a cell that is not published is off by its count.
+    /// The most that any cell is off, except with probability β; a cell that is not published is off by its count.
     pub maximum_error: f64,
     /// The standard deviation of one published cell.
     pub standard_deviation: f64,
@@ -98,7 +98,7 @@ impl Plans {
         Ok(Self { target, moved, noises, frontier, stability })
     }
 
-    /// The candidates for so many cells, of which at most `occupied` hold anybody; best maximum error first.
+    /// The candidates for this many cells, of which at most `occupied` hold anybody; best maximum error first.
     ///
     /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is off by its
     /// noise, or by a count that the noise kept below the threshold.
@@ -153,7 +153,7 @@ fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
     Ok(vec![Noise::gaussian(gaussian), Noise::laplace(scale_for_zcdp(rho, moved)?)])
 }
 
-/// An (ε, δ) target for so many histograms together.
+/// An (ε, δ) target for this many histograms together.
 struct Calibration<'a> {
     epsilon: Epsilon,
     delta: Delta,

@@ -200,7 +200,7 @@ impl Quantile {
     /// What was done: an exponential mechanism whose loss has range ε for presence; replacing a value moves further.
     pub fn events(&self) -> Result<Vec<Event>> {
         let (whole, sensitivity) = (self.target.whole() as f64, self.target.sensitivity() as f64);
-        // Both are whole numbers below 2^21, so that an inexact quotient is told by multiplying back.
+        // Both are whole numbers below 2^21, so that an inexact quotient is seen by multiplying back.
         let nearest = whole / sensitivity;
         let replaced = if nearest.mul_add(sensitivity, -whole) < 0.0 { nearest.next_up() } else { nearest };
         Ok(vec![Event::new(Kind::Exponential { epsilon: self.epsilon }, self.moves(replaced)?)])
@@ -210,7 +210,7 @@ impl Quantile {
         Ok(Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(replaced)?], Vec::new()))
     }
 
-    /// By how many ranks the released key is off at most, but for probability β.
+    /// By how many ranks the released key is off at most, except with probability β.
     ///
     /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is at most
     /// (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer than k values all are

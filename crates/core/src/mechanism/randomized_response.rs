@@ -42,7 +42,7 @@ pub struct Estimate {
     pub standard_error: f64,
 }
 
-/// Up to so many expected draws, drawing again is faster than comparing with e^{−ε} to a hundred bits.
+/// Up to this many expected draws, drawing again is faster than comparing with e^{−ε} to a hundred bits.
 const FEW_DRAWS: f64 = 64.0;
 
 impl RandomizedResponse {

@@ -147,7 +147,7 @@ impl Selection {
         }
     }
 
-    /// Without a gap: by how much the chosen score is below the best at most, but for probability β, among `candidates`.
+    /// Without a gap: by how much the chosen score is below the best at most, except with probability β, among `candidates`.
     /// For the obvious answer: the lead that the best needs to be chosen with probability 1 − β.
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
         let beta = checked(beta)?;
@@ -157,7 +157,7 @@ impl Selection {
             Selector::Exponential(epsilon) | Selector::PermuteAndFlip(epsilon) => {
                 Ok(f64::from(self.change.gap_moves()) / epsilon.get() * ln_ratio)
             }
-            // All noise within this but for β: a difference of two noisy scores is off by twice, one-sided by once.
+            // All noise within this except with probability β: a difference of two noisy scores is off by twice, one-sided by once.
             Selector::NoisyMax(epsilon, MaxNoise::Laplace) => Ok(2.0 * self.scale(*epsilon)?.get() * ln_ratio),
             Selector::NoisyMax(epsilon, MaxNoise::Exponential) => Ok(self.scale(*epsilon)?.get() * ln_ratio),
             Selector::ObviousAnswer(answer) => answer.lead_needed(candidates, beta),

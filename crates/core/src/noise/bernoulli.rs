@@ -61,7 +61,7 @@ pub fn exp_minus<S: BitSource + ?Sized>(bits: &mut S, exponent: &Fraction) -> bo
 /// use scumble::noise::{Fraction, InsecureSeededSource, bernoulli};
 /// let mut bits = InsecureSeededSource::new(1);
 /// let score = Fraction::whole(50u32);
-/// assert!(bernoulli::logistic(&mut bits, &score)); // but for e^−50
+/// assert!(bernoulli::logistic(&mut bits, &score)); // except with probability e^−50
 /// ```
 pub fn logistic<S: BitSource + ?Sized>(bits: &mut S, score: &Fraction) -> bool {
     loop {

@@ -34,12 +34,12 @@ enum Kind {
 }
 
 impl Binomial {
-    /// Of so many trials, with exactly the probability that the f64 denotes.
+    /// Of this many trials, with exactly the probability that the f64 denotes.
     pub fn new(trials: u128, probability: Probability) -> Self {
         Self::of(trials, Fraction::of_checked(probability.get()))
     }
 
-    /// Of so many trials with any rational probability; one above 1 is refused.
+    /// Of this many trials with any rational probability; one above 1 is refused.
     ///
     /// ```
     /// use scumble::noise::{Binomial, Fraction};

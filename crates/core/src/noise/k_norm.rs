@@ -35,7 +35,7 @@ pub struct KNorm {
 const LARGEST_DIMENSION: usize = 1_000_000;
 
 impl KNorm {
-    /// Noise of this scale for so many answers, at least one and at most a million.
+    /// Noise of this scale for this many answers, at least one and at most a million.
     pub fn new(scale: Scale, dimension: usize) -> Result<Self> {
         if !(1..=LARGEST_DIMENSION).contains(&dimension) {
             return Err(Error::refused(format!(

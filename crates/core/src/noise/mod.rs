@@ -1,6 +1,6 @@
 //! Exact integer noise: one file per distribution, and the source of random bits.
 //!
-//! Two promises: the distribution is *exactly* the one that the accountant was told, and drawing it is fast enough never to
+//! Two promises: the distribution is *exactly* the one that the accountant was given, and drawing it is fast enough never to
 //! matter. Randomness is always an argument ([`BitSource`]).
 //!
 //! ```

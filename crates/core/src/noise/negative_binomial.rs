@@ -37,7 +37,7 @@ pub struct NegativeBinomial {
     fractional: Option<Box<Prepared<Share>>>,
 }
 
-/// A larger shape is refused: its whole part is drawn as so many geometric ones.
+/// A larger shape is refused: its whole part is drawn as this many geometric ones.
 const LARGEST_SHAPE: u64 = 1_000_000;
 
 impl NegativeBinomial {
@@ -57,7 +57,7 @@ impl NegativeBinomial {
         Ok(Self { geometric: Geometric::new(scale), whole, fractional })
     }
 
-    /// The share of one of so many parties: shape 1/parties.
+    /// The share of one of this many parties: shape 1/parties.
     pub fn share(scale: Scale, parties: NonZeroU64) -> Self {
         let geometric = Geometric::new(scale);
         match Fraction::new(1u32, parties.get()) {

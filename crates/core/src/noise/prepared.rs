@@ -15,7 +15,7 @@ pub(super) trait Drawn: Shape {
     }
 }
 
-/// So many draws without a table cost about as much as the table.
+/// This many draws without a table cost about as much as the table.
 const WITHOUT_TABLE: usize = 256;
 
 /// A shape with its table, if it has been drawn from often enough.
@@ -74,7 +74,7 @@ impl<T: Drawn> Prepared<T> {
         }
     }
 
-    /// Whether the table is there already or pays for so many more draws.
+    /// Whether the table is there already or pays for this many more draws.
     fn pays_for(&self, count: usize) -> bool {
         self.table.get().is_some() || {
             let before = self.drawn.fetch_add(count, Ordering::Relaxed);

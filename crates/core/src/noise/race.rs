@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 /// use scumble::noise::{Fraction, InsecureSeededSource, race};
 /// let mut bits = InsecureSeededSource::new(1);
 /// let costs = [Fraction::whole(100u32), Fraction::whole(0u32), Fraction::whole(200u32)];
-/// assert_eq!(race::winner(&mut bits, &costs), Some(1)); // but for e^−100
+/// assert_eq!(race::winner(&mut bits, &costs), Some(1)); // except with probability e^−100
 /// ```
 pub fn winner<'a, S: BitSource + ?Sized>(
     bits: &mut S,

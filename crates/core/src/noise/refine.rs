@@ -19,7 +19,7 @@ pub(crate) struct Enclosure {
     pub(crate) high: BigUint,
 }
 
-/// Arithmetic on enclosures with so many fractional bits, always rounded outward.
+/// Arithmetic on enclosures with this many fractional bits, always rounded outward.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Precision {
     pub(crate) bits: u64,
@@ -139,7 +139,7 @@ pub(crate) struct Weights {
 ///
 /// # Guarantee
 /// The probabilities are exact if the enclosures are right and shrink; the number of random bits does not depend on the weights
-/// but for events of probability about 2^{−100}.
+/// except for events of probability about 2^{−100}.
 pub(crate) fn choose<S: BitSource + ?Sized>(source: &mut S, mut weights: impl FnMut(Precision) -> Weights) -> usize {
     let mut uniform = Uniform::draw(source);
     loop {

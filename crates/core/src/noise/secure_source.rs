@@ -1,7 +1,7 @@
 //! The source of private noise: keys from the operating system, stretched by a stream cipher.
 //!
 //! AES-256 in counter mode where the processor has instructions for it (detected at run time), ChaCha20 elsewhere. A new key
-//! comes from the operating system every 16 MiB: 2^20 blocks of AES under one key are told from random ones with an advantage
+//! comes from the operating system every 16 MiB: 2^20 blocks of AES under one key are distinguished from random ones with an advantage
 //! of at most 2^−89, on top of breaking AES. Buffer and key are zeroised on drop.
 //!
 //! # Forks
@@ -135,7 +135,7 @@ impl SecureSource {
         self.position = 0;
     }
 
-    /// A new key after a fork, where it must work, and after so many bytes, where the old one serves until the next try.
+    /// A new key after a fork, where it must work, and after this many bytes, where the old one serves until the next try.
     fn check_key(&mut self) {
         if forks::seen() != self.forks || self.is_in_another_process() {
             match Cipher::with_new_key() {

@@ -113,7 +113,7 @@ pub(super) fn decision_tree<T: Ord>(
     (outcomes.into_iter().map(|(outcome, mass)| (outcome, ratio(mass))).collect(), ratio(cut_off))
 }
 
-/// Checks that the tree's masses are `probability(outcome)` but for what was cut off, which must be below `largest_cut`.
+/// Checks that the tree's masses are `probability(outcome)` except for what was cut off, which must be below `largest_cut`.
 pub(super) fn check_tree<T: Ord + std::fmt::Debug>(
     depth: usize,
     largest_cut: f64,

@@ -415,7 +415,7 @@ fn ten_million_k_norm_draws() {
 
 #[test]
 fn wide_distributions_have_their_mean_and_variance() {
-    // Too wide for cells of single integers. The mean of n draws is off by less than 7 standard errors but for 1e-11.
+    // Too wide for cells of single integers. The mean of n draws is off by less than 7 standard errors except with probability 1e-11.
     let check = |name: &str, mean: f64, deviation: f64, draws: &[f64]| {
         let found = draws.iter().sum::<f64>() / draws.len() as f64;
         let error = deviation / (draws.len() as f64).sqrt();

@@ -1,6 +1,6 @@
 //! Bounds as text: an upper bound is never printed below itself, a lower bound never above.
 
-/// `value` with at most so many significant digits, never below it.
+/// `value` with at most this many significant digits, never below it.
 ///
 /// A number that has no more digits is printed as it is: "0.1" names an f64, and that is the number.
 ///
@@ -15,7 +15,7 @@ pub fn rounded_up(value: f64, digits: usize) -> String {
     rounded(value, digits, true)
 }
 
-/// `value` with at most so many significant digits, never above it.
+/// `value` with at most this many significant digits, never above it.
 ///
 /// ```
 /// assert_eq!(scumble::quantity::rounded_down(2.0 / 3.0, 4), "0.6666");

@@ -25,11 +25,11 @@ pub(super) struct Coefficient {
     pub(super) variance: f64,
 }
 
-/// The population is fitted almost freely: what its noise allows, but for this share of the prior.
+/// The population is fitted almost freely: what its noise allows, except for this share of the prior.
 const POPULATION_RIDGE: f64 = 0.003;
-/// An interaction is taken up if its misfit is so many standard deviations above what noise and sampling explain.
+/// An interaction is taken up if its misfit is this many standard deviations above what noise and sampling explain.
 const SIGNIFICANT: f64 = 4.0;
-/// All interactions of up to so many attributes are taken up without asking.
+/// All interactions of up to this many attributes are taken up without asking.
 const ALWAYS: usize = 2;
 /// Evaluations after which a fit is taken as it is.
 const MOST_EVALUATIONS: usize = 400;

@@ -129,7 +129,7 @@ impl Mwem {
         self.coefficient
     }
 
-    /// ρ when one person is added or removed, if the number of people that [`Mwem::release`] is told is itself private.
+    /// ρ when one person is added or removed, if the number of people that [`Mwem::release`] is given is itself private.
     ///
     /// # Guarantee
     /// As [`Mwem::rho_person`]: a person's presence, too, moves each count of a family by at most 1. The number of people has to be paid for

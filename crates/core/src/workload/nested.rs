@@ -10,9 +10,9 @@
 
 use super::domain::{Domain, Subset};
 
-/// At most so many cells make a block, unless the last attribute alone has more.
+/// At most this many cells make a block, unless the last attribute alone has more.
 const MOST_CELLS_OF_BLOCK: usize = 1 << 14;
-/// Sums run in so many lanes, which a processor adds side by side.
+/// Sums run in this many lanes, which a processor adds side by side.
 const LANES: usize = 8;
 
 /// How the values that tables give to a cell are joined.
@@ -153,7 +153,7 @@ pub(super) struct Spread<'a, J> {
 }
 
 impl<'a, J: Join> Spread<'a, J> {
-    /// Of tables in the order in which the nest was told of them.
+    /// Of tables in the order in which the nest was given them.
     pub(super) fn new(nest: &'a Nest, tables: Vec<Vec<f64>>) -> Self {
         let mut scratch = vec![0.0; nest.block_cells];
         let own: Vec<(Subset, &[f64])> = nest.inside.iter().map(|&(set, table)| (set, &tables[table][..])).collect();
@@ -286,7 +286,7 @@ impl<'a, N: Number> Gather<'a, N> {
         }
     }
 
-    /// The tables, in the order in which the nest was told of them.
+    /// The tables, in the order in which the nest was given them.
     pub(super) fn finish(mut self) -> Vec<Vec<N>> {
         let mut own: Vec<Option<&mut [N]>> = self.tables.iter_mut().map(|table| Some(&mut table[..])).collect();
         let take = |&(set, table): &(Subset, usize)| own[table].take().map(|cells| (set, cells));

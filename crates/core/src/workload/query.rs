@@ -85,7 +85,7 @@ struct Group {
 const SEARCHED: usize = 16;
 /// Tables up to this many cells have their moves enumerated; for larger ones all answers of the table count as moved.
 const ENUMERATED: usize = 512;
-/// Up to so many subsets of tables are looked at to count dimensions.
+/// Up to this many subsets of tables are looked at to count dimensions.
 const MOST_COUNTED: u64 = 1_000_000;
 
 impl Queries {

@@ -181,7 +181,7 @@ impl Plan {
         charges
     }
 
-    /// The variance of each cell of the unbiased estimate of this table (but for the discreteness of the noise, which only lowers
+    /// The variance of each cell of the unbiased estimate of this table (except for the discreteness of the noise, which only lowers
     /// it); None if the table was not planned.
     pub fn cell_variance(&self, table: Subset) -> Option<f64> {
         let mut variance = 0.0;
@@ -260,7 +260,7 @@ impl Measured {
         if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
             return Err(Error::refused(format!("the marginal of {table} was not measured")));
         }
-        // The coefficients of a table's subsets are its own, but for the length of what is constant outside.
+        // The coefficients of a table's subsets are its own, except for the length of what is constant outside.
         let own = domain.of(table);
         let share = (domain.cells() as f64 / own.cells() as f64).sqrt();
         let mut cells = vec![0.0; own.cells()];

@@ -13,11 +13,11 @@ pub struct Model {
 
 /// Nobody has a table of more people.
 const MOST_PEOPLE: f64 = 1e12;
-/// After so many passes over the cells, rounding to whole rows is good enough.
+/// After this many passes over the cells, rounding to whole rows is good enough.
 const MOST_PASSES: usize = 12;
 /// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer tables, therefore.
 const MOST_TABLE_WORK: usize = 10_000_000_000;
-/// Tables have at most so many cells together, since their places are kept as u32.
+/// Tables have at most this many cells together, since their places are kept as u32.
 const MOST_TABLE_CELLS: usize = 1 << 31;
 
 impl Model {

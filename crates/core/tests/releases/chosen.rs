@@ -222,7 +222,7 @@ pub fn obvious_answer() {
                 BTreeMap::from([(true, wins), (false, 1.0 - wins)])
             };
             let mut bits = InsecureSeededSource::new(50 + index as u64);
-            // The rule is made anew for each answer, which is slow but for tables.
+            // The rule is made anew for each answer, which is slow except for tables.
             let (draws, slip) = if index == 2 { (DRAWS, 0.9) } else { (DRAWS / 60, 0.5) };
             let drawn: Vec<bool> = (0..draws).map(|_| answer.release(&scores, &mut bits).unwrap() == 1).collect();
             outcomes(&format!("obvious answer, {}", noise.name()), drawn, &law(1.0), &law(slip));

@@ -18,7 +18,7 @@ fn coin(chance: f64) -> BTreeMap<bool, f64> {
     BTreeMap::from([(true, chance), (false, 1.0 - chance)])
 }
 
-/// One node over so many attributes, with threshold 5 and clip 3, and the event of its first attribute.
+/// One node over this many attributes, with threshold 5 and clip 3, and the event of its first attribute.
 fn one_node(attributes: usize) -> (Tree, Event) {
     let children = (0..attributes).map(Child::Attribute).collect();
     let node = Node { children, threshold: 5, clip: 3, scale: Scale::new(2.0).unwrap() };
@@ -84,7 +84,7 @@ pub fn a_halfspace() {
     check(features, &|factor| odds(feature / 2.0 / factor), 103);
 }
 
-/// Numbers and labels, so many of each.
+/// Numbers and labels, this many of each.
 fn people(groups: &[(u64, bool, usize)]) -> (Vec<u64>, Vec<bool>) {
     groups.iter().flat_map(|&(number, label, times)| std::iter::repeat_n((number, label), times)).unzip()
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The chance that one comparison fails although nothing is wrong, for another seed.
 const FALSE_ALARM_OF_ONE: f64 = 1e-12;
-/// So many comparisons may be made, so that all of them together have a false alarm of at most 1e-9.
+/// This many comparisons may be made, so that all of them together have a false alarm of at most 1e-9.
 const MOST_COMPARISONS: u32 = 1000;
 static COMPARISONS: AtomicU32 = AtomicU32::new(0);
 
@@ -24,7 +24,7 @@ fn least_exponent() -> f64 {
     (2.0 / FALSE_ALARM_OF_ONE).ln()
 }
 
-/// The distribution of an integer, but for a mass below 1e-14.
+/// The distribution of an integer, except for a mass below 1e-14.
 #[derive(Debug, Clone)]
 pub struct Law(BTreeMap<i64, f64>);
 
@@ -128,7 +128,7 @@ pub fn frequency(what: &str, hits: usize, draws: usize, probability: f64) {
     assert!(exponent <= least_exponent(), "{what}: {found} of {draws} draws instead of {probability}");
 }
 
-/// Whether a frequency of this probability would nearly surely (about 99%) be told from `claimed`: 1.7 times the exponent that fails.
+/// Whether a frequency of this probability would nearly surely (about 99%) be distinguished from `claimed`: 1.7 times the exponent that fails.
 fn is_told(slipped: f64, claimed: f64, draws: usize) -> bool {
     exponent(slipped, claimed, draws as f64) > 1.7 * (2.0 / FALSE_ALARM_OF_ONE).ln()
 }
@@ -194,14 +194,14 @@ pub fn proportional<K: Ord>(weights: impl IntoIterator<Item = (K, f64)>) -> BTre
     law
 }
 
-/// Compares ρ = ½·mᵀΣ⁻¹m of a Gaussian release with the ρ that is claimed for the move m, where Σ was estimated from so many draws of known
+/// Compares ρ = ½·mᵀΣ⁻¹m of a Gaussian release with the ρ that is claimed for the move m, where Σ was estimated from this many draws of known
 /// mean: their quotient is a χ² of that many degrees over their number (Wishart; within Laurent and Massart's bounds).
 pub fn concentrated_cost(what: &str, estimated: f64, claimed: f64, degrees: usize) {
     let quotient = claimed / estimated;
     chi_square(what, quotient * degrees as f64, degrees, SLIP);
 }
 
-/// Compares a sum of so many squared standard normal numbers with their number (Laurent and Massart 2000, lemma 1). Fails also if a noise
+/// Compares a sum of this many squared standard normal numbers with their number (Laurent and Massart 2000, lemma 1). Fails also if a noise
 /// that is smaller by the factor `slip` could pass.
 pub fn chi_square(what: &str, sum: f64, degrees: usize, slip: f64) {
     let (degrees, x) = (degrees as f64, least_exponent());

@@ -113,7 +113,7 @@ impl Additive {
         self.largest_error(beta, 1)
     }
 
-    /// The same for the worst of so many cells.
+    /// The same for the worst of this many cells.
     pub fn largest_error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, cells: u64) -> Result<f64> {
         Ok(self.noise.maximum(cells as f64, checked::<Beta>(beta)?.get()))
     }

@@ -10,9 +10,9 @@ pub struct CurvePoint {
     pub count: u64,
     /// How many values of the private histogram have count ≥ r.
     pub values: u64,
-    /// At least so many values of the data have it.
+    /// At least this many values of the data have it.
     pub lower: u64,
-    /// At most so many values of the data have it.
+    /// At most this many values of the data have it.
     pub upper: u64,
 }
 

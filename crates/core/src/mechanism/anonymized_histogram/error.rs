@@ -133,7 +133,7 @@ fn lost_cells(layout: &Layout, elements: u64, shortfall: u64) -> f64 {
     lost.min(elements as f64)
 }
 
-/// The smallest q such that none of so many noises exceeds q in absolute value but with probability β: P\[|z| > q\] = 2α^{q+1}/(1+α).
+/// The smallest q such that none of this many noises exceeds q in absolute value except with probability β: P\[|z| > q\] = 2α^{q+1}/(1+α).
 pub(super) fn largest_noise(regions: u64, scale: Scale, beta: Beta) -> u64 {
     let alpha = libm::exp(-1.0 / scale.get());
     let needed = scale.get() * libm::log(2.0 * regions as f64 / (beta.get() * (1.0 + alpha))) * UPWARD;

@@ -62,7 +62,7 @@ const EPSILON_PER_ELEMENT: std::ops::RangeInclusive<f64> = 1e-9..=1e6;
 /// What is known about the number of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// At most so many, as everybody may know: a number that was not computed from the data.
+    /// At most this many, as everybody may know: a number that was not computed from the data.
     AtMost(u64),
     /// Nothing: a twentieth of ε (at most 0.1) is spent on an estimate.
     Private,
@@ -111,7 +111,7 @@ impl AnonymizedHistogram {
         Self { layout, ..self }
     }
 
-    /// The same where an owner has up to so many elements, which costs as many times as much: each element gets ε divided by this.
+    /// The same where an owner has up to this many elements, which costs as many times as much: each element gets ε divided by this.
     ///
     /// An edge of a graph is an owner of two elements, its ends; the counts are then the degrees.
     ///

@@ -8,7 +8,7 @@ pub const MOST_ELEMENTS: u64 = 1 << 40;
 /// Counts up to this are tallied in an array, larger ones are sorted.
 const DENSE_COUNTS: usize = 1 << 16;
 
-/// So many values that each have the same count.
+/// This many values that each have the same count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// The count that these values share; at least 1.
@@ -58,7 +58,7 @@ impl Partition {
         Ok(Self::from_unsorted(large.into_iter().chain(small).collect()))
     }
 
-    /// The multiset with so many values of each count, in any order; runs of nothing are dropped.
+    /// The multiset with this many values of each count, in any order; runs of nothing are dropped.
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{Partition, Run};

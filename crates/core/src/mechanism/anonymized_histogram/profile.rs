@@ -2,12 +2,12 @@
 //!
 //! Flat columns are off by half of a strip's width times its drop. Columns that follow the slope towards the neighbouring strips are not, wherever the
 //! diagram is smooth, so that strips can be wider and fewer and see less noise. Both neighbours must agree on a slope: the gentler of the two is taken (the *minmod*
-//! limiter of finite-volume schemes, \[vLe79\]), which keeps the columns falling and, but for rounding, their sum. Where a strip lies between two plateaus, there is a cliff
+//! limiter of finite-volume schemes, \[vLe79\]), which keeps the columns falling and, up to rounding, their sum. Where a strip lies between two plateaus, there is a cliff
 //! in it, whose place the area tells (*subcell resolution*, \[Har89\]).
 
 use super::projection::{FRACTION_BITS, Fit};
 
-/// A strip's drop is a cliff if it is so many times as large as the drops beyond it.
+/// A strip's drop is a cliff if it is this many times as large as the drops beyond it.
 const CLIFF: i128 = 32;
 const ONE: i128 = 1 << FRACTION_BITS;
 
@@ -155,7 +155,7 @@ mod tests {
     fn a_cliff_is_found_inside_of_a_strip() {
         assert_eq!(columns(&[100, 300, 200, 0, 0], &[1, 3, 4, 4, 4])[..8], [100, 100, 100, 100, 100, 100, 0, 0]);
         assert_eq!(columns(&[100, 300, 217, 12, 12], &[1, 3, 4, 4, 4])[4..12], [100, 100, 14, 3, 3, 3, 3, 3]);
-        // Too low to be told from noise: a slope.
+        // Too low to be distinguished from noise: a slope.
         assert_eq!(columns(&[20, 60, 40, 0, 0], &[1, 3, 4, 4, 4])[4..8], [14, 11, 9, 6]);
     }
 

@@ -123,7 +123,7 @@ mod tests {
             prop_assert_eq!(cost(&values, &weights, &clamped), best);
         }
 
-        /// The claim in the documentation of `least_squares`: no further from any falling target than the noisy vector, but for rounding.
+        /// The claim in the documentation of `least_squares`: no further from any falling target than the noisy vector, up to rounding.
         #[test]
         fn least_squares_contracts_towards_falling_targets(
             pairs in proptest::collection::vec((-50i64..50, 1u64..5, 0i64..20), 1..12)

@@ -49,9 +49,9 @@ pub fn reconstruct(layout: &Layout, noisy: &Areas, projection: Projection) -> Pa
 pub struct BandPoint {
     /// The count r.
     pub count: u64,
-    /// At least so many values have count ≥ r.
+    /// At least this many values have count ≥ r.
     pub lower: u64,
-    /// At most so many values have count ≥ r.
+    /// At most this many values have count ≥ r.
     pub upper: u64,
 }
 

@@ -13,7 +13,7 @@ pub(in crate::mechanism) struct Place {
     pub(in crate::mechanism) tie: u32,
 }
 
-/// All places with so many bits in their keys (up to 128) and in what breaks their ties (up to 32).
+/// All places with this many bits in their keys (up to 128) and in what breaks their ties (up to 32).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mechanism) struct Places {
     key_bits: u32,
@@ -183,7 +183,7 @@ mod tests {
         let one = Segment { first: middle, last: middle, distance: 0 };
         let mut bits = InsecureSeededSource::new(1);
         assert_eq!(places.draw_from(&one, &mut bits), middle);
-        // A random key of 128 bits has a bit among its 64 highest but for 2^{−64}.
+        // A random key of 128 bits has a bit among its 64 highest except with probability 2^{−64}.
         assert!(places.draw_from(&everything, &mut bits).key >> 64 > 0);
         assert!(places.draw(&mut bits).key >> 64 > 0);
     }

@@ -94,7 +94,7 @@ impl RecursiveMedian {
         jumps
     }
 
-    /// What the medians of a tree of so many levels did.
+    /// What the medians of a tree of this many levels did.
     pub(super) fn events(&self, levels: u32) -> Result<Vec<Event>> {
         let moves = |presence: (u64, f64), person: (u64, f64)| -> Result<Moves> {
             let shift = |(cells, by): (u64, f64)| Shift::new(cells, by);

@@ -71,7 +71,7 @@ impl ThresholdCounts {
         Ok(events)
     }
 
-    /// The most by which a count of any key is off among `owners` values, but for probability β (half of it the tree's):
+    /// The most by which a count of any key is off among `owners` values, except with probability β (half of it the tree's):
     /// n/2^levels + the tree's error + that of the total.
     ///
     /// If p_i ≤ key < p_{i+1}, the number of values at most `key` is at least that of p_i, above i·n/2^levels − error, and at most the

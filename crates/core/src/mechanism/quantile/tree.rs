@@ -12,7 +12,7 @@ use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
 /// 2^levels − 1 equally spaced quantiles at once.
 ///
 /// The median is found, the values are split there, and so on in each half. Medians are found by the exponential mechanism, or over
-/// wide keys by the recursion ([`QuantileTree::for_budget`] says which is better). Equal values are told apart by a few random bits
+/// wide keys by the recursion ([`QuantileTree::for_budget`] says which is better). Equal values are distinguished by a few random bits
 /// each, so that they can be split as well: otherwise all of them would go to one half, and the quantiles of the other would mean nothing.
 ///
 /// ```
@@ -38,7 +38,7 @@ pub struct QuantileTree {
 enum Method {
     /// Each median with a privacy loss of this range for presence.
     Exponential(Epsilon),
-    /// Each median by the recursion, all of them right but for probability β.
+    /// Each median by the recursion, all of them right except with probability β.
     Recursive(Box<RecursiveMedian>, Beta),
 }
 
@@ -168,7 +168,7 @@ impl QuantileTree {
         }
     }
 
-    /// By how many ranks any of the quantiles is off at most, but for probability β: among the numbers from that of the values below a
+    /// By how many ranks any of the quantiles is off at most, except with probability β: among the numbers from that of the values below a
     /// released key to that of the values up to it, one is so close to i·n/2^levels. For the recursion, β must not be below the one it was
     /// made for; with more than one level, for at most 2^24 values.
     ///
@@ -201,7 +201,7 @@ impl QuantileTree {
         Ok(error)
     }
 
-    /// How many values are at one place at most, but for a small part of β: of n ≤ 2^b values, so many that n·(n/2^b)^c/(c + 1)! is
+    /// How many values are at one place at most, except for a small part of β: of n ≤ 2^b values, so many that n·(n/2^b)^c/(c + 1)! is
     /// small. A single median is not split at.
     fn crowd(&self, beta: Beta) -> f64 {
         if self.levels == 1 {

@@ -234,7 +234,7 @@ impl Law {
         Enclosure { low: (chance.low >> 256u32).min(one.clone()), high: ((chance.high >> 256u32) + 1u32).min(one) }
     }
 
-    /// Whether k·P\[Z > t\] ≤ 1; 256 bits leave no doubt but for equality, which needs an algebraic e^{−rate}.
+    /// Whether k·P\[Z > t\] ≤ 1; 256 bits leave no doubt except for equality, which needs an algebraic e^{−rate}.
     fn holds(&self, threshold: i64) -> bool {
         let Masses { above, total, .. } = Self { threshold, ..self.clone() }.masses(Precision { bits: 256 });
         above.high * self.candidates <= total.low

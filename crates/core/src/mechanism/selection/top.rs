@@ -1,6 +1,6 @@
 //! The best m of many at once: the generalised histogram.
 //!
-//! f_j = max(score_j − score_(m+1), 0) is zero but for m candidates; every candidate gets noise, the m largest are given
+//! f_j = max(score_j − score_(m+1), 0) is zero except for m candidates; every candidate gets noise, the m largest are given
 //! (Bun, Dwork, Rothblum, Steinke 2018, algorithm 21). Neighbours move f in at most m pairs of candidates (one leaves the top,
 //! one enters) whose moves add up to 2 in each pair: half of what the paper charges.
 
@@ -67,7 +67,7 @@ impl GeneralizedHistogram {
         Ok(vec![event; self.top])
     }
 
-    /// The gap between the m-th and the next score from which on exactly the best m are given, but for probability β.
+    /// The gap between the m-th and the next score from which on exactly the best m are given, except with probability β.
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
         Ok(2.0 * self.noise.maximum(candidates as f64, checked::<Beta>(beta)?.get()) + 1.0)
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const DEPENDENT: f64 = 1e-11;
 /// A candidate enters if it still gains this share of what it promised when candidates were last compared.
 const STILL_GOOD: f64 = 0.5;
-/// After so many entries per dimension (and a thousand more) the mixture stays as it is; some four are usual.
+/// After this many entries per dimension (and a thousand more) the mixture stays as it is; some four are usual.
 const MOST_ENTRIES_PER_DIMENSION: usize = 40;
 /// Sweeps over the waiting atoms after which the universe is looked at again.
 const MOST_SWEEPS: usize = 200;
@@ -234,7 +234,7 @@ impl Factor {
         self.with_sum_0(self.forward(slopes))
     }
 
-    /// The same for slopes that are 0 but for the last, which is 1.
+    /// The same for slopes that are 0 except for the last, which is 1.
     fn step_of_last(&self) -> Vec<f64> {
         let mut solved = vec![0.0; self.rows.len()];
         if let (Some(last), Some(row)) = (solved.last_mut(), self.rows.last()) {

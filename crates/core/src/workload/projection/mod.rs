@@ -1,7 +1,7 @@
 //! The projection mechanism: noisy answers to a workload, projected onto the answers that some table can give.
 //!
 //! Theorem 11 of \[GKMS\]. All privacy is in the noise, so the cost is Δ²/(2σ²) with Δ computed for the workload and the scope at hand.
-//! The projection is a least-squares problem over tables of so many people, solved until a duality gap over the whole universe proves that
+//! The projection is a least-squares problem over tables with that number of people, solved until a duality gap over the whole universe proves that
 //! nothing worth mentioning is left to gain.
 //!
 //! What the gap ξ costs: with K the answers of tables of n people, y = Q(x) + w the noisy ones and ŷ ∈ K of gap ξ,
@@ -69,7 +69,7 @@ impl Projection {
         self.rho(self.queries.domain().all()).max(self.rho_presence())
     }
 
-    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is told is itself private.
+    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is given is itself private.
     ///
     /// # Guarantee
     /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
@@ -116,7 +116,7 @@ impl Projection {
     /// √((σΔ·people·√(2 ln|X|) + ξ)/m), which is better for few people; ξ is the gap at which the projection ends.
     ///
     /// # Guarantee
-    /// An upper bound if the release is told the true number of people and ends with a [`Projected::gap`] of at most ξ = σ²D/100.
+    /// An upper bound if the release is given the true number of people and ends with a [`Projected::gap`] of at most ξ = σ²D/100.
     pub fn expected_error(&self, people: u64) -> f64 {
         let (sigma, gap, queries) = (self.sigma.get(), self.enough(), self.queries.len() as f64);
         let diameter = (self.queries.squared_sensitivity(self.queries.domain().all()) as f64).sqrt() * people as f64;

@@ -1,4 +1,4 @@
-//! The nearest point of all answers that a table of so many people can give.
+//! The nearest point of all answers that a table with a given number of people can give.
 //!
 //! Those answers are a polytope whose corners are the answers of one cell each. The nearest point is a mixture of few corners, so that
 //! cells are found as they are needed: in turns, a walk over the whole universe finds the cells that would help most, and proves by
@@ -67,9 +67,9 @@ pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct
 /// The search for the cells that weigh most.
 pub(super) struct Search {
     nest: Nest,
-    /// One cell of each stretch of so many cells can be found.
+    /// One cell of each stretch of this many cells can be found.
     stretch: usize,
-    /// At most so many cells are found at a time.
+    /// At most this many cells are found at a time.
     most: usize,
 }
 

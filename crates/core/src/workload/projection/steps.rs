@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 const MOST_STEPS: usize = 2000;
 /// After so much work, counted in answers of atoms, the mixture stays as it is: about a minute or two.
 const MOST_WORK: u64 = 60_000_000_000;
-/// The gap is looked at after so many steps.
+/// The gap is looked at after this many steps.
 const STEPS_PER_LOOK: usize = 10;
 const POWER_STEPS: usize = 15;
 /// Power iteration comes near the largest eigenvalue from below.

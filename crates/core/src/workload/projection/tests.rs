@@ -24,7 +24,7 @@ fn sensitivities_are_those_of_the_vectors() {
         let scope = Subset::of(&(0..changed).collect::<Vec<_>>());
         let conjunctions = Queries::conjunctions(&domain, k).unwrap().squared_sensitivity(scope);
         assert_eq!(conjunctions, number("conj_sq") as u64, "{row}");
-        // Exactly w flips change Σ_{i odd} C(w, i)·C(d−w, k−i) parities; a scope is the worst of up to so many flips.
+        // Exactly w flips change Σ_{i odd} C(w, i)·C(d−w, k−i) parities; a scope is the worst of up to this many flips.
         let exactly =
             |w: u64| (1..=k as u64).step_by(2).map(|i| choose(w, i) * choose(d as u64 - w, k as u64 - i)).sum::<u64>();
         assert_eq!(exactly(changed as u64), number("parity01_sq") as u64, "{row}");
@@ -161,7 +161,7 @@ proptest! {
         let people = 1000.0;
         let found = projected(&queries, &target, people, enough);
         prop_assert!(found.gap <= enough, "{} {}", found.gap, enough);
-        // The answers are those of a table of so many people.
+        // The answers are those of a table with that number of people.
         prop_assert!(found.cells.iter().all(|&cell| cell >= 0.0));
         prop_assert!((found.cells.iter().sum::<f64>() - people).abs() < 1e-6);
         let of_cells = queries.answers(&found.cells);
@@ -256,7 +256,7 @@ fn a_million_cells_are_projected_within_the_stated_gap() {
     let error = |(answer, &exact): (&f64, &u64)| (answer - exact as f64).powi(2);
     let exact = mechanism.queries.answers(&counts);
     let squares: f64 = released.answers.iter().zip(&exact).map(error).sum();
-    // σ²D + 2ξ on average; the squared noise is a χ² of 210 degrees, at most twice its mean but for a chance below 1e-15.
+    // σ²D + 2ξ on average; the squared noise is a χ² of 210 degrees, at most twice its mean except with probability below 1e-15.
     assert!(squares <= 2.1 * 60.0 * 60.0 * 210.0, "{squares}");
 }
 

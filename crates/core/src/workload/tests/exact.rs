@@ -1,4 +1,4 @@
-//! What the ledger is told about marginals against the exact laws of what is released, in every scope.
+//! What the ledger is given about marginals against the exact laws of what is released, in every scope.
 
 use super::super::mwem::{Families, Mwem};
 use super::super::projection::Projection;
@@ -36,7 +36,7 @@ fn counts(domain: &Domain, people: &[Vec<usize>]) -> Vec<u64> {
     domain.count(&columns).unwrap()
 }
 
-/// D_α of discrete Gaussian noise around 0 and around `shift`, in closed form but for two sums:
+/// D_α of discrete Gaussian noise around 0 and around `shift`, in closed form except for two sums:
 /// αs²/(2σ²) + ln(Σ e^{−(z−m)²/2σ²} / Σ e^{−z²/2σ²})/(α − 1), m = (1 − α)s.
 fn renyi(sigma: f64, shift: i64, order: f64) -> f64 {
     let sum = |middle: f64| {
