@@ -1,7 +1,7 @@
 //! Attackers with partial knowledge: each quantity once, with its CPU time, as JSON for `bench/attacker/run.py`.
 
 use scumble::attacker::{
-    Group, Lambda, Noise, blanket, directions, poisson_binomial, worst_count,
+    Group, Lambda, AddedNoise, blanket, directions, poisson_binomial, worst_count,
 };
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn main() {
     })];
     for epsilon in [0.0, 0.01, 0.02, 0.05] {
         results.push(timed(&format!("worst case over the box, m = 10^6, epsilon {epsilon}"), || {
-            let delta = worst_count(1_000_000, lambda, Noise::None, epsilon, 1, 1e-3).expect("a worst case").delta;
+            let delta = worst_count(1_000_000, lambda, AddedNoise::None, epsilon, 1, 1e-3).expect("a worst case").delta;
             json!([delta.lower, delta.upper])
         }));
     }

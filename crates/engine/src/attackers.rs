@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::project::{Attacker, Project};
 use crate::sql::Cut;
 use crate::sql::measure::What;
-use scumble::attacker::{Lambda, Learned, Noise, Ratio, Settings, Statistic, Verdict, of_release};
-use scumble::mechanism::additive::Noise as Additive;
+use scumble::attacker::{AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release};
+use scumble::mechanism::additive::Noise;
 use scumble::quantity::{Delta, Rate, Scale};
 use scumble_wire::{AttackerQuestion, verdict_to_json};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub enum Counted {
         /// One count, or counts over categories.
         statistic: Statistic,
         /// The noise.
-        noise: Noise,
+        noise: AddedNoise,
     },
     /// Something else: why it is not analysed.
     Other(&'static str),
@@ -41,7 +41,7 @@ impl Default for Counted {
 
 impl Counted {
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
-    pub(crate) fn of_query(cut: &Cut, noises: &[Additive]) -> Result<Self> {
+    pub(crate) fn of_query(cut: &Cut, noises: &[Noise]) -> Result<Self> {
         let query = &cut.query;
         let (Some(table), 1) = (cut.below.tables.iter().next(), cut.below.tables.len()) else {
             return Ok(Self::Other("rows of several tables are joined"));
@@ -64,8 +64,8 @@ impl Counted {
             }
         };
         let noise = match noise {
-            Additive::Laplace(noise) => geometric(noise.scale())?,
-            Additive::Gaussian(noise) => Noise::DiscreteGaussian(noise.sigma()),
+            Noise::Laplace(noise) => geometric(noise.scale())?,
+            Noise::Gaussian(noise) => AddedNoise::DiscreteGaussian(noise.sigma()),
             _ => return Ok(Self::Other("its noise is of a kind that is not analysed")),
         };
         Ok(Self::Rows { table: table.clone(), statistic, noise })
@@ -166,8 +166,8 @@ fn default_delta(budget: &Budget) -> Result<Delta> {
 }
 
 /// Discrete Laplace noise as the analysis calls it. The ratio is rounded down: narrower noise hides less, so that the claim stays a bound.
-pub fn geometric(scale: Scale) -> Result<Noise> {
+pub fn geometric(scale: Scale) -> Result<AddedNoise> {
     let ratio = (-1.0 / scale.get()).exp().next_down().next_down();
     // Where e^{−1/scale} is next to nothing, so is the noise.
-    Ok(if ratio > 0.0 { Noise::Geometric(Ratio::new(ratio)?) } else { Noise::None })
+    Ok(if ratio > 0.0 { AddedNoise::Geometric(Ratio::new(ratio)?) } else { AddedNoise::None })
 }

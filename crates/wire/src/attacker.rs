@@ -2,8 +2,8 @@
 
 use crate::place::{Place, WireError};
 use scumble::attacker::{
-    Generalisation, Group, Knowledge, Lambda, Listed, Noise, Population, Published, Query, Ratio, Release, Scenario,
-    Uncertainty, Verdict, Which, brittleness, sentence,
+    AddedNoise, Generalisation, Group, Knowledge, Lambda, Listed, Population, Published, Query, Ratio, Release,
+    Scenario, Uncertainty, Verdict, Which, brittleness, sentence,
 };
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
 use serde_json::{Value, json};
@@ -272,14 +272,14 @@ fn within(place: &Place) -> Result<u64> {
     }
 }
 
-fn noise(section: &Place) -> Result<Noise> {
+fn noise(section: &Place) -> Result<AddedNoise> {
     section.only(&["kind", "p", "scale", "sigma"])?;
     match choice(section, "kind", &["none", "geometric", "laplace", "gaussian", "discrete_gaussian"])? {
-        Some("geometric") => Ok(Noise::Geometric(section.field("p")?.quantity(Ratio::new)?)),
-        Some("laplace") => Ok(Noise::Laplace(section.field("scale")?.quantity(Scale::new)?)),
-        Some("discrete_gaussian") => Ok(Noise::DiscreteGaussian(section.field("sigma")?.quantity(Sigma::new)?)),
-        Some("gaussian") => Ok(Noise::Gaussian(section.field("sigma")?.quantity(Sigma::new)?)),
-        _ => Ok(Noise::None),
+        Some("geometric") => Ok(AddedNoise::Geometric(section.field("p")?.quantity(Ratio::new)?)),
+        Some("laplace") => Ok(AddedNoise::Laplace(section.field("scale")?.quantity(Scale::new)?)),
+        Some("discrete_gaussian") => Ok(AddedNoise::DiscreteGaussian(section.field("sigma")?.quantity(Sigma::new)?)),
+        Some("gaussian") => Ok(AddedNoise::Gaussian(section.field("sigma")?.quantity(Sigma::new)?)),
+        _ => Ok(AddedNoise::None),
     }
 }
 

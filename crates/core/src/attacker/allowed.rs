@@ -7,7 +7,7 @@ use super::closed;
 use super::count::{Targets, worst_count};
 use super::k_anonymity::{Anonymity, k_anonymity, rare_delta};
 use super::lambda::Lambda;
-use super::noise::{Noise, directions_with_noise};
+use super::noise::{AddedNoise, directions_with_noise};
 use super::poisson_binomial::{Group, poisson_binomial, total};
 use super::scenario::{Generalisation, Listed, Published, Scenario, Uncertainty};
 use super::threshold::{coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive};
@@ -85,7 +85,7 @@ pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
         );
     }
     let noisy_cut = matches!(release.published, Published::Threshold { .. } | Published::KAnonymity { .. });
-    if noisy_cut && scenario.noise != Noise::None {
+    if noisy_cut && scenario.noise != AddedNoise::None {
         missing.push(
             "noise together with suppression is not analysed: ask about kind \"count\" with this noise instead"
                 .to_string(),
@@ -115,7 +115,7 @@ fn patterns(scenario: &Scenario) -> bool {
 /// The published count may show that the declared box is absurd. (A function of what is published anyway.)
 fn contradiction(scenario: &Scenario) -> Result<Option<String>> {
     const ABSURD: f64 = 1e-6;
-    let (Some(observed), Uncertainty::Lambda(lambda), Noise::None) =
+    let (Some(observed), Uncertainty::Lambda(lambda), AddedNoise::None) =
         (scenario.release.observed, &scenario.uncertainty, scenario.noise)
     else {
         return Ok(None);
@@ -158,7 +158,7 @@ fn lacks(sentence: &str) -> Result<Allowed<'static>> {
 fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
     let noise = scenario.noise;
     let shift = scenario.population.block_size;
-    let floor = |ln_floor: f64| if noise == Noise::None { ln_floor } else { f64::NEG_INFINITY };
+    let floor = |ln_floor: f64| if noise == AddedNoise::None { ln_floor } else { f64::NEG_INFINITY };
     let mut candidates = match &scenario.uncertainty {
         Uncertainty::Lambda(lambda) => {
             let m = unknown(scenario)?;
@@ -189,22 +189,25 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
             );
         }
     };
-    if noise != Noise::None {
+    if noise != AddedNoise::None {
         candidates.push(noise_alone(noise, shift));
     }
     Ok(Allowed::Analyses(candidates))
 }
 
-fn worst_case<'a>(m: u64, lambda: Lambda, noise: Noise, shift: u32, ln_floor: f64) -> Candidate<'a> {
-    let tolerance =
-        if m > 100_000 || matches!(noise, Noise::Gaussian(_) | Noise::DiscreteGaussian(_)) { 1e-3 } else { 1e-4 };
+fn worst_case<'a>(m: u64, lambda: Lambda, noise: AddedNoise, shift: u32, ln_floor: f64) -> Candidate<'a> {
+    let tolerance = if m > 100_000 || matches!(noise, AddedNoise::Gaussian(_) | AddedNoise::DiscreteGaussian(_)) {
+        1e-3
+    } else {
+        1e-4
+    };
     Candidate::new(Analysis::WorstCaseCount, ln_floor, move |epsilon| {
         Ok(worst_count(m, lambda, noise, epsilon, shift, tolerance)?.delta)
     })
 }
 
 /// Against somebody who knows all others, the noise is all there is.
-fn noise_alone<'a>(noise: Noise, shift: u32) -> Candidate<'a> {
+fn noise_alone<'a>(noise: AddedNoise, shift: u32) -> Candidate<'a> {
     Candidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
         // From below this says nothing about an attacker who knows less.
         Ok(Bound::at_most(directions_with_noise(&Window::point(0), noise, epsilon, shift).delta().upper))
@@ -223,7 +226,7 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
         )));
     }
     if scenario.known() == 0 {
-        let ln_floor = if noise == Noise::None { floor_of(groups, listed) } else { f64::NEG_INFINITY };
+        let ln_floor = if noise == AddedNoise::None { floor_of(groups, listed) } else { f64::NEG_INFINITY };
         if listed == Listed::All {
             let targets = Targets::new(groups)?;
             return Ok(vec![Candidate::new(Analysis::ExactCount, ln_floor, move |epsilon| {
@@ -307,7 +310,7 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
     let &[rarest, next, ..] = sorted.as_slice() else {
         return Err(Error::refused("uncertainty.category_min must list at least two categories"));
     };
-    let noiseless = scenario.noise == Noise::None && !patterns(scenario);
+    let noiseless = scenario.noise == AddedNoise::None && !patterns(scenario);
     let ln_floor =
         if noiseless { closed::ln_smallest_delta(m, Lambda::new(rarest.min(0.5))?) } else { f64::NEG_INFINITY };
     // Attained by three and more categories, when all cells are published.
@@ -340,7 +343,7 @@ fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<Al
                     lambda.get()
                 )));
             }
-            if categories_declared == Some(2) && scenario.noise == Noise::None {
+            if categories_declared == Some(2) && scenario.noise == AddedNoise::None {
                 return count(scenario);
             }
             categories(scenario, &vec![lambda.get(); declared.clamp(2, 3) as usize])

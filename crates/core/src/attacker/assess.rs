@@ -104,7 +104,7 @@ pub struct Degraded {
 ///     independent: true,
 ///     conditional_on_block: false,
 ///     release: Release { published: Published::Count, on_same_units: 1, observed: None },
-///     noise: Noise::None,
+///     noise: AddedNoise::None,
 ///     query: Query::Epsilon(Epsilon::new(1.0)?),
 /// };
 /// let Verdict::Guarantee(guarantee) = assess(&scenario)? else { panic!("no guarantee") };

@@ -9,7 +9,7 @@ use super::bound::{Bound, UNIT};
 use super::closed;
 use super::hockey;
 use super::lambda::Lambda;
-use super::noise::{self, Noise};
+use super::noise::{self, AddedNoise};
 use super::poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
 use super::window::Window;
 use crate::error::{Error, Result};
@@ -71,7 +71,7 @@ fn smallest(records: &[(Lambda, u64)], taken: u64) -> Result<Vec<(Lambda, u64)>>
 }
 
 /// β of a count with added noise, by looking at each N: for comparisons, slower than the rest.
-pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: Noise, epsilon: f64) -> Result<Bound> {
+pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: f64) -> Result<Bound> {
     let coins = number_of_coins(m, 2.0 * lambda.get())?;
     let each: Vec<Bound> = (coins.first()..=coins.last())
         .map(|n| noise::with_against_without(&Window::binomial(n as u64, 0.5, 0.5), noise, epsilon, 1))

@@ -3,7 +3,7 @@
 use super::bound::{Bound, Directions};
 use super::closed;
 use super::lambda::Lambda;
-use super::noise::{self, Noise};
+use super::noise::{self, AddedNoise};
 use super::poisson_binomial::{Group, Left, MOST_RECORDS, leave_one_out, poisson_binomial, total};
 use super::two_point::two_point;
 use super::window::Window;
@@ -32,12 +32,12 @@ const NOTHING: f64 = 1e-34;
 /// The bound holds for every value of what is known, in both directions.
 ///
 /// ```
-/// use scumble::attacker::{Group, Noise, exact_count};
-/// let delta = exact_count(&[Group::new(0.05, 99)?], Noise::None, 1.0, 1)?.delta();
+/// use scumble::attacker::{Group, AddedNoise, exact_count};
+/// let delta = exact_count(&[Group::new(0.05, 99)?], AddedNoise::None, 1.0, 1)?.delta();
 /// assert!((delta.upper - 0.021764142665).abs() < 1e-11);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn exact_count(others: &[Group], noise: Noise, epsilon: f64, shift: u32) -> Result<Directions> {
+pub fn exact_count(others: &[Group], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Directions> {
     Ok(noise::directions_with_noise(&poisson_binomial(others)?, noise, epsilon, shift))
 }
 
@@ -45,7 +45,7 @@ pub fn exact_count(others: &[Group], noise: Noise, epsilon: f64, shift: u32) -> 
 ///
 /// With many different probabilities whole slices of the list are left out instead of one record: a little more than the
 /// truth, never less (dropping a record from a count only raises δ).
-pub fn exact_count_of_all(records: &[Group], noise: Noise, epsilon: f64, shift: u32) -> Result<Bound> {
+pub fn exact_count_of_all(records: &[Group], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Bound> {
     Ok(Targets::new(records)?.delta(noise, epsilon, shift))
 }
 
@@ -67,7 +67,7 @@ impl Targets {
         Ok(Self { left, whole })
     }
 
-    pub(super) fn delta(&self, noise: Noise, epsilon: f64, shift: u32) -> Bound {
+    pub(super) fn delta(&self, noise: AddedNoise, epsilon: f64, shift: u32) -> Bound {
         let of = |law: &Window| noise::directions_with_noise(law, noise, epsilon, shift).delta();
         let worst = self.left.iter().map(|left| of(&left.law)).fold(Bound::exactly(0.0), Bound::max);
         match &self.whole {
@@ -97,13 +97,20 @@ pub struct Worst {
 /// other direction. Adding noise keeps all of this true.
 ///
 /// ```
-/// use scumble::attacker::{Lambda, Noise, worst_count};
-/// let worst = worst_count(99, Lambda::new(0.05)?, Noise::None, 1.0, 1, 1e-6)?;
+/// use scumble::attacker::{Lambda, AddedNoise, worst_count};
+/// let worst = worst_count(99, Lambda::new(0.05)?, AddedNoise::None, 1.0, 1, 1e-6)?;
 /// assert!((worst.delta.upper - 0.02249452154).abs() < 1e-10);
 /// assert_eq!(worst.at_lambda, 2);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn worst_count(m: u64, lambda: Lambda, noise: Noise, epsilon: f64, shift: u32, tolerance: f64) -> Result<Worst> {
+pub fn worst_count(
+    m: u64,
+    lambda: Lambda,
+    noise: AddedNoise,
+    epsilon: f64,
+    shift: u32,
+    tolerance: f64,
+) -> Result<Worst> {
     if m > MOST_RECORDS {
         return Err(Error::refused(format!(
             "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"

@@ -14,11 +14,11 @@
 //! cut-off tails are part of the bound.
 //!
 //! ```
-//! use scumble::attacker::{Lambda, Noise, epsilon_for, worst_count};
+//! use scumble::attacker::{Lambda, AddedNoise, epsilon_for, worst_count};
 //! // A referendum of ten million, 99 % of the votes known to the attacker, who gives each other vote at least 5 % either way.
 //! let unknown_others = 100_000 - 1;
 //! let lambda = Lambda::new(0.05)?;
-//! let delta = |epsilon| Ok(worst_count(unknown_others, lambda, Noise::None, epsilon, 1, 1e-3)?.delta);
+//! let delta = |epsilon| Ok(worst_count(unknown_others, lambda, AddedNoise::None, epsilon, 1, 1e-3)?.delta);
 //! let found = epsilon_for(1e-10, 1e-4, delta)?.unwrap();
 //! assert!(found.upper < 0.081 && found.lower > 0.079);
 //! # Ok::<(), scumble::Error>(())
@@ -62,7 +62,7 @@ pub use count::{Worst, exact_count, exact_count_of_all, worst_count};
 pub use hockey::directions;
 pub use k_anonymity::{Anonymity, k_anonymity, rare_delta};
 pub use lambda::Lambda;
-pub use noise::{Noise, Ratio, directions_with_noise};
+pub use noise::{AddedNoise, Ratio, directions_with_noise};
 pub use of_release::{Learned, Settings, Statistic, of_release};
 pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
 pub use scenario::{

@@ -19,7 +19,7 @@ const MOST_WORK: f64 = 1e7;
 
 /// The noise that is added to the count.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub enum AddedNoise {
     /// The count as it is.
     None,
     /// Two-sided geometric: P\[z\] ∝ ratio^|z|. Integer noise: the one to prefer.
@@ -52,7 +52,7 @@ impl Ratio {
     }
 }
 
-impl Noise {
+impl AddedNoise {
     /// The ε that the noise alone gives against everybody, without any assumption, if it gives one: differential privacy.
     pub fn pure_epsilon(&self, shift: u32) -> Option<f64> {
         let shift = f64::from(shift);
@@ -70,14 +70,14 @@ impl Noise {
 /// `others` must hold a Poisson–binomial law (log-concave); both bounds then include all rounding.
 ///
 /// ```
-/// use scumble::attacker::{Noise, Ratio, Window, directions_with_noise};
+/// use scumble::attacker::{AddedNoise, Ratio, Window, directions_with_noise};
 /// let others = Window::binomial(100, 0.5, 0.5);
-/// let noise = Noise::Geometric(Ratio::new(0.5)?);
+/// let noise = AddedNoise::Geometric(Ratio::new(0.5)?);
 /// assert!(directions_with_noise(&others, noise, 0.5, 1).delta().upper > 0.0);
 /// assert_eq!(directions_with_noise(&others, noise, 0.7, 1).delta().upper, 0.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn directions_with_noise(others: &Window, noise: Noise, epsilon: f64, shift: u32) -> Directions {
+pub fn directions_with_noise(others: &Window, noise: AddedNoise, epsilon: f64, shift: u32) -> Directions {
     let mirrored = others.clone().mirrored(0);
     Directions {
         with_against_without: with_against_without(others, noise, epsilon, shift),
@@ -86,26 +86,26 @@ pub fn directions_with_noise(others: &Window, noise: Noise, epsilon: f64, shift:
 }
 
 /// Only d10. (d01 is d10 of the mirrored law, since all noises are symmetric.)
-pub(super) fn with_against_without(others: &Window, noise: Noise, epsilon: f64, shift: u32) -> Bound {
+pub(super) fn with_against_without(others: &Window, noise: AddedNoise, epsilon: f64, shift: u32) -> Bound {
     if noise.pure_epsilon(shift).is_some_and(|pure| epsilon >= pure) {
         return Bound::exactly(0.0);
     }
     let left_out = match noise {
-        Noise::Laplace(scale) => scale.get() < NARROWEST,
-        Noise::Gaussian(sigma) => sigma.get() < NARROWEST,
-        Noise::DiscreteGaussian(sigma) => sigma.get() * others.values().len() as f64 > MOST_WORK,
-        Noise::None | Noise::Geometric(_) => false,
+        AddedNoise::Laplace(scale) => scale.get() < NARROWEST,
+        AddedNoise::Gaussian(sigma) => sigma.get() < NARROWEST,
+        AddedNoise::DiscreteGaussian(sigma) => sigma.get() * others.values().len() as f64 > MOST_WORK,
+        AddedNoise::None | AddedNoise::Geometric(_) => false,
     };
     if left_out {
         // Noise is post-processing, so that leaving it out is safe from above, and says nothing from below.
         return Bound::at_most(hockey::with_against_without(others, epsilon, shift).upper);
     }
     match noise {
-        Noise::None => hockey::with_against_without(others, epsilon, shift),
-        Noise::Geometric(ratio) => geometric(others, ratio.0, epsilon, shift),
-        Noise::Laplace(scale) => laplace(others, scale.get(), epsilon, shift as usize),
-        Noise::Gaussian(sigma) => gaussian(others, sigma.get(), epsilon, f64::from(shift)),
-        Noise::DiscreteGaussian(sigma) => {
+        AddedNoise::None => hockey::with_against_without(others, epsilon, shift),
+        AddedNoise::Geometric(ratio) => geometric(others, ratio.0, epsilon, shift),
+        AddedNoise::Laplace(scale) => laplace(others, scale.get(), epsilon, shift as usize),
+        AddedNoise::Gaussian(sigma) => gaussian(others, sigma.get(), epsilon, f64::from(shift)),
+        AddedNoise::DiscreteGaussian(sigma) => {
             hockey::with_against_without(&others.convolved(&discrete_gaussian(sigma.get())), epsilon, shift)
         }
     }

@@ -2,7 +2,7 @@
 
 use super::assess::{Verdict, assess};
 use super::lambda::Lambda;
-use super::noise::Noise;
+use super::noise::AddedNoise;
 use super::scenario::{Knowledge, Population, Published, Query, Release, Scenario, Uncertainty, Which};
 use super::words::{brittleness, sentence};
 use crate::error::Result;
@@ -47,7 +47,7 @@ pub struct Learned {
 }
 
 /// What the attacker of `settings` learns about an owner of at most `rows_per_owner` rows from a statistic with this noise
-/// (discrete Laplace noise of scale b is [`Noise::Geometric`] of ratio e^{−1/b}), if `releases` statistics are released about the
+/// (discrete Laplace noise of scale b is [`AddedNoise::Geometric`] of ratio e^{−1/b}), if `releases` statistics are released about the
 /// same rows.
 ///
 /// # Guarantee
@@ -55,7 +55,7 @@ pub struct Learned {
 /// without any of these assumptions; without noise this is all there is, so that the words begin with what it is not.
 ///
 /// ```
-/// use scumble::attacker::{Lambda, Noise, Settings, Statistic, Verdict, of_release};
+/// use scumble::attacker::{Lambda, AddedNoise, Settings, Statistic, Verdict, of_release};
 /// use scumble::quantity::{Delta, Rate};
 /// let settings = Settings {
 ///     rows: 10_000,
@@ -65,17 +65,17 @@ pub struct Learned {
 ///     independent: true,
 ///     delta: Delta::new(1e-9)?,
 /// };
-/// let learned = of_release(&settings, Statistic::Count, Noise::None, 1, 1)?;
+/// let learned = of_release(&settings, Statistic::Count, AddedNoise::None, 1, 1)?;
 /// assert!(matches!(learned.verdict, Verdict::Guarantee(_)));
 /// assert!(learned.words.starts_with("This is not differential privacy."));
 /// // Two statistics about the same rows: nothing is claimed.
-/// assert!(matches!(of_release(&settings, Statistic::Count, Noise::None, 1, 2)?.verdict, Verdict::Refused { .. }));
+/// assert!(matches!(of_release(&settings, Statistic::Count, AddedNoise::None, 1, 2)?.verdict, Verdict::Refused { .. }));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn of_release(
     settings: &Settings,
     statistic: Statistic,
-    noise: Noise,
+    noise: AddedNoise,
     rows_per_owner: u32,
     releases: u32,
 ) -> Result<Learned> {
@@ -101,7 +101,7 @@ pub fn of_release(
     };
     let verdict = assess(&scenario)?;
     let words = match &verdict {
-        Verdict::Guarantee(guarantee) if noise == Noise::None => {
+        Verdict::Guarantee(guarantee) if noise == AddedNoise::None => {
             format!("{} {}", brittleness(), sentence(&scenario, guarantee))
         }
         Verdict::Guarantee(guarantee) => sentence(&scenario, guarantee),

@@ -1,7 +1,7 @@
 //! What an attacker is assumed to know, and what is published: the question that [`super::assess`] answers.
 
 use super::lambda::Lambda;
-use super::noise::Noise;
+use super::noise::AddedNoise;
 use super::poisson_binomial::Group;
 use crate::quantity::{Delta, Epsilon, Probability};
 
@@ -21,7 +21,7 @@ pub struct Scenario {
     /// What is published.
     pub release: Release,
     /// Noise on the published numbers.
-    pub noise: Noise,
+    pub noise: AddedNoise,
     /// ε for a δ, or δ for an ε.
     pub query: Query,
 }

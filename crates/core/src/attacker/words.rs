@@ -2,7 +2,7 @@
 
 use super::analysis::Analysis;
 use super::assess::{Change, Guarantee, Notion};
-use super::noise::Noise;
+use super::noise::AddedNoise;
 use super::scenario::{Published, Scenario, Uncertainty};
 
 /// What a reader must know before any number: what this is not.
@@ -71,11 +71,11 @@ fn release(scenario: &Scenario) -> String {
         Published::KAnonymity { k, .. } => format!("the number in each category that has at least {k}"),
     };
     let noise = match scenario.noise {
-        Noise::None => return format!("{what} without noise"),
-        Noise::Geometric(ratio) => format!("two-sided geometric noise of p = {}", ratio.get()),
-        Noise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
-        Noise::Gaussian(sigma) => format!("Gaussian noise of sigma {sigma}"),
-        Noise::DiscreteGaussian(sigma) => format!("discrete Gaussian noise of sigma {sigma}"),
+        AddedNoise::None => return format!("{what} without noise"),
+        AddedNoise::Geometric(ratio) => format!("two-sided geometric noise of p = {}", ratio.get()),
+        AddedNoise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
+        AddedNoise::Gaussian(sigma) => format!("Gaussian noise of sigma {sigma}"),
+        AddedNoise::DiscreteGaussian(sigma) => format!("discrete Gaussian noise of sigma {sigma}"),
     };
     format!("{what} with {noise}")
 }

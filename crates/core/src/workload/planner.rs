@@ -15,7 +15,7 @@ use crate::quantity::{Rho, Sigma};
 
 /// A way to answer marginals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum Approach {
     /// [`super::residual`]: every set of attributes has its own noise.
     Residual,
     /// [`super::projection`]: all answers with noise, projected.
@@ -24,7 +24,7 @@ pub enum Method {
     Mwem,
 }
 
-impl Method {
+impl Approach {
     /// The word in files and reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -163,7 +163,7 @@ fn answers(domain: &Domain, order: usize) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Promise {
     /// The method.
-    pub method: Method,
+    pub method: Approach,
     /// The error, in people. Exact for the residual release (its model is better still), upper bounds for the others.
     pub error: f64,
 }
@@ -174,21 +174,21 @@ pub struct Promise {
 /// ```
 /// use scumble::quantity::Rho;
 /// use scumble::workload::Domain;
-/// use scumble::workload::planner::{Limits, Method, promises};
+/// use scumble::workload::planner::{Limits, Approach, promises};
 /// let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
 /// let small = Domain::new(vec![4, 3, 2, 2])?;
-/// assert_eq!(promises(&small, 2, 50_000, &limits)?[0].method, Method::Residual);
+/// assert_eq!(promises(&small, 2, 50_000, &limits)?[0].method, Approach::Residual);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn promises(domain: &Domain, order: usize, people: u64, limits: &Limits) -> Result<Vec<Promise>> {
     let mut promises =
-        vec![Promise { method: Method::Residual, error: residual_error(&residual(domain, order, limits)?, order) }];
+        vec![Promise { method: Approach::Residual, error: residual_error(&residual(domain, order, limits)?, order) }];
     if answers(domain, order) <= MOST_ANSWERS {
         let (projection, _) = projection(domain, order, limits)?;
         let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
         let (queries, one_attribute) = (projection.queries().len(), mwem.rho(Subset::of(&[0])));
-        promises.push(Promise { method: Method::Projection, error: projection.expected_error(people) });
-        promises.push(Promise { method: Method::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 });
+        promises.push(Promise { method: Approach::Projection, error: projection.expected_error(people) });
+        promises.push(Promise { method: Approach::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 });
     }
     promises.sort_by(|left, right| left.error.total_cmp(&right.error));
     Ok(promises)
@@ -246,10 +246,10 @@ mod tests {
     #[test]
     fn few_queries_are_measured_and_very_many_of_few_people_are_learnt() {
         let few = promises(&Domain::new(vec![2; 6]).unwrap(), 2, 100_000, &person(0.5)).unwrap();
-        assert_eq!(few[0].method, Method::Residual);
+        assert_eq!(few[0].method, Approach::Residual);
         // 3-way marginals of 16 binary attributes, 4480 answers, 300 people: measuring all of them drowns the people in noise.
         let many = promises(&Domain::new(vec![2; 16]).unwrap(), 3, 300, &person(0.05)).unwrap();
-        assert_ne!(many[0].method, Method::Residual, "{many:?}");
+        assert_ne!(many[0].method, Approach::Residual, "{many:?}");
         assert!(many.iter().all(|promise| promise.error > 0.0 && promise.error.is_finite()));
     }
 

@@ -71,7 +71,7 @@ fn counts_of_all_databases() {
             for (numerator, denominator) in FACTORS {
                 let factor = ratio(numerator, denominator);
                 let epsilon = real(&factor).ln();
-                let got = exact_count(&others, Noise::None, epsilon, shift).unwrap();
+                let got = exact_count(&others, AddedNoise::None, epsilon, shift).unwrap();
                 let what = format!("{list:?} {epsilon} {shift}");
                 // Exactly at a ratio of the law the positive part vanishes, and only the slack is left.
                 near(&what, got.with_against_without, hockey(&with, &without, &factor));
@@ -150,8 +150,9 @@ fn no_belief_in_the_box_exceeds_the_worst_case_and_one_attains_it() {
                 [low.clone(), (&low + &high) / ratio(2, 1), high.clone(), (&low * ratio(3, 1) + &high) / ratio(4, 1)];
             for (numerator, denominator) in [(1, 1), (3, 2), (4, 1)] {
                 let factor = ratio(numerator, denominator);
-                let worst =
-                    worst_count(m as u64, lambda(real(&low)), Noise::None, real(&factor).ln(), 1, 1e-9).unwrap().delta;
+                let worst = worst_count(m as u64, lambda(real(&low)), AddedNoise::None, real(&factor).ln(), 1, 1e-9)
+                    .unwrap()
+                    .delta;
                 let (mut largest, mut beliefs) = (0.0f64, vec![0usize; m]);
                 loop {
                     let list: Vec<BigRational> = beliefs.iter().map(|&choice| grid[choice].clone()).collect();
@@ -263,7 +264,7 @@ fn geometric_noise_by_enumeration() {
                 };
                 let exact: f64 =
                     (-250..260i64).map(|k| (at(k - i64::from(shift)) - f64::exp(epsilon) * at(k)).max(0.0)).sum();
-                let noise = Noise::Geometric(Ratio::new(p).unwrap());
+                let noise = AddedNoise::Geometric(Ratio::new(p).unwrap());
                 let got = directions_with_noise(&base, noise, epsilon, shift).with_against_without;
                 assert!(
                     (got.upper - exact).abs() < 1e-11 && got.lower <= exact + 1e-11,
@@ -284,7 +285,7 @@ fn discrete_gaussian_noise_by_enumeration() {
         let at = |k: i64| -> f64 { (0..=list.len() as i64).map(|j| base.at(j) * weight(k - j) / total).sum() };
         for (shift, epsilon) in [(1i64, 0.0), (1, 0.3), (2, 1.0), (1, 2.0)] {
             let exact: f64 = (-reach..=reach).map(|k| (at(k - shift) - f64::exp(epsilon) * at(k)).max(0.0)).sum();
-            let noise = Noise::DiscreteGaussian(scumble::quantity::Sigma::new(sigma).unwrap());
+            let noise = AddedNoise::DiscreteGaussian(scumble::quantity::Sigma::new(sigma).unwrap());
             let got = directions_with_noise(&base, noise, epsilon, shift as u32).with_against_without;
             assert!(
                 (got.upper - exact).abs() < 1e-11 && got.lower <= exact + 1e-11,

@@ -6,7 +6,8 @@ mod traps;
 mod vectors;
 
 use scumble::attacker::{
-    Bound, Group, Knowledge, Lambda, Listed, Noise, Population, Published, Query, Release, Scenario, Uncertainty, Which,
+    AddedNoise, Bound, Group, Knowledge, Lambda, Listed, Population, Published, Query, Release, Scenario, Uncertainty,
+    Which,
 };
 use scumble::quantity::{Delta, Epsilon, Probability};
 
@@ -41,7 +42,7 @@ fn scenario(records: u64, box_lambda: f64, epsilon: f64) -> Scenario {
         independent: true,
         conditional_on_block: false,
         release: Release { published: Published::Count, on_same_units: 1, observed: None },
-        noise: Noise::None,
+        noise: AddedNoise::None,
         query: Query::Epsilon(Epsilon::new(epsilon).unwrap()),
     }
 }

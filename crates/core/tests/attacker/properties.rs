@@ -18,12 +18,12 @@ fn groups() -> impl Strategy<Value = Vec<Group>> {
         .prop_map(|list| list.into_iter().map(|(p, how_many)| Group::new(p, how_many).unwrap()).collect())
 }
 
-fn noises() -> impl Strategy<Value = Noise> {
+fn noises() -> impl Strategy<Value = AddedNoise> {
     prop_oneof![
-        Just(Noise::None),
-        (0.05..0.95f64).prop_map(|p| Noise::Geometric(Ratio::new(p).unwrap())),
-        (0.2..20.0f64).prop_map(|b| Noise::Laplace(scumble::quantity::Scale::new(b).unwrap())),
-        (0.2..20.0f64).prop_map(|s| Noise::Gaussian(scumble::quantity::Sigma::new(s).unwrap())),
+        Just(AddedNoise::None),
+        (0.05..0.95f64).prop_map(|p| AddedNoise::Geometric(Ratio::new(p).unwrap())),
+        (0.2..20.0f64).prop_map(|b| AddedNoise::Laplace(scumble::quantity::Scale::new(b).unwrap())),
+        (0.2..20.0f64).prop_map(|s| AddedNoise::Gaussian(scumble::quantity::Sigma::new(s).unwrap())),
     ]
 }
 
@@ -43,7 +43,7 @@ proptest! {
         longer.push(Group::new(extra, 1).unwrap());
         ordered(at(&longer, epsilon, 1), delta)?;
         // Noise is post-processing.
-        ordered(delta, exact_count(&list, Noise::None, epsilon, 1).unwrap().delta())?;
+        ordered(delta, exact_count(&list, AddedNoise::None, epsilon, 1).unwrap().delta())?;
     }
 
     #[test]
@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn closed_forms_are_above_the_exact_delta(list in groups(), epsilon in 0.0..6.0f64, shift in 1..3u32) {
-        let exact = exact_count(&list, Noise::None, epsilon, shift).unwrap();
+        let exact = exact_count(&list, AddedNoise::None, epsilon, shift).unwrap();
         let (one_way, other_way) = closed_chernoff(&list, 0, epsilon, shift);
         prop_assert!(exact.with_against_without.lower <= one_way * SLACK);
         prop_assert!(exact.without_against_with.lower <= other_way * SLACK);
@@ -73,8 +73,8 @@ proptest! {
     fn the_order_of_the_bounds(m in 1..400u64, box_lambda in 0.01..=0.5f64, epsilon in 0.0..3.0f64, pick in 0.0..=1.0f64) {
         let lambda = lambda(box_lambda);
         let p = box_lambda + pick * (1.0 - 2.0 * box_lambda);
-        let exact = exact_count(&[Group::new(p, m).unwrap()], Noise::None, epsilon, 1).unwrap().delta();
-        let worst = worst_count(m, lambda, Noise::None, epsilon, 1, 1e-6).unwrap().delta;
+        let exact = exact_count(&[Group::new(p, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
+        let worst = worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
         let blanket = blanket(m, lambda, epsilon).unwrap();
         prop_assert!(exact.lower <= worst.upper * SLACK);
         prop_assert!(worst.lower <= blanket.upper * SLACK, "{worst:?} {blanket:?}");
@@ -87,7 +87,7 @@ proptest! {
     #[test]
     fn the_box_and_the_blanket_are_monotone(m in 1..300u64, box_lambda in 0.02..0.25f64, wider in 1.0..2.0f64, epsilon in 0.0..2.0f64) {
         let (narrow, wide) = (lambda(box_lambda), lambda(box_lambda * wider));
-        let worst = |m: u64, lambda: Lambda, epsilon: f64| worst_count(m, lambda, Noise::None, epsilon, 1, 1e-6).unwrap().delta;
+        let worst = |m: u64, lambda: Lambda, epsilon: f64| worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
         ordered(worst(m, wide, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m + 3, narrow, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m, narrow, epsilon + 0.2), worst(m, narrow, epsilon))?;
@@ -101,8 +101,8 @@ proptest! {
     #[test]
     fn fair_coins_make_all_bounds_one(m in 1..400u64, epsilon in 0.0..2.0f64) {
         let half = lambda(0.5);
-        let coins = exact_count(&[Group::new(0.5, m).unwrap()], Noise::None, epsilon, 1).unwrap().delta();
-        for bound in [worst_count(m, half, Noise::None, epsilon, 1, 1e-6).unwrap().delta, blanket(m, half, epsilon).unwrap()] {
+        let coins = exact_count(&[Group::new(0.5, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
+        for bound in [worst_count(m, half, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta, blanket(m, half, epsilon).unwrap()] {
             prop_assert!(bound.lower <= coins.upper * SLACK && coins.lower <= bound.upper * SLACK, "{bound:?} {coins:?}");
         }
     }
@@ -149,7 +149,7 @@ fn tiny_and_large_numbers() {
     for epsilon in [0.0, 1e-9, 1e-3, 1.0, 100.0, 1e6] {
         for m in [0u64, 1, 10, 5000] {
             for box_lambda in [1e-6, 0.05, 0.5] {
-                let worst = worst_count(m, lambda(box_lambda), Noise::None, epsilon, 1, 1e-3).unwrap().delta;
+                let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, epsilon, 1, 1e-3).unwrap().delta;
                 let covered = blanket(m, lambda(box_lambda), epsilon).unwrap();
                 for bound in [worst, covered] {
                     assert!(bound.lower <= bound.upper && bound.upper <= 1.0, "{epsilon} {m} {box_lambda} {bound:?}");
@@ -159,7 +159,7 @@ fn tiny_and_large_numbers() {
             }
         }
     }
-    let deep = exact_count(&[Group::new(0.5, 2000).unwrap()], Noise::None, 0.5, 1).unwrap().delta();
+    let deep = exact_count(&[Group::new(0.5, 2000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
     assert!(deep.lower > 0.0 && deep.upper < 1e-27 && deep.upper < deep.lower * (1.0 + 1e-6), "{deep:?}");
 }
 
@@ -167,11 +167,11 @@ fn tiny_and_large_numbers() {
 fn branch_and_bound_agrees_with_looking_everywhere() {
     // Above 512 records the search prunes: compare with all vertices, evaluated one by one.
     for (m, box_lambda, epsilon) in [(600u64, 0.05, 0.5), (700, 0.3, 0.02), (650, 0.1, 0.0), (800, 0.2, 0.25)] {
-        let worst = worst_count(m, lambda(box_lambda), Noise::None, epsilon, 1, 1e-4).unwrap().delta;
+        let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, epsilon, 1, 1e-4).unwrap().delta;
         let everywhere = (0..=m)
             .map(|low| {
                 let groups = [Group::new(box_lambda, low).unwrap(), Group::new(1.0 - box_lambda, m - low).unwrap()];
-                exact_count(&groups, Noise::None, epsilon, 1).unwrap().with_against_without.upper
+                exact_count(&groups, AddedNoise::None, epsilon, 1).unwrap().with_against_without.upper
             })
             .fold(0.0, f64::max);
         assert!(
@@ -193,7 +193,7 @@ fn the_recomputed_figures_of_the_specification() {
         (100_000, 0.05, 1.34e-6, 4.12e-5),
         (100_000, 0.15, 4.00e-26, 1.00e-16),
     ] {
-        let worst = worst_count(n - 1, lambda(0.05), Noise::None, epsilon, 1, 1e-3).unwrap().delta.upper;
+        let worst = worst_count(n - 1, lambda(0.05), AddedNoise::None, epsilon, 1, 1e-3).unwrap().delta.upper;
         let covered = blanket(n - 1, lambda(0.05), epsilon).unwrap().upper;
         assert!((worst / expected_worst - 1.0).abs() < 6e-3, "{n} {epsilon}: {worst}");
         assert!((covered / expected_blanket - 1.0).abs() < 6e-3, "{n} {epsilon}: {covered}");
@@ -201,7 +201,9 @@ fn the_recomputed_figures_of_the_specification() {
     // Figure 6: the vertex of all 1 − λ with geometric noise; a cliff to exactly 0.
     let law = poisson_binomial(&[Group::new(0.95, 9999).unwrap()]).unwrap();
     let at = |p: f64, epsilon: f64| {
-        directions_with_noise(&law, Noise::Geometric(Ratio::new(p).unwrap()), epsilon, 1).with_against_without.upper
+        directions_with_noise(&law, AddedNoise::Geometric(Ratio::new(p).unwrap()), epsilon, 1)
+            .with_against_without
+            .upper
     };
     for (p, epsilon, expected) in
         [(0.5, 0.2, 2.17e-7), (0.6, 0.5, 2.22e-28), (0.75, 0.2876, 3.16e-20), (0.75, 0.2877, 0.0)]

@@ -66,7 +66,7 @@ fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
     let mut question = scenario(10_000, 0.05, 0.3);
     question.uncertainty = Uncertainty::TotalVariance(2499.75);
     let claim = guaranteed(&question);
-    let truth = exact_count(&[Group::new(0.5, 9999).unwrap()], Noise::None, 0.3, 1).unwrap().delta();
+    let truth = exact_count(&[Group::new(0.5, 9999).unwrap()], AddedNoise::None, 0.3, 1).unwrap().delta();
     assert_eq!(claim.method, Analysis::VarianceBound);
     assert!(claim.delta >= truth.lower && claim.delta < 1e-30, "{claim:?} {truth:?}");
 }
@@ -149,7 +149,7 @@ fn e12_and_e13_chaining_costs_e_to_the_epsilon_and_cells_are_joint() {
     question.uncertainty = Uncertainty::RareCommon { lambda: lambda(0.05), rare: probability(0.001) };
     let claim = guaranteed(&question);
     assert_eq!(claim.method, Analysis::KAnonymity);
-    let binary = worst_count(10_000, lambda(0.05), Noise::None, 0.3, 1, 1e-3).unwrap().delta;
+    let binary = worst_count(10_000, lambda(0.05), AddedNoise::None, 0.3, 1, 1e-3).unwrap().delta;
     assert!(claim.delta > 1.85e-8 && claim.delta > 100.0 * binary.upper, "{claim:?}");
 }
 
@@ -171,7 +171,7 @@ fn k_anonymity_is_refused_without_its_requirements() {
 fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
     // Ten perfectly duplicated pairs and a target: the parity of the count is the target. Twenty independent records would
     // claim 4.6e-3 at ε = 1.
-    let twenty = exact_count(&[Group::new(0.5, 20).unwrap()], Noise::None, 1.0, 1).unwrap().delta().upper;
+    let twenty = exact_count(&[Group::new(0.5, 20).unwrap()], AddedNoise::None, 1.0, 1).unwrap().delta().upper;
     assert!((twenty - 4.6e-3).abs() < 1e-4);
     let mut pairs = scenario(21, 0.5, 1.0);
     pairs.population.block_size = 2;
@@ -183,7 +183,7 @@ fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
     blocks.population.block_size = 2;
     blocks.conditional_on_block = true;
     let claim = guaranteed(&blocks);
-    let truth = worst_count(1000, lambda(0.3), Noise::None, 1.0, 2, 1e-3).unwrap().delta;
+    let truth = worst_count(1000, lambda(0.3), AddedNoise::None, 1.0, 2, 1e-3).unwrap().delta;
     assert!(claim.delta >= truth.lower && claim.delta <= truth.upper * 1.01);
 }
 
@@ -239,7 +239,7 @@ fn e20_knowing_everybody_else_leaves_nothing_but_noise() {
     no_guarantee(&question);
     question.query = asking_delta(1e-6);
     no_guarantee(&question);
-    question.noise = Noise::Geometric(Ratio::new(0.5).unwrap());
+    question.noise = AddedNoise::Geometric(Ratio::new(0.5).unwrap());
     let claim = guaranteed(&question);
     assert!(claim.epsilon <= 2f64.ln() * (1.0 + 1e-6) && claim.epsilon > 0.69 && claim.noise_epsilon.is_some());
 }
@@ -247,7 +247,7 @@ fn e20_knowing_everybody_else_leaves_nothing_but_noise() {
 #[test]
 fn e24_the_three_curves_of_figure_6_end_where_their_noise_does() {
     for p in [0.5, 0.6, 0.75] {
-        let noise = Noise::Geometric(Ratio::new(p).unwrap());
+        let noise = AddedNoise::Geometric(Ratio::new(p).unwrap());
         let end = -f64::ln(p);
         let at = |epsilon: f64| worst_count(9999, lambda(0.05), noise, epsilon, 1, 1e-2).unwrap().delta.upper;
         assert!(at(end * 0.999) > 0.0 && at(end * 1.001) == 0.0);
@@ -289,14 +289,14 @@ fn the_worst_known_records_of_a_list_are_dropped() {
     question.uncertainty = beliefs(&[(0.5, 1000), (0.05, 1000)], Listed::Others);
     question.knowledge.known = 1000;
     let claim = guaranteed(&question);
-    let truth = exact_count(&[Group::new(0.05, 1000).unwrap()], Noise::None, 0.5, 1).unwrap().delta();
+    let truth = exact_count(&[Group::new(0.05, 1000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
     assert!(claim.delta >= truth.lower, "{claim:?} {truth:?}");
     // Listed as known, the same list stays whole.
     question.knowledge.which = Which::Listed;
     let listed = guaranteed(&question);
     assert_eq!(listed.method, Analysis::ExactCount);
     assert!(listed.delta < claim.delta);
-    let whole = exact_count(&singles(&[0.5, 0.05]), Noise::None, 0.5, 1).unwrap().delta();
+    let whole = exact_count(&singles(&[0.5, 0.05]), AddedNoise::None, 0.5, 1).unwrap().delta();
     assert!(whole.upper > listed.delta);
 }
 

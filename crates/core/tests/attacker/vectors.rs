@@ -103,19 +103,19 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
             }
         }
         "count_delta" | "count_delta_groups" => {
-            both(name, &exact_count(&groups(inputs), Noise::None, epsilon, shift).unwrap(), expected, slack);
+            both(name, &exact_count(&groups(inputs), AddedNoise::None, epsilon, shift).unwrap(), expected, slack);
         }
         "count_all_targets" => {
-            let delta = exact_count_of_all(&groups(inputs), Noise::None, epsilon, 1).unwrap();
+            let delta = exact_count_of_all(&groups(inputs), AddedNoise::None, epsilon, 1).unwrap();
             holds(name, delta, number(expected, "delta"), slack);
         }
         "worst_binary" => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
-            let worst = worst_count(m, lambda, Noise::None, epsilon, shift, 1e-6).unwrap();
+            let worst = worst_count(m, lambda, AddedNoise::None, epsilon, shift, 1e-6).unwrap();
             holds(name, worst.delta, number(expected, "delta"), slack);
         }
         "worst_binary_noise" => {
-            let noise = Noise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
+            let noise = AddedNoise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
             let worst =
                 worst_count(whole(inputs, "m"), lambda(number(inputs, "lambda")), noise, epsilon, 1, 1e-6).unwrap();
             holds(name, worst.delta, number(expected, "delta"), slack);
@@ -155,7 +155,7 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
             let (one_way, other_way) = closed_chernoff(&groups(inputs), 0, epsilon, 1);
             close(name, one_way, number(expected, "bound10"), 1e-9);
             close(name, other_way, number(expected, "bound01"), 1e-9);
-            let exact = exact_count(&groups(inputs), Noise::None, epsilon, 1).unwrap();
+            let exact = exact_count(&groups(inputs), AddedNoise::None, epsilon, 1).unwrap();
             holds(name, exact.with_against_without, number(expected, "exact10"), slack);
             holds(name, exact.without_against_with, number(expected, "exact01"), slack);
         }
@@ -210,22 +210,22 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
         }
         "composition_rule" => composition(name, inputs, expected),
         "noise_geometric" => {
-            let noise = Noise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
+            let noise = AddedNoise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
             both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
         }
         "noise_laplace" => {
-            let noise = Noise::Laplace(scumble::quantity::Scale::new(number(inputs, "scale")).unwrap());
+            let noise = AddedNoise::Laplace(scumble::quantity::Scale::new(number(inputs, "scale")).unwrap());
             both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
         }
         "noise_gaussian" => {
-            let noise = Noise::Gaussian(scumble::quantity::Sigma::new(number(inputs, "sigma")).unwrap());
+            let noise = AddedNoise::Gaussian(scumble::quantity::Sigma::new(number(inputs, "sigma")).unwrap());
             both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
         }
         "reject_printed_theorem3" => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
             let false_claim = number(expected, "printed_delta_P[X/Y>=e^eps]_2lambda");
             close(name, printed::theorem_3_ratio(m, lambda, epsilon), false_claim, 1e-9);
-            let worst = worst_count(m, lambda, Noise::None, epsilon, 1, 1e-6).unwrap().delta;
+            let worst = worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
             holds(name, worst, number(expected, "exact_sup_delta"), slack);
             assert!(worst.lower > false_claim);
         }
@@ -287,7 +287,7 @@ fn epsilon_vector(name: &str, category: &str, inputs: &Value, expected: &Value, 
         }
         _ => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
-            epsilon_for(delta, 1e-8, |epsilon| Ok(worst_count(m, lambda, Noise::None, epsilon, 1, 1e-6)?.delta))
+            epsilon_for(delta, 1e-8, |epsilon| Ok(worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6)?.delta))
         }
     };
     let found = found.unwrap().unwrap();

@@ -7,7 +7,7 @@ use crate::project::{CostScope, Request};
 use scumble::event::Event;
 use scumble::noise::BitSource;
 use scumble::workload::mwem::Mwem;
-use scumble::workload::planner::{self, Limits, Method, Promise};
+use scumble::workload::planner::{self, Approach, Limits, Promise};
 use scumble::workload::projection::Projection;
 use scumble::workload::residual::{Measured, Plan};
 use scumble::workload::{Domain, Model, People, Subset};
@@ -26,7 +26,7 @@ pub(super) enum Work {
 
 /// Which method, and why.
 pub(super) struct Choice {
-    pub method: Method,
+    pub method: Approach,
     pub why: String,
     /// What each method promises, best first; nothing where that was not asked.
     pub promises: Vec<Promise>,
@@ -44,15 +44,15 @@ pub(super) struct Fitted {
 /// A method, or the best.
 #[derive(Clone, Copy)]
 pub(super) enum MethodWish {
-    This(Method),
+    This(Approach),
     Best,
 }
 
 impl Word for MethodWish {
     const WORDS: &'static [(&'static str, Self)] = &[
-        ("residual", Self::This(Method::Residual)),
-        ("projection", Self::This(Method::Projection)),
-        ("mwem", Self::This(Method::Mwem)),
+        ("residual", Self::This(Approach::Residual)),
+        ("projection", Self::This(Approach::Projection)),
+        ("mwem", Self::This(Approach::Mwem)),
         ("auto", Self::Best),
     ];
 
@@ -98,12 +98,12 @@ impl Work {
             MethodWish::Best => best(domain, order, wishes.people, limits)?,
         };
         let work = match choice.method {
-            Method::Residual => Self::Residual(planner::residual(domain, order, limits)?),
-            Method::Projection => {
+            Approach::Residual => Self::Residual(planner::residual(domain, order, limits)?),
+            Approach::Projection => {
                 let (projection, people) = planner::projection(domain, order, limits)?;
                 Self::Projection(projection, people)
             }
-            Method::Mwem => Self::rounds(wishes, domain, order, limits, scope)?,
+            Approach::Mwem => Self::rounds(wishes, domain, order, limits, scope)?,
         };
         for (name, wish) in [(ROUNDS.name, &wishes.rounds), (QUERIES.name, &wishes.queries)] {
             if let (Some(wish), false) = (wish, matches!(work, Self::Mwem { .. })) {
@@ -199,12 +199,12 @@ impl Work {
 fn best(domain: &Domain, order: usize, people: Option<u64>, limits: &Limits) -> Result<Choice> {
     let Some(people) = people else {
         let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
-        return Ok(Choice { method: Method::Residual, why: why.to_string(), promises: Vec::new() });
+        return Ok(Choice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
     };
     let promises = planner::promises(domain, order, people, limits)?;
     let all: Vec<String> =
         promises.iter().map(|promise| format!("{} {:.3}", promise.method.name(), promise.error)).collect();
-    let method = promises.first().map_or(Method::Residual, |promise| promise.method);
+    let method = promises.first().map_or(Approach::Residual, |promise| promise.method);
     let why =
         format!("it promises the smallest error of a count of {people} people (root mean square): {}", all.join(", "));
     Ok(Choice { method, why, promises })

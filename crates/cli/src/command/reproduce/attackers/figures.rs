@@ -2,7 +2,7 @@
 
 use scumble::Result;
 use scumble::attacker::{
-    Bound, Group, Lambda, Noise, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
+    AddedNoise, Bound, Group, Lambda, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
     directions_with_noise, epsilon_for, ln_smallest_delta, poisson_binomial, printed, thresholded, worst_count,
 };
 use scumble::quantity::{Probability, Scale};
@@ -24,7 +24,7 @@ pub const ALL: [(&str, Draw); 6] = [
     ("figure-6.svg", figure_6),
 ];
 
-fn worst(m: u64, lambda: Lambda, noise: Noise, epsilon: f64) -> Result<Bound> {
+fn worst(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: f64) -> Result<Bound> {
     Ok(worst_count(m, lambda, noise, epsilon, 1, TOLERANCE)?.delta)
 }
 
@@ -56,7 +56,7 @@ fn figure_2(n: u64, up_to: f64) -> Result<String> {
         .y(Axis::log("δ").range(1e-16, 1.0))
         .line(Series::new(
             "worst case, two values",
-            curve(0.0, up_to, steps, |e| Ok(worst(m, lambda, Noise::None, e)?.upper))?,
+            curve(0.0, up_to, steps, |e| Ok(worst(m, lambda, AddedNoise::None, e)?.upper))?,
         ))
         .line(Series::new(
             "blanket (worst case, three values and more)",
@@ -84,7 +84,8 @@ fn figure_3() -> Result<String> {
         for value in lambdas {
             let lambda = Lambda::new(value)?;
             if delta.ln() >= ln_smallest_delta(n - 1, lambda)
-                && let Some(found) = epsilon_for(delta, 1e-3, |epsilon| worst(n - 1, lambda, Noise::None, epsilon))?
+                && let Some(found) =
+                    epsilon_for(delta, 1e-3, |epsilon| worst(n - 1, lambda, AddedNoise::None, epsilon))?
             {
                 truth.push((value, found.upper));
             }
@@ -130,7 +131,7 @@ fn figure_4() -> Result<String> {
 /// ε at δ = 1e-10 against the number of known records, with and without Laplace noise of scale 2.
 fn figure_5() -> Result<String> {
     let (n, lambda, delta) = (100_000u64, Lambda::new(0.05)?, 1e-10);
-    let laplace = Noise::Laplace(Scale::new(2.0)?);
+    let laplace = AddedNoise::Laplace(Scale::new(2.0)?);
     let known = [0u64, 10_000, 25_000, 50_000, 75_000, 85_000, 90_000, 93_000, 95_000, 97_000, 98_000, 99_000, 99_500];
     let (mut closed, mut exact, mut covered, mut noisy) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for known in known {
@@ -139,7 +140,7 @@ fn figure_5() -> Result<String> {
         if applicable {
             closed.push((x, epsilon));
         }
-        if let Some(found) = epsilon_for(delta, 1e-3, |epsilon| worst(m, lambda, Noise::None, epsilon))? {
+        if let Some(found) = epsilon_for(delta, 1e-3, |epsilon| worst(m, lambda, AddedNoise::None, epsilon))? {
             exact.push((x, found.upper));
         }
         if let Some(found) = epsilon_for(delta, 1e-3, |epsilon| blanket(m, lambda, epsilon))? {
@@ -167,10 +168,10 @@ fn figure_6() -> Result<String> {
         .x(Axis::linear("ε"))
         .y(Axis::log("δ").range(1e-24, 1.0));
     let noises = [
-        ("no noise", Noise::None),
-        ("p = 0.5", Noise::Geometric(Ratio::new(0.5)?)),
-        ("p = 0.6", Noise::Geometric(Ratio::new(0.6)?)),
-        ("p = 0.75", Noise::Geometric(Ratio::new(0.75)?)),
+        ("no noise", AddedNoise::None),
+        ("p = 0.5", AddedNoise::Geometric(Ratio::new(0.5)?)),
+        ("p = 0.6", AddedNoise::Geometric(Ratio::new(0.6)?)),
+        ("p = 0.75", AddedNoise::Geometric(Ratio::new(0.75)?)),
     ];
     for (name, noise) in noises {
         let at = |epsilon: f64| Ok(directions_with_noise(&others, noise, epsilon, 1).delta().upper);
