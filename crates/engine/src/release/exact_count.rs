@@ -19,7 +19,7 @@ use crate::sql::{Cut, refuse_too_long};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
-use scumble::attacker::{Learned, Noise, Statistic, Verdict, assess, brittleness};
+use scumble::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
 use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::AttributeSet;
@@ -68,7 +68,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     if !plain || cut.below.tables.iter().ne([&table.name]) {
         return Err(condition.error("this must be one condition on the rows of the table"));
     }
-    let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: Noise::None };
+    let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: AddedNoise::None };
     let learned = guarantee(project, &counted, request)?;
     let events = vec![nothing_promised(&cut)?];
     let cut = Rc::new(cut);
