@@ -232,3 +232,21 @@ fn numbers(column: &ArrayRef) -> Result<&Float64Array> {
 fn unexpected(column: &ArrayRef) -> DataFusionError {
     DataFusionError::Internal(format!("a column of type {}", column.data_type()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_numbers_are_moved_to_the_nearest_bound() {
+        let extremes: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, -3, -2, 7, 8, i64::MAX]));
+        let moved = Rule::Int(-2, 7).apply(&extremes).unwrap();
+        assert_eq!(moved.as_primitive::<Int64Type>(), &Int64Array::from(vec![-2, -2, -2, 7, 7, 7]));
+        let (lower, upper) = (-0.5f64, 1.5f64);
+        let values = [f64::NEG_INFINITY, lower.next_down(), lower, upper, upper.next_up(), f64::INFINITY, f64::NAN];
+        let moved =
+            Rule::Float(lower.to_bits(), upper.to_bits()).apply(&(Arc::new(Float64Array::from(values.to_vec())) as _));
+        let nearest = [lower, lower, lower, upper, upper, upper].map(Some).into_iter().chain([None]);
+        assert_eq!(moved.unwrap().as_primitive::<Float64Type>(), &nearest.collect::<Float64Array>());
+    }
+}

@@ -189,3 +189,29 @@ fn a_group_of_three_costs_nine_times_the_rho() {
     let truth = 2.0 * 0.75 * (0.375f64).tanh();
     assert!(rho >= truth && rho <= truth * (1.0 + 1e-9), "{rho} {truth}");
 }
+
+fn approximate(epsilon: f64, delta: f64) -> Event {
+    let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() };
+    Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
+}
+
+#[test]
+fn a_repeated_event_costs_what_its_copies_do() {
+    // A slip that charged the δ of repetitions once was seen by no test here.
+    for event in [laplace(4.0), gaussian(2.0), tcdp(0.125, 8.0), approximate(0.25, 1e-7)] {
+        let repeated = Spent::of(&[event.clone().repeated(7).unwrap()], &Scope::Person).unwrap();
+        assert_eq!(repeated, Spent::of(&vec![event; 7], &Scope::Person).unwrap());
+    }
+}
+
+#[test]
+fn the_delta_of_a_group_grows_along_its_chain() {
+    // Neighbour by neighbour: δ(1 + e^ε + e^{2ε}) for three owners. A slip that charged 3δ was seen by no test here.
+    let three = Scope::Person.group(3.try_into().unwrap());
+    let cost = |epsilon: f64| Spent::of(&[approximate(epsilon, 1e-7)], &three).unwrap().delta().to_f64();
+    for epsilon in [0.0f64, 0.5, 2.0] {
+        let truth = 1e-7 * (1.0 + epsilon.exp() + (2.0 * epsilon).exp());
+        let found = cost(epsilon);
+        assert!(found >= truth * (1.0 - 1e-15) && found <= truth * (1.0 + 1e-9), "{epsilon}: {found} {truth}");
+    }
+}

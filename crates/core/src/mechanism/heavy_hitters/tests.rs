@@ -199,6 +199,21 @@ fn a_rule_for_unknown_domains_keeps_its_delta() {
 }
 
 #[test]
+fn every_unknown_domain_costs_its_delta() {
+    // A person alone with new values of several attributes is seen if any of them passes. A slip that charged one was seen by no test here.
+    let rule = Rule { unknown: vec![0, 2], unknown_delta: Delta::new(1e-3).unwrap(), ..Rule::default() };
+    let shape = Shape::balanced(3).unwrap().with_thresholds_above(&[0, 2]);
+    let tree = rule.calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 3]).unwrap();
+    let passes = |attribute: usize| {
+        let node = tree.nodes().iter().find(|node| node.attribute_children().any(|child| child == attribute)).unwrap();
+        ln_pass_probability(node.scale.get(), -node.clip).exp()
+    };
+    let any = 1.0 - (1.0 - passes(0)) * (1.0 - passes(2));
+    let both = tree.delta(&[0, 1, 2]);
+    assert!(any > 1.5 * passes(0).min(passes(2)) && any <= both && both <= any * 1.01, "{any} {both}");
+}
+
+#[test]
 fn a_tree_that_the_proof_does_not_cover_is_refused() {
     let scale = Scale::new(2.0).unwrap();
     let node = |children: Vec<Child>, threshold, clip| Node { children, threshold, clip, scale };

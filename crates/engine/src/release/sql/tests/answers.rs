@@ -10,6 +10,9 @@ fn accepted_queries_without_noise_give_the_clamped_answer() {
     check("SELECT COUNT(age) AS n, COUNT(income) AS m FROM people", "n,m\n6,5\n");
     // 150 counts as 120, −5 as 0.
     check("SELECT SUM(age) AS s FROM people", "s\n260\n");
+    // Before anything reads them: a row beyond its bounds can neither show in a WHERE nor make a divisor 0.
+    check("SELECT COUNT(*) AS n FROM people WHERE age < 0 OR age > 120 OR income < 0 OR income > 1000", "n\n0\n");
+    check("SELECT COUNT(*) AS n FROM people WHERE 121 / (121 - age) = 121 OR 1 / (age + 1) = 1", "n\n2\n");
     check("SELECT SUM(income) AS s FROM people WHERE sex = 'f'", "s\n400.5\n");
     check("SELECT SUM(age * 2 + 1) AS s FROM people WHERE age >= 40", "s\n423\n");
     check("SELECT AVG(age) AS a FROM people WHERE sex = 'f'", "a\n40\n");
