@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::project::{Attacker, Project};
 use crate::sql::Cut;
-use crate::sql::measure::What;
+use crate::sql::query::What;
 use scumble::attacker::{AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release};
 use scumble::mechanism::additive::Noise;
 use scumble::quantity::{Delta, Rate, Scale};

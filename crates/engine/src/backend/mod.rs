@@ -21,7 +21,7 @@ use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -78,15 +78,19 @@ impl Backend {
         Ok(())
     }
 
-    /// The session without tables, for what is done with released numbers: in one partition, so that rows keep their order. There is
-    /// one: nothing private is in it, and a new one for each release takes a millisecond and its threads.
+    /// The session without tables, for what is done with released numbers: in one partition, so that rows keep their order. A process has
+    /// one: nothing private is in it, and a new one for each release takes a millisecond and its threads. A forked process has none of
+    /// these threads, and makes its own.
     pub(crate) fn empty() -> Result<&'static Self> {
-        static EMPTY: OnceLock<Backend> = OnceLock::new();
-        if let Some(session) = EMPTY.get() {
-            return Ok(session);
+        static EMPTY: Mutex<Option<(u32, &'static Backend)>> = Mutex::new(None);
+        let mut shared = EMPTY.lock().unwrap_or_else(PoisonError::into_inner);
+        match *shared {
+            Some((process, session)) if process == std::process::id() => Ok(session),
+            _ => {
+                let session = Self::session(SessionConfig::new().with_target_partitions(1))?;
+                Ok(shared.insert((std::process::id(), Box::leak(Box::new(session)))).1)
+            }
         }
-        let session = Self::session(SessionConfig::new().with_target_partitions(1))?;
-        Ok(EMPTY.get_or_init(|| session))
     }
 
     fn session(config: SessionConfig) -> Result<Self> {

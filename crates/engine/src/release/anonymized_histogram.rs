@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Project, Request, Target};
 use crate::sql::Cut;
 use crate::sql::integers::Integers;
-use crate::sql::measure::{Computation, Query};
+use crate::sql::query::{Computation, Query};
 use scumble::event::Event;
 use scumble::limits::anonymized_histogram::lower_bound;
 use scumble::mechanism::anonymized_histogram::{

@@ -14,7 +14,7 @@ use crate::attackers::{Answer, Counted, answer};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request};
-use crate::sql::measure::Computation;
+use crate::sql::query::Computation;
 use crate::sql::{Cut, refuse_too_long};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;

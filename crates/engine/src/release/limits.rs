@@ -3,7 +3,7 @@
 use super::noise::Noise;
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::sql::measure::{Computation, What};
+use crate::sql::query::{Computation, What};
 use crate::sql::{Cut, above};
 use scumble::event::Event;
 use scumble::limits::{count, tcdp};

@@ -7,7 +7,7 @@
 use super::Cut;
 use super::executed::Executed;
 use super::integers::{Cell, Cells, key_of, placed, violated};
-use super::measure::What;
+use super::query::What;
 use crate::backend::bound::{BeyondBounds, Bounder, Bounds, NOTHING, Rows, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
@@ -354,7 +354,7 @@ impl Sums {
                 sums[index] = self.different[index].len() as i128;
             }
         }
-        let keyed = |(ranked, counts): (&super::measure::Ranked, HashMap<i64, u64>)| {
+        let keyed = |(ranked, counts): (&super::query::Ranked, HashMap<i64, u64>)| {
             let keyed = counts.into_iter().map(|(steps, times)| (ranked.key(steps), times));
             keyed.collect::<BTreeMap<u128, u64>>()
         };

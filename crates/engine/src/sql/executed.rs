@@ -5,7 +5,7 @@
 
 use super::Cut;
 use super::below::{Ownership, conditions};
-use super::measure::{Measure, What, column};
+use super::query::{Measure, What};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::RecordBatch;
@@ -117,7 +117,7 @@ pub(super) fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
 
 /// What a row brings to a measure, NULL for nothing: whole numbers, and texts where different ones are counted.
 fn value(measure: &Measure) -> Outcome<Option<Expr>> {
-    let Some(expression) = column(measure) else { return Ok(None) };
+    let Some(expression) = measure.column() else { return Ok(None) };
     Ok(Some(match measure.what {
         What::Present => when(expression.is_not_null(), lit(1i64)).end()?,
         What::Different => cast(expression, DataType::Utf8),

@@ -7,7 +7,7 @@ use super::Cut;
 use super::below::Ownership;
 use super::bounded::bounded;
 use super::executed::{counted, rows, summed};
-use super::measure::{GroupKey, Measure, What};
+use super::query::{GroupKey, Measure, What};
 use crate::backend::hash::Key;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};

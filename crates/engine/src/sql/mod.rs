@@ -15,7 +15,8 @@ mod executed;
 mod function;
 pub(crate) mod integers;
 mod limits;
-pub(crate) mod measure;
+mod measure;
+pub(crate) mod query;
 mod refuse;
 pub(crate) mod sensitivity;
 mod total;
@@ -31,7 +32,7 @@ use crate::project::{Bounding, Project};
 use below::Below;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
-use measure::Query;
+use query::Query;
 use std::collections::HashSet;
 
 /// A query, cut at its aggregate.

@@ -1,6 +1,6 @@
 //! How far each measure can move in each scope, derived from the plan (spec §4).
 
-use super::measure::{Measure, QuantileOf, Query, What};
+use super::query::{Measure, QuantileOf, Query, What};
 use crate::error::Result;
 use scumble::event::{Moves, Shift, Touch};
 use scumble::scope::AttributeSet;

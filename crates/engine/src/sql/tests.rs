@@ -224,7 +224,7 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
     let tables = Tables::of(PEOPLE, &[("people.csv", &format!("sex,state,age,y,b\n{rows}"))]);
     let cut = tables.cut("SELECT SUM(CASE WHEN b THEN 0 ELSE y*0.04 END) AS s FROM people").unwrap();
     let found = tables.integers(&cut).unwrap();
-    let super::measure::Computation::Sum { step, .. } = cut.query.aggregates[0] else { panic!() };
+    let super::query::Computation::Sum { step, .. } = cut.query.aggregates[0] else { panic!() };
     let truth: f64 = (0..100).filter(|i| i % 2 == 1).map(|i| f64::from(i) * 0.04).sum();
     assert!((found.cells[0].sums[0] as f64 * step - truth).abs() < 1e-3, "{} steps of {step}", found.cells[0].sums[0]);
     // A column that is on a grid stays on it.
@@ -235,8 +235,8 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
     ] {
         let cut = tables.cut(sql).unwrap();
         let step = match cut.query.aggregates[0] {
-            super::measure::Computation::Sum { step, .. } => step,
-            super::measure::Computation::Mean { grid, .. } => grid.step,
+            super::query::Computation::Sum { step, .. } => step,
+            super::query::Computation::Mean { grid, .. } => grid.step,
             _ => panic!(),
         };
         assert_eq!(step, 1.0, "{sql}");

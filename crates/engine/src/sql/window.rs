@@ -8,7 +8,7 @@
 
 use super::Cut;
 use super::below::Ownership;
-use super::measure::{Measure, What};
+use super::query::{Measure, What};
 use crate::backend::bound::Bounds;
 use crate::backend::functions::{FITTED, Grid, declared_in_sql, fitted_in_sql};
 use crate::project::Project;

@@ -8,7 +8,7 @@ use crate::release::cdf::tests::{AGE, CERTAIN, OWNED, TINY, enumerated, only, pr
 use crate::release::run::Runner;
 use crate::sql::analyse;
 use crate::sql::integers::integers;
-use crate::sql::measure::Rank;
+use crate::sql::query::Rank;
 use crate::support::Folder;
 
 const RELEASE: &str = "kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [0, 0.5, 1]";

@@ -8,7 +8,7 @@ use crate::release::output::{Answers, Cell, Column, Details, Uncertainty};
 use crate::sql::Cut;
 use crate::sql::above::{self, Answer, Errors, Moved, Spread};
 use crate::sql::integers::Integers;
-use crate::sql::measure::Computation;
+use crate::sql::query::Computation;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::project::Request;
 use crate::release::field::Field;
 use crate::release::{Assumed, Expected};
-use crate::sql::measure::{Computation, Measure, What};
+use crate::sql::query::{Computation, Measure, What};
 use crate::sql::{Cut, above};
 use datafusion::common::ScalarValue;
 
@@ -119,7 +119,7 @@ fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
 
 /// Some key of the query's types.
 fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
-    let value = |key: &crate::sql::measure::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first()) {
+    let value = |key: &crate::sql::query::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first()) {
         Some(value) => Ok(value.clone()),
         None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),
     };

@@ -17,7 +17,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place};
 use crate::project::{Bounding, Cost, Project, Request};
-use crate::sql::measure::{Computation, QuantileOf, Query, Rank, What};
+use crate::sql::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, above, sensitivity, window};
 use answer::{Drawn, answers, noised};
 use scumble::event::{Event, Kind as EventKind, Moves};

@@ -4,7 +4,7 @@
 use super::Tables;
 use crate::sql::below::Ownership;
 use crate::sql::executed::{over, projected};
-use crate::sql::measure::{Computation, Query, Rank, What};
+use crate::sql::query::{Computation, Query, Rank, What};
 use crate::sql::{Cut, above, sensitivity, window};
 use scumble::event::{Moves, Shift};
 use std::fmt::Write;

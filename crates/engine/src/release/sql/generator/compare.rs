@@ -5,7 +5,7 @@ use super::query::{Function, Query};
 use super::value::Value;
 use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
-use crate::sql::measure::Computation;
+use crate::sql::query::Computation;
 use datafusion::common::ScalarValue;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -2,7 +2,7 @@
 
 use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
-use crate::sql::measure::What;
+use crate::sql::query::What;
 use crate::sql::sensitivity::{keys_per_owner, moves, new_key_moves, quantile_moves};
 use datafusion::common::ScalarValue;
 use scumble::event::{Moves, Shift};
@@ -42,7 +42,7 @@ pub(super) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers
     Ok(())
 }
 
-fn shown(measure: &crate::sql::measure::Measure) -> String {
+fn shown(measure: &crate::sql::query::Measure) -> String {
     measure.expression.as_ref().map_or(String::new(), ToString::to_string)
 }
 
