@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let asked = calibration_from_json(&document)?;
             let run = || calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta);
             let (found, seconds) = timed(run);
-            let Kind::Gaussian { sigma } = found?.kind else { return Err("the kind changed".into()) };
+            let found = found?;
+            let Kind::Gaussian { sigma } = found.kind() else { return Err("the kind changed".into()) };
             (sigma.get(), sigma.get(), seconds)
         } else {
             let asked = account_from_json(&document)?;

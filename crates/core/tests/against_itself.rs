@@ -5,7 +5,7 @@
 //! minus 0.56·Σβ₃/(Σv)^{3/2} (Berry–Esseen for unlike summands, Shevtsova 2010). For one run δ(ε) is a sum. Nothing of `scumble::loss` is used
 //! for either; no transform, no Rényi order, no grid of losses.
 
-use scumble::event::{Event, Kind, Moves, Sampling, Shift, Touch};
+use scumble::event::{Choices, Event, Kind, Moves, Sampling, Shift, Touch};
 use scumble::loss::Loss;
 use scumble::loss::filter::Spent;
 use scumble::mechanism::additive::Noise;
@@ -128,14 +128,14 @@ fn words(size: f64) -> Vec<(Event, Pair)> {
             ),
             steps_of_three(size / 3.0),
         ),
-        (event(Kind::RandomizedResponse { epsilon, values: 2 }), coin(size)),
-        (event(Kind::RandomizedResponse { epsilon, values: 5 }), five_answers(size)),
+        (event(Kind::RandomizedResponse { epsilon, values: Choices::new(2).unwrap() }), coin(size)),
+        (event(Kind::RandomizedResponse { epsilon, values: Choices::new(5).unwrap() }), five_answers(size)),
         (event(Kind::Exponential { epsilon }), coin(size / 2.0)),
         (event(Kind::Pure { epsilon }), coin(size)),
         (event(Kind::Zcdp { rho }), gaussian(size)),
         (event(Kind::Tcdp { rho, omega: Omega::new(1e6).unwrap() }), gaussian(size)),
         (
-            event(Kind::Pair { p: vec![0.5 + share, 0.5 - share], q: vec![0.5, 0.5] }),
+            event(Kind::Pair(scumble::event::Pair::new(vec![0.5 + share, 0.5 - share], vec![0.5, 0.5]).unwrap())),
             Pair {
                 outcomes: vec![(0.5, ((0.5 + share) - 0.5) / 0.5), (0.5, ((0.5 - share) - 0.5) / 0.5)],
                 infinite: 0.0,
@@ -208,7 +208,7 @@ fn every_word_at_every_number_of_repetitions() {
     for times in TIMES {
         let size = 0.8 / (times as f64).sqrt();
         for (one, pair) in words(size) {
-            let name = format!("{} ×{times:e}", one.kind.name());
+            let name = format!("{} ×{times:e}", one.kind().name());
             check(&name, &[one.repeated(times).unwrap()], &Scope::Presence, &[(pair, times as f64)]);
         }
     }
@@ -225,7 +225,7 @@ fn every_word_on_a_sample() {
                 (Sampling::Poisson(rate_of), Scope::Person),
                 (Sampling::WithoutReplacement(rate_of), Scope::Person),
             ] {
-                let name = format!("{} ×{times:e} {sampling:?} {scope}", one.kind.name());
+                let name = format!("{} ×{times:e} {sampling:?} {scope}", one.kind().name());
                 let sampled = one.clone().sampled(sampling).repeated(times).unwrap();
                 check(&name, &[sampled], &scope, &[(pair.clone().sampled(rate), times as f64)]);
             }
@@ -260,17 +260,17 @@ fn random_lists_in_every_scope() {
             let mut all = words(size);
             let (one, pair) = all.swap_remove(dice.below(all.len() as u64) as usize);
             // The scope that is asked moves as the word says; the others less.
-            let own = one.moves.shifts(&Scope::Presence);
+            let own = one.moves().shifts(&Scope::Presence);
             let less = vec![Shift::new(1, own[0].by.get() * 0.5).unwrap()];
             let touch = Touch { attributes: attribute.clone(), shifts: own.clone() };
             let rate = if dice.below(3) == 0 { Some(0.25 + 0.5 * dice.below(2) as f64) } else { None };
             let moves = match scope {
-                _ if rate.is_some() => one.moves.clone(),
+                _ if rate.is_some() => one.moves().clone(),
                 Scope::Presence => Moves::by_scope(own.clone(), own, Vec::new()),
                 Scope::Person => Moves::by_scope(less, own, Vec::new()),
                 _ => Moves::by_scope(less, own, vec![touch]),
             };
-            let mut one = Event { moves, ..one }.repeated(times).unwrap();
+            let mut one = one.moving(moves).repeated(times).unwrap();
             let mut pair = pair;
             if let Some(rate) = rate {
                 one = one.sampled(Sampling::Poisson(Rate::new(rate).unwrap()));
@@ -280,7 +280,7 @@ fn random_lists_in_every_scope() {
             parts.push((pair, times as f64));
         }
         let name =
-            events.iter().map(|one| format!("{} ×{}", one.kind.name(), one.times)).collect::<Vec<_>>().join(", ");
+            events.iter().map(|one| format!("{} ×{}", one.kind().name(), one.times())).collect::<Vec<_>>().join(", ");
         check(&name, &events, &scope, &parts);
     }
 }
@@ -298,7 +298,7 @@ fn many_tiny_losses_are_not_nothing() {
             .unwrap()
             .epsilon(Delta::new(delta).unwrap())
             .unwrap();
-        assert!(found.upper >= truth && found.upper <= 1.2 * truth, "{}: {found:?}", one.kind.name());
+        assert!(found.upper >= truth && found.upper <= 1.2 * truth, "{}: {found:?}", one.kind().name());
     }
 }
 
@@ -328,7 +328,7 @@ fn more_runs_cost_more_and_more_noise_less() {
             let of = |(one, _): (Event, Pair)| {
                 let one = one.repeated(times).unwrap();
                 let one = if rate < 1.0 { one.sampled(sampling) } else { one };
-                let name = one.kind.name().to_string();
+                let name = one.kind().name().to_string();
                 (name, Loss::of(&[one], &Scope::Presence).unwrap().epsilon(Delta::new(delta).unwrap()).unwrap().upper)
             };
             words(size).into_iter().map(of).collect()
@@ -369,14 +369,14 @@ fn groups_cost_at_least_what_their_members_do_in_a_row() {
             (event(Kind::Zcdp { rho: Rho::new(one * one / 2.0).unwrap() }), gaussian(0.8)),
         ];
         for (event, pair) in cases {
-            let name = format!("{}, {size} owners", event.kind.name());
+            let name = format!("{}, {size} owners", event.kind().name());
             check(&name, std::slice::from_ref(&event), &group, &[(pair.clone(), 1.0)]);
             if size > 10 {
                 continue;
             }
             // On a sample a removal of all is at least that of one.
             let sampled = event.clone().sampled(Sampling::Poisson(Rate::new(0.5).unwrap()));
-            let alone = words(one).into_iter().find(|(other, _)| other.kind == event.kind).unwrap().1;
+            let alone = words(one).into_iter().find(|(other, _)| other.kind() == event.kind()).unwrap().1;
             check(&format!("sampled {name}"), &[sampled], &group, &[(alone.sampled(0.5), 1.0)]);
         }
     }
@@ -388,7 +388,7 @@ fn the_filter_is_not_below_either() {
     for times in TIMES {
         let size = 0.5 / (times as f64).sqrt();
         for (one, pair) in words(size) {
-            if matches!(one.kind, Kind::Pair { .. } | Kind::Tcdp { .. }) {
+            if matches!(one.kind(), Kind::Pair(_) | Kind::Tcdp { .. }) {
                 continue;
             }
             let parts = [(pair, times as f64)];
@@ -396,7 +396,11 @@ fn the_filter_is_not_below_either() {
             for delta in [0.3, 1e-2, 1e-6] {
                 let Some(epsilon) = spent.epsilon(&Exact::from_f64(delta).unwrap()) else { continue };
                 let known = lower(&parts, epsilon.to_f64_up());
-                assert!(known <= delta, "{} ×{times}: δ({epsilon}) is at least {known}, not {delta}", one.kind.name());
+                assert!(
+                    known <= delta,
+                    "{} ×{times}: δ({epsilon}) is at least {known}, not {delta}",
+                    one.kind().name()
+                );
             }
         }
     }
@@ -410,7 +414,10 @@ fn extreme_quantities_have_answers_or_sentences() {
     for size in sizes {
         kinds.extend(Epsilon::new(size).map(|epsilon| Kind::Pure { epsilon }));
         kinds.extend(Epsilon::new(size).map(|epsilon| Kind::Exponential { epsilon }));
-        kinds.extend(Epsilon::new(size).map(|epsilon| Kind::RandomizedResponse { epsilon, values: u64::MAX }));
+        kinds.extend(
+            Epsilon::new(size)
+                .map(|epsilon| Kind::RandomizedResponse { epsilon, values: Choices::new(u64::MAX).unwrap() }),
+        );
         kinds.extend(
             Epsilon::new(size).map(|epsilon| Kind::Approximate { epsilon, delta: Delta::new(1e-300).unwrap() }),
         );

@@ -3,18 +3,16 @@
 use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, State};
-use scumble::event::{Event, Kind, Moves, Shift};
-use scumble::quantity::{Delta, Epsilon, Exact};
+use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+mod whole;
+
 /// The δ at which ε is told where neither a budget nor the caller names one.
 const USUAL_DELTA: &str = "0.000000001";
-
-/// How many times the events' own δ an (ε, δ) must have for them to be within their share of it.
-const OWN_DELTAS: u32 = 4;
 
 /// The rule by which the numbers were made, in words.
 pub const RULE: &str =
@@ -79,28 +77,6 @@ pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Resu
     Ok(Value::Object(whole))
 }
 
-/// A release's events as they may be counted for groups of owners.
-///
-/// # Guarantee
-/// Where keys are selected, "a new key shows" is an event of its own only for neighbours that differ by one owner: owners who share a new
-/// key show it e^ε times as likely, not twice. So such a release is counted as a whole, as the (ε, δ) that it is for one owner, and the
-/// group's (kε, δ·(e^{kε} − 1)/(e^ε − 1)) follows from that alone.
-pub(crate) fn for_groups(events: &[Event], scope: &Scope) -> Result<Vec<Event>> {
-    let selects = |event: &Event| matches!(event.kind, Kind::Approximate { delta, .. } if delta.get() > 0.0);
-    let moved = events.iter().filter(|event| !event.moves.shifts(scope).is_empty()).count();
-    if moved < 2 || !events.iter().any(selects) {
-        return Ok(events.to_vec());
-    }
-    let spent = Spent::of(events, scope)?;
-    let own = spent.delta().clone();
-    // Pure noise needs no δ beside that of the keys; Gaussian noise gets what the rule keeps for it where the keys take their share.
-    let whole = (0..OWN_DELTAS).fold(Exact::zero(), |sum, _| sum + own.clone());
-    let known = spent.pure_sum().map(|epsilon| (epsilon, own)).or_else(|| Some((spent.epsilon(&whole)?, whole)));
-    let (epsilon, delta) = known.map_or((0.0, 1.0), |(epsilon, delta)| (epsilon.to_f64_up(), delta.to_f64_up()));
-    let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta.min(1.0))? };
-    Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])
-}
-
 /// What was spent about `size` owners at once, in each scope.
 fn groups(
     charges: &[Charge],
@@ -113,7 +89,7 @@ fn groups(
     for (scope, limit) in scopes {
         let (mut spent, group) = (Spent::nothing(), scope.clone().group(size));
         for charge in charges {
-            spent.add_all(&for_groups(&charge.events, scope)?, &group)?;
+            spent.add_all(&whole::for_groups(charge, scope)?, &group)?;
         }
         let cost = cost(&spent, limit.as_ref(), question);
         match scope {

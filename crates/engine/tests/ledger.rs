@@ -7,6 +7,7 @@ use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use scumble_engine::ledger::{About, Anchor, Declaration, Head, Ledger, Proposal, Standing, State};
 use scumble_engine::project::Project;
+use scumble_engine::summary::{Question, summary, sums_of};
 use scumble_engine::{Error, Result};
 use serde_json::{Value, json};
 use std::fs;
@@ -313,6 +314,60 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     let version: i32 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 2, "a program of version 1 must not add to it without sums");
+}
+
+/// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with
+/// unknown values, and more): it is verified, and every number is the one that the program told that wrote it, also for groups of three.
+#[test]
+fn a_ledger_from_before_new_keys_costs_what_it_cost() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.ledger");
+    fs::copy(testdata.join("before-new-keys.ledger"), &path).unwrap();
+    let truth: Value = serde_json::from_slice(&fs::read(testdata.join("before-new-keys.json")).unwrap()).unwrap();
+    let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    assert_eq!(ledger.verify().unwrap().hex(), truth["head"].as_str().unwrap());
+    let text = "[dataset.t]\nsource = \"t.csv\"\n[budget]\nperson = { epsilon = 20.0, delta = 1e-5 }\n";
+    let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
+    let charges = ledger.charges().unwrap();
+    let sets = [["town", "sex"], ["disease", "town"]].map(|names| AttributeSet::new(names).unwrap());
+    let question = Question {
+        budget: &project.budget,
+        attributes: &["age", "disease", "income", "place", "sex", "stars", "town"].map(str::to_string).into(),
+        delta: None,
+        sets: &sets,
+        group: Some(3.try_into().unwrap()),
+    };
+    let told = summary(&charges, &sums_of(&charges, &sets).unwrap(), &question).unwrap();
+    for part in ["attributes", "groups", "person", "presence", "releases", "remaining", "rule"] {
+        same("", &told[part], &truth[part]);
+    }
+    // Both kinds of entries are in it, and nothing that was written later.
+    let names = charges.iter().flat_map(|charge| &charge.events).map(|event| event.kind().name());
+    let names: std::collections::BTreeSet<&str> = names.collect();
+    assert!(names.contains("approximate") && names.contains("heavy-hitters") && !names.contains("new-keys"));
+    // A release of today, added to it.
+    ledger.reserve(&proposal("next"), anything).unwrap();
+    ledger.verify().unwrap();
+}
+
+/// The same values; numbers to a few units in the last place, as exp and tanh differ between machines.
+fn same(at: &str, one: &Value, other: &Value) {
+    match (one, other) {
+        (Value::Object(left), Value::Object(right)) => {
+            assert!(left.keys().eq(right.keys()), "{at}: {left:?} {right:?}");
+            left.iter().for_each(|(name, value)| same(&format!("{at}.{name}"), value, &right[name]));
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            assert_eq!(left.len(), right.len(), "{at}");
+            left.iter().zip(right).for_each(|(left, right)| same(at, left, right));
+        }
+        (Value::Number(left), Value::Number(right)) => {
+            let (left, right) = (left.as_f64().unwrap(), right.as_f64().unwrap());
+            assert!((left - right).abs() <= 1e-12 * right.abs(), "{at}: {left} was {right}");
+        }
+        (left, right) => assert_eq!(left, right, "{at}"),
+    }
 }
 
 /// A path with a meaning of its own to SQLite kept no charge; two names of one file kept two ledgers.

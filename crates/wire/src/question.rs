@@ -71,6 +71,14 @@ fn scope(place: &Place<'_>) -> Result<Scope> {
     }
 }
 
+/// What a ledger has is read as it is; who asks is told if the moves do not agree.
+fn agree(event: &Event, at: &Place<'_>) -> Result<()> {
+    match at.get("moves")? {
+        Some(moves) => moves.core(event.moves().check()),
+        None => Ok(()),
+    }
+}
+
 /// The document of `scumble account`.
 ///
 /// ```
@@ -88,6 +96,9 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
         (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of both")),
     };
     let events = events_at(&place.field("events")?)?;
+    for (event, at) in events.iter().zip(place.field("events")?.list()?) {
+        agree(event, &at)?;
+    }
     if events.is_empty() {
         return Err(place.field("events")?.refuse("give at least one event"));
     }
@@ -104,9 +115,10 @@ pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
     let [event] = &events.list()?[..] else {
         return Err(events.refuse("calibration takes exactly one event"));
     };
-    let (event, free) = free_event(&place, event)?;
+    let (read, free) = free_event(&place, event)?;
+    agree(&read, event)?;
     Ok(Calibration {
-        event,
+        event: read,
         free,
         scope: scope(&place)?,
         epsilon: place.field("epsilon")?.quantity(Epsilon::new)?,

@@ -67,7 +67,7 @@ fn every_calibration_vector_is_met() {
     for vector in vectors().iter().filter(|vector| vector["command"] == "calibrate") {
         let asked = calibration_from_json(&document(vector)).unwrap();
         let found = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta).unwrap();
-        let Kind::Gaussian { sigma } = found.kind else { panic!("the kind changed") };
+        let Kind::Gaussian { sigma } = found.kind() else { panic!("the kind changed") };
         let (low, high) = (number(&vector["sigma_lower"]), number(&vector["sigma_upper"]));
         assert!(sigma.get() >= low && sigma.get() <= high * (1.0 + 1e-4), "{}: {sigma}", vector["name"]);
     }
@@ -90,11 +90,11 @@ fn refusals_name_the_path() {
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1}, {"mechanism": "magic"}], "delta": 1e-5}"#,
         "$.events[1].mechanism: there is no mechanism \"magic\"; those that are: gaussian, discrete-gaussian, laplace, \
-         discrete-laplace, sinh-normal, randomized-response, exponential, pure, approximate, zcdp, tcdp, heavy-hitters, pair",
+         discrete-laplace, sinh-normal, randomized-response, exponential, pure, approximate, zcdp, tcdp, heavy-hitters, new-keys, pair",
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1, "sampling": {"kind": "poisson", "rate": 1.5}}], "delta": 0}"#,
-        "$.events[0].sampling.rate: rate must be a number in [0, 1], not 1.5",
+        "$.events[0].sampling().rate: rate must be a number in [0, 1], not 1.5",
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1}], "delta": 1.5}"#,

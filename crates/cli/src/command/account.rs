@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use scumble::event::{Event, Sampling};
+use scumble::event::Event;
 use scumble::loss::{Answer, Loss, TOLERANCE};
 use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
 use scumble::scope::Scope;
@@ -79,7 +79,8 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
     }
     table.set_header(header);
     for event in &account.events {
-        let mut row = vec![event.kind.name().to_string(), parameters(event), event.times.to_string(), sample(event)];
+        let mut row =
+            vec![event.kind().name().to_string(), parameters(event), event.times().to_string(), sample(event)];
         if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
             let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta)?;
             row.push(rounded_up(own.upper, DIGITS));
@@ -136,10 +137,9 @@ fn parameters(event: &Event) -> String {
 }
 
 fn sample(event: &Event) -> String {
-    match event.sampling {
+    match event.sampling() {
         None => "everybody".to_string(),
-        Some(Sampling::Poisson(rate)) => format!("poisson {rate}"),
-        Some(Sampling::WithoutReplacement(rate)) => format!("without replacement {rate}"),
+        Some(sampling) => format!("{} {}", sampling.name().replace('-', " "), sampling.rate()),
     }
 }
 
@@ -170,7 +170,7 @@ fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Fail
     chart = chart.line(Series::new("all events", points(loss)?));
     for event in account.events.iter().take(MOST_EVENTS).filter(|_| account.events.len() > 1) {
         let own = Loss::of(std::slice::from_ref(event), &account.scope)?;
-        chart = chart.line(Series::new(format!("{} ×{}", event.kind.name(), event.times), points(&own)?));
+        chart = chart.line(Series::new(format!("{} ×{}", event.kind().name(), event.times()), points(&own)?));
     }
     Ok(chart.to_svg())
 }

@@ -30,7 +30,7 @@ pub enum Free {
 /// let anything = Kind::Gaussian { sigma: Sigma::new(1.0)? };
 /// let event = Event::new(anything, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
 /// let found = calibrate(&event, Free::Noise, &Scope::Presence, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
-/// let Kind::Gaussian { sigma } = found.kind else { unreachable!() };
+/// let Kind::Gaussian { sigma } = found.kind() else { unreachable!() };
 /// assert!(sigma.get() >= 13.3596076 && sigma.get() < 13.3596077 * (1.0 + 2e-6));
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -41,7 +41,7 @@ pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, del
     let target = Question { scope, epsilon: epsilon.get(), delta };
     match free {
         Free::Noise => {
-            let (start, ends) = noise_range(&event.kind)?;
+            let (start, ends) = noise_range(event.kind())?;
             search(start, ends, |value| target.excess(&with_noise(event, value)?))
                 .and_then(|value| with_noise(event, value))
         }
@@ -91,13 +91,15 @@ fn noise_range(kind: &Kind) -> Result<(f64, (f64, f64))> {
             (0.5, (1e4, 1e-12))
         }
         Kind::Zcdp { .. } | Kind::Tcdp { .. } => (0.1, (1e4, 1e-18)),
-        Kind::Pair { .. } => return Err(Error::refused("a pair event has no noise parameter to calibrate")),
+        Kind::Pair(_) | Kind::NewKeys(_) => {
+            return Err(Error::refused(format!("a {} event has no noise parameter to calibrate", kind.name())));
+        }
     })
 }
 
 fn with_noise(event: &Event, value: f64) -> Result<Event> {
-    let mut event = event.clone();
-    match &mut event.kind {
+    let mut kind = event.kind().clone();
+    match &mut kind {
         Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } | Kind::SinhNormal { sigma, .. } => {
             *sigma = Sigma::new(value)?;
         }
@@ -109,14 +111,14 @@ fn with_noise(event: &Event, value: f64) -> Result<Event> {
         | Kind::Pure { epsilon }
         | Kind::Approximate { epsilon, .. } => *epsilon = Epsilon::new(value)?,
         Kind::Zcdp { rho } | Kind::Tcdp { rho, .. } => *rho = Rho::new(value)?,
-        Kind::Pair { .. } => {}
+        Kind::Pair(_) | Kind::NewKeys(_) => {}
     }
-    Ok(event)
+    Ok(event.clone().with_kind(kind))
 }
 
 fn with_rate(event: &Event, value: f64) -> Result<Event> {
     let rate = Rate::new(value.min(1.0))?;
-    Ok(event.clone().sampled(match event.sampling {
+    Ok(event.clone().sampled(match event.sampling() {
         Some(Sampling::WithoutReplacement(_)) => Sampling::WithoutReplacement(rate),
         _ => Sampling::Poisson(rate),
     }))

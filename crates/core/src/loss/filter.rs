@@ -11,7 +11,7 @@ use crate::quantity::Exact;
 use crate::scope::Scope;
 use std::fmt;
 
-mod cost;
+pub(super) mod cost;
 mod spent;
 mod written;
 

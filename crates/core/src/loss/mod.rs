@@ -25,6 +25,7 @@ use std::fmt;
 
 pub mod approximate;
 mod convert;
+mod dominating_pair;
 pub mod filter;
 mod gaussian;
 mod law;
@@ -32,10 +33,13 @@ mod normal;
 mod pld;
 pub mod reading;
 mod renyi;
+mod resolve;
+mod shape;
 pub mod shuffle;
 mod special;
 mod subsampling_tcdp;
 mod truncated;
+pub(crate) mod words;
 
 use convert::Conversion;
 use law::{Component, Form, Law};
@@ -44,7 +48,7 @@ use pld::{Question, Side};
 use renyi::Curve;
 use std::sync::Arc;
 
-pub use pld::{DominatingPair, Tails};
+pub use dominating_pair::{DominatingPair, Tails};
 
 /// Two numbers that certainly enclose a third.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,7 +144,7 @@ impl Loss {
         let (events, scope) = (events.as_ref(), scope.borrow());
         let mut components = Vec::with_capacity(events.len());
         for event in events {
-            components.extend(law::resolve(event, scope)?);
+            components.extend(resolve::resolve(event, scope)?);
         }
         Ok(Self { components: merged(components), tolerance: TOLERANCE })
     }
@@ -154,7 +158,7 @@ impl Loss {
         if times == 0 {
             return Err(Error::refused("times must be at least 1, not 0"));
         }
-        let law = Law::Custom(pld::Own(pair));
+        let law = Law::Custom(dominating_pair::Own(pair));
         Ok(Self { components: vec![Component::whole(law, times as f64)], tolerance: TOLERANCE })
     }
 
@@ -198,6 +202,10 @@ impl Loss {
         if !close && !unbounded {
             best = best.or_lower(self.epsilon_by_renyi(target), Method::Renyi);
             best = best.or_lower(self.epsilon_by_split(target), Method::Split);
+            let (bounded, failure) = self.bounded();
+            if failure <= target {
+                best = best.or_lower(bounded, Method::Pure);
+            }
             if let Some(normal) = self.normal() {
                 best = best.or_between(normal.epsilon(target));
             }
@@ -227,6 +235,10 @@ impl Loss {
         let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
         if best.upper - best.lower > 1e-2 * best.upper {
             best = best.or_lower(self.delta_by_renyi(at), Method::Renyi);
+            let (bounded, failure) = self.bounded();
+            if bounded <= at {
+                best = best.or_lower(failure, Method::Pure);
+            }
             if let Some(normal) = self.normal() {
                 best = best.or_between(normal.delta(at));
             }
@@ -345,6 +357,12 @@ impl Loss {
         sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0))
     }
 
+    /// The sum of the largest losses but for a probability, and that probability, both rounded up: (Σε, 1 − Π(1−δ)) for (ε, δ).
+    fn bounded(&self) -> (f64, f64) {
+        let sum: f64 = self.components.iter().map(|part| part.times * part.bounded()).sum();
+        (sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0)), self.curves().1)
+    }
+
     /// The ratio μ of the whole if every part is Gaussian noise on everybody.
     fn gaussian_ratio(&self) -> Option<f64> {
         let square = |part: &Component| match (&part.law, part.form) {
@@ -454,25 +472,4 @@ fn conversion(curves: &[(Curve, f64)]) -> Conversion<impl Fn(f64) -> f64 + '_> {
     let sum = move |order: f64| curves.iter().map(|(curve, times)| times * curve.cumulant(order)).sum::<f64>();
     // Each curve is good to a few units in the last place, and so is their sum.
     Conversion { cumulant: move |order| sum(order) * (1.0 + 1e-13), largest_order }
-}
-
-/// Checks that `p` and `q` are two distributions over the same outcomes, to the rounding of decimal input.
-pub(crate) fn check_pair(p: &[f64], q: &[f64]) -> Result<()> {
-    if p.is_empty() || p.len() != q.len() {
-        return Err(Error::refused(format!(
-            "a pair needs two lists of the same length, not {} and {}",
-            p.len(),
-            q.len()
-        )));
-    }
-    for (name, masses) in [("p", p), ("q", q)] {
-        if let Some(mass) = masses.iter().find(|mass| !(0.0..=1.0).contains(*mass)) {
-            return Err(Error::refused(format!("{name} must hold probabilities, not {mass}")));
-        }
-        let sum: f64 = masses.iter().sum();
-        if (sum - 1.0).abs() > 1e-9 {
-            return Err(Error::refused(format!("{name} must sum to 1, not {sum}")));
-        }
-    }
-    Ok(())
 }

@@ -3,10 +3,9 @@
 //! K adds up under composition, is convex, and vanishes at 1. The forms are exact where the doc says so and upper bounds
 //! elsewhere; each holds for adaptive composition as well, because it bounds D_α for every pair of neighbours.
 
+use super::shape::Shared;
 use super::special::{ln_add, ln_choose, ln_sum};
-use super::subsampling_tcdp::known_noise_replaced;
-use crate::noise::sinh_normal::Certificate;
-use std::sync::Arc;
+use super::subsampling_tcdp::gaussian_replaced;
 
 /// Sums over whole orders are not carried further than this; the optimum is far below unless the loss is tiny.
 const LARGEST_SAMPLED_ORDER: f64 = 1024.0;
@@ -23,8 +22,8 @@ pub(crate) enum Curve {
     Laplace { lambda: f64 },
     /// Discrete Laplace with ratio r = e^{−1/scale} and an integer shift: exact, three geometric sums.
     DiscreteLaplace { inverse_scale: f64, shift: f64 },
-    /// Sinh-normal noise: computed from the integers of its table.
-    SinhNormal(Arc<Certificate>),
+    /// As a word's own file says.
+    Own(Shared),
     /// Randomized response among `values` answers: exact; with two, the worst case of anything ε-private.
     RandomizedResponse { epsilon: f64, values: f64 },
     /// A mechanism whose loss has range ε: exact supremum over the two-point pairs \[DDR20\].
@@ -52,7 +51,7 @@ impl Curve {
             Self::Concentrated { .. } => f64::INFINITY,
             Self::Laplace { lambda } => laplace(*lambda, order),
             Self::DiscreteLaplace { inverse_scale, shift } => discrete_laplace(*inverse_scale, *shift, order),
-            Self::SinhNormal(certificate) => (order - 1.0) * certificate.renyi_upper(order),
+            Self::Own(shape) => shape.0.cumulant(order),
             Self::RandomizedResponse { epsilon, values } => randomized_response(*epsilon, *values, order),
             Self::BoundedRange { epsilon } => bounded_range(*epsilon, order),
             Self::Pair { p, q } => pair(p, q, order).max(pair(q, p, order)),
@@ -266,7 +265,12 @@ fn sampled_replace(base: &Curve, rate: f64, order: f64) -> f64 {
     }
     let mixture = binomial_mixture(base, rate, order).exp_m1();
     let second = order * (order - 1.0) * rate * rate * base.cumulant(2.0).exp_m1();
-    let known = known_noise_replaced(base, rate, order).unwrap_or(f64::INFINITY);
+    let known = match base {
+        Curve::Gaussian { rho } => gaussian_replaced(*rho, rate, order),
+        Curve::Own(shape) => shape.0.replaced(rate, order),
+        _ => None,
+    };
+    let known = known.unwrap_or(f64::INFINITY);
     (2.0 * mixture + second).ln_1p().min(known).min(whole).max(0.0)
 }
 
@@ -426,5 +430,16 @@ mod tests {
         let both = Curve::SampledPresence { base: Box::new(base), rate: 0.1 };
         close(both.cumulant(14.0) / 13.0, 0.0023);
         close(both.cumulant(57.0) / 56.0, 0.0066);
+    }
+
+    #[test]
+    fn replaced_owners_cost_less_than_theorem_12_of_the_truncated_paper() {
+        // Theorem 12 where its condition holds: 13·s²·ρ·α up to ω′/2. Ours is never above, and here below a half of it.
+        let (rho, s, omega) = (0.1f64, 1e-4f64, 46.0517f64);
+        for order in [2.0f64, 5.0, 11.0, 20.0] {
+            let base = Curve::Concentrated { rho, omega };
+            let ours = Curve::SampledReplace { base: Box::new(base), rate: s }.cumulant(order) / (order - 1.0);
+            assert!(ours <= 0.5 * 13.0 * s * s * rho * order, "{order}: {ours}");
+        }
     }
 }

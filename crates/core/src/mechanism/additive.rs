@@ -4,7 +4,7 @@ use crate::calibrate::{
     Free, Moved, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure, sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Event, Kind, Moves, Shift};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
@@ -271,14 +271,7 @@ fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
 }
 
 fn as_single_moves(moves: &Moves) -> Result<Moves> {
-    let (presence, person, touches, everywhere) = moves.parts();
-    let single = |shift: &Shift| Shift::new(if shift.by.get() == 0.0 { 0 } else { shift.cells }, 1.0);
-    let all = |shifts: &[Shift]| shifts.iter().map(single).collect::<Result<Vec<_>>>();
-    if let (true, [shift]) = (everywhere, presence) {
-        return Ok(Moves::everywhere(single(shift)?));
-    }
-    let touch = |touch: &Touch| Ok(Touch { attributes: touch.attributes.clone(), shifts: all(&touch.shifts)? });
-    Ok(Moves::by_scope(all(presence)?, all(person)?, touches.iter().map(touch).collect::<Result<_>>()?))
+    moves.map(|shift| Shift::new(if shift.by.get() == 0.0 { 0 } else { shift.cells }, 1.0))
 }
 
 #[cfg(test)]
@@ -359,8 +352,8 @@ mod tests {
         let one = Shift::one_cell(1.0).unwrap();
         let moves = Moves::by_scope(vec![one], vec![Shift::new(2, 1.0).unwrap()], Vec::new());
         let event = noise.event(moves).unwrap();
-        assert_eq!(event.moves.shifts(&Scope::Person)[0].cells, 2);
-        let Kind::Approximate { epsilon, delta } = event.kind else { panic!("not approximate") };
+        assert_eq!(event.moves().shifts(&Scope::Person)[0].cells, 2);
+        let Kind::Approximate { epsilon, delta } = event.kind() else { panic!("not approximate") };
         assert!(epsilon.get() >= 0.5 && epsilon.get() < 0.5 + 1e-15);
         assert!((delta.get() / 0.001_658_687_869_373_008 - 1.0).abs() < 1e-9);
     }

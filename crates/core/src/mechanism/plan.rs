@@ -211,7 +211,7 @@ impl Calibration<'_> {
     }
 
     fn calibrated(&self, kind: Kind) -> Result<Kind> {
-        Ok(calibrate(&self.event(kind)?, Free::Noise, self.scope, self.epsilon, self.delta)?.kind)
+        Ok(calibrate(&self.event(kind)?, Free::Noise, self.scope, self.epsilon, self.delta)?.kind().clone())
     }
 
     /// One release: scale and bound directly. Several: half of δ for the edges, the largest ε per move for the rest.

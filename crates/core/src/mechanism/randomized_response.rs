@@ -16,7 +16,7 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Choices, Event, Kind, Moves, Shift};
 use crate::noise::refine::{self, Precision, Weights};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 use crate::quantity::{Beta, Epsilon, Exact, checked};
@@ -101,7 +101,7 @@ impl RandomizedResponse {
 
     /// What one owner's answer is, for the ledger: replacing the owner's value moves one answer.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let kind = Kind::RandomizedResponse { epsilon: self.epsilon, values: self.values };
+        let kind = Kind::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
         Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])
     }
 

@@ -138,22 +138,18 @@ impl StabilityHistogram {
         let mut noisy: Vec<i64> = present.iter().map(|(_, count)| *count).collect();
         self.noise.add_to_all(&mut noisy, bits);
         let both = present.into_iter().zip(noisy);
-        both.filter(|(_, noisy)| *noisy >= self.threshold).map(|((key, _), noisy)| (key.clone(), noisy)).collect()
+        both.filter(|(_, noisy)| self.publishes(*noisy)).map(|((key, _), noisy)| (key.clone(), noisy)).collect()
     }
 
-    /// The noise on the keys that both neighbours have, and δ for those that only one has.
-    ///
-    /// Why they compose: what is published is the noisy counts of the common keys and, independently, whether an exclusive key
-    /// shows. The latter is (1−δ, δ) against (1, 0), or (δ, 1−δ, 0) against (0, 1−δ, δ) where a person is replaced: both are
-    /// dominated by the pair of (0, δ).
-    ///
-    /// # Guarantee
-    /// For one owner. Groups of owners may share a new key, which then shows e^ε times as likely with each of them: for them the whole
-    /// release must be counted as the (ε, δ) that it is for one owner, not event by event.
+    /// Whether a key with this noisy count is published.
+    fn publishes(&self, noisy: i64) -> bool {
+        noisy >= self.threshold
+    }
+
+    /// What was done: one event, for owners and for groups of them (why stands in the documentation of `loss::words::new_keys`).
     pub fn events(&self) -> Result<Vec<Event>> {
-        let always = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(1.0)?], Vec::new());
-        let new_keys = Event::new(Kind::Approximate { epsilon: Epsilon::new(0.0)?, delta: self.delta }, always);
-        Ok(vec![self.noise.event(self.contribution.moves()?)?, new_keys])
+        let noise = self.noise.event(self.contribution.moves()?)?;
+        Ok(vec![noise.for_new_keys(self.delta, self.contribution.keys.into())?])
     }
 
     /// The error to plan with: a published count of one key is off by more with probability at most β.
@@ -269,114 +265,4 @@ impl KeySelection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
-    use crate::noise::InsecureSeededSource;
-    use crate::quantity::{Scale, Sigma};
-
-    /// Exact output distribution of a stability histogram with discrete Laplace noise over two keys; None = not published.
-    fn distribution(scale: f64, threshold: i64, dataset: &[u8]) -> Distribution<(Option<i64>, Option<i64>)> {
-        let one_key = |key: u8| {
-            let count = dataset.iter().filter(|record| **record == key).count() as i64;
-            let total: f64 = (-400..=400).map(|z: i64| (-(z.abs() as f64) / scale).exp()).sum();
-            let outcome = |z: i64| {
-                let noisy = count + z;
-                let shown = (count > 0 && noisy >= threshold).then_some(noisy);
-                (shown, harness::Probability::near((-(z.abs() as f64) / scale).exp() / total, 1e-12))
-            };
-            Distribution::new((-400..=400).map(outcome), 1e-40)
-        };
-        one_key(0).product(&one_key(1))
-    }
-
-    #[test]
-    fn laplace_thresholds_are_the_least_that_keep_delta() {
-        for delta in [0.3, 0.01, 1e-6, 1e-12] {
-            let noise = Noise::laplace(Scale::new(1.5).unwrap());
-            let histogram = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
-            let decay = (-1.0f64 / 1.5).exp();
-            let shows = |threshold: i64| decay.powi((threshold - 1) as i32) / (1.0 + decay);
-            assert!(shows(histogram.threshold()) <= delta);
-            assert!(histogram.threshold() <= 2 || shows(histogram.threshold() - 1) > delta);
-        }
-    }
-
-    #[test]
-    fn one_owner_costs_what_the_events_say() {
-        // Laplace scale 1: ε = 1 for presence and 2 for person; δ is the exact probability that a new key shows.
-        let delta = 0.05;
-        let noise = Noise::laplace(Scale::new(1.0).unwrap());
-        let histogram = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
-        let threshold = histogram.threshold();
-        let decay = (-1.0f64).exp();
-        let exact = decay.powi((threshold - 1) as i32) / (1.0 + decay);
-        let run = |dataset: &Vec<u8>| distribution(1.0, threshold, dataset);
-        let claim = |epsilon: f64| Claim { deltas: vec![(epsilon, delta)], ..Claim::default() };
-        check(
-            &neighbours::presence(&[0, 1], 3),
-            run,
-            &claim(1.0),
-            Slack { delta: delta / exact - 1.0 + 1e-6, ..Slack::ANY },
-        );
-        check(
-            &neighbours::person(&[0, 1], 3),
-            run,
-            &claim(2.0),
-            Slack { delta: delta / exact - 1.0 + 1e-6, ..Slack::ANY },
-        );
-    }
-
-    #[test]
-    fn several_keys_share_delta_and_gaussian_noise_works() {
-        let noise = || Noise::gaussian(Sigma::new(5.0).unwrap());
-        let delta = Delta::new(1e-6).unwrap();
-        let one = StabilityHistogram::new(noise(), Contribution::one(), delta).unwrap();
-        let many = StabilityHistogram::new(noise(), Contribution::new(10, 3).unwrap(), delta).unwrap();
-        assert!(many.threshold() >= one.threshold() + 2);
-        assert_eq!(many.events().unwrap().len(), 2);
-        let refused = StabilityHistogram::new(noise(), Contribution::one(), Delta::new(0.0).unwrap());
-        assert!(refused.unwrap_err().to_string().contains("delta"));
-        let published = one.release(&[(1, 0), (2, 500)], &mut InsecureSeededSource::new(1));
-        assert_eq!(published.len(), 1);
-    }
-
-    #[test]
-    fn selection_meets_both_inequalities_and_is_optimal() {
-        for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (3.0, 0.01)] {
-            let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 1).unwrap();
-            let growth = f64::exp(epsilon);
-            for n in 0..selection.probabilities.len() as u64 {
-                let (now, next) = (selection.probability(n), selection.probability(n + 1));
-                assert!(
-                    next <= growth * now + delta && 1.0 - now <= growth * (1.0 - next) + delta,
-                    "{n}: {now} {next}"
-                );
-                // Optimal: one of the two is met with equality, up to the roundings.
-                let slack = (growth * now + delta - next).min((growth * (1.0 - next) + delta - (1.0 - now)) / growth);
-                assert!(slack <= 1e-9 * next.max(1e-3) || next == 1.0, "{n}: {slack}");
-            }
-        }
-        assert!(KeySelection::new(Epsilon::new(0.0).unwrap(), Delta::new(0.1).unwrap(), 1).is_err());
-    }
-
-    #[test]
-    fn an_owner_with_several_keys_is_covered() {
-        // Two keys, each with one owner who is the same: the harness over the product.
-        let (epsilon, delta) = (1.0, 0.01);
-        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 2).unwrap();
-        let run = |owners: &u64| {
-            let shown = selection.probability(*owners);
-            let coin = Distribution::new(
-                [
-                    (true, harness::Probability::near(shown, 1e-12)),
-                    (false, harness::Probability::near(1.0 - shown, 1e-12)),
-                ],
-                0.0,
-            );
-            coin.product(&coin)
-        };
-        let pairs: Vec<(u64, u64)> = (0..30).map(|n| (n, n + 1)).collect();
-        check(&pairs, run, &Claim { deltas: vec![(epsilon, delta)], ..Claim::default() }, Slack::ANY);
-    }
-}
+mod tests;

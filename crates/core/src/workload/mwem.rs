@@ -13,7 +13,7 @@ use super::domain::Subset;
 use super::query::Queries;
 use crate::calibrate::{Moved, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Charge, Event, Kind, Shift, charged_by_scope};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
 use crate::quantity::{Rho, Sensitivity, Sigma};
@@ -148,18 +148,16 @@ impl Mwem {
     /// presence and person, and with blocks (or ℓ = 1) for single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
-        let zcdp = |rho: f64, moves: Moves| Ok::<Event, Error>(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
-        let mut events = vec![zcdp(self.rho_person(), Moves::by_scope(one.clone(), one.clone(), Vec::new()))?];
+        let zcdp = |rho: f64| Ok::<Charge, Error>((Kind::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let single = match self.families {
             Families::Blocks => self.rho(Subset::of(&[0])),
             // (ℓ²ρ_s + ℓρ_m)/ℓ
             Families::Joint => up(self.rho_person() / self.disjoint as f64),
         };
-        for attribute in 0..self.queries.domain().attributes() {
-            let touch = Touch { attributes: Subset::of(&[attribute]).named(names)?, shifts: one.clone() };
-            events.push(zcdp(single, Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
-        }
-        Ok(events)
+        let attributes = 0..self.queries.domain().attributes();
+        let changes = attributes.map(|attribute| Ok((Subset::of(&[attribute]).named(names)?, zcdp(single)?)));
+        let person = zcdp(self.rho_person())?;
+        charged_by_scope(person.clone(), person, changes.collect::<Result<_>>()?)
     }
 
     /// Runs all rounds on a table of counts of `people` people and returns the fitted table. The number of people

@@ -15,7 +15,7 @@ use super::rows::Model;
 use super::transform;
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Charge, Event, Kind, Shift, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 use std::collections::BTreeMap;
@@ -145,16 +145,10 @@ impl Plan {
     /// presence, person and single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
-        let zcdp = |rho: f64, moves: Moves| Ok::<Event, Error>(Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves));
-        let mut events = vec![
-            zcdp(self.rho_presence(), Moves::by_scope(one.clone(), Vec::new(), Vec::new()))?,
-            zcdp(self.rho_person(), Moves::by_scope(Vec::new(), one.clone(), Vec::new()))?,
-        ];
-        for (attributes, rho) in self.charges_by_attributes() {
-            let touch = Touch { attributes: attributes.named(names)?, shifts: one.clone() };
-            events.push(zcdp(up(rho), Moves::by_scope(Vec::new(), Vec::new(), vec![touch]))?);
-        }
-        Ok(events)
+        let zcdp = |rho: f64| Ok::<Charge, Error>((Kind::Zcdp { rho: Rho::new(rho)? }, one.clone()));
+        let changes = self.charges_by_attributes();
+        let changes = changes.into_iter().map(|(attributes, rho)| Ok((attributes.named(names)?, zcdp(up(rho))?)));
+        charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes.collect::<Result<_>>()?)
     }
 
     /// ρ that is charged as soon as one attribute of a set changes. A residual moves furthest if a single attribute of it changes (with

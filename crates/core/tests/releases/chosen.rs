@@ -23,7 +23,7 @@ fn epsilon(value: f64) -> Epsilon {
 
 /// ε of the event's word.
 fn epsilon_of(event: &Event) -> f64 {
-    match event.kind {
+    match event.kind() {
         Kind::Exponential { epsilon } | Kind::Pure { epsilon } | Kind::RandomizedResponse { epsilon, .. } => {
             epsilon.get()
         }
@@ -210,7 +210,7 @@ pub fn obvious_answer() {
         for change in changes {
             let answer = ObviousAnswer::new(noise.clone(), change);
             let event = answer.events().unwrap().remove(0);
-            let by = event.moves.shifts(&Scope::Presence)[0].by.get();
+            let by = event.moves().shifts(&Scope::Presence)[0].by.get();
             assert_eq!(by, moved(change), "the lead moves by this");
             let scores = [1i64, 7, 0, 0];
             let law = |factor: f64| {
@@ -257,7 +257,8 @@ pub fn stability_histogram() {
         let delta = Law::of_event(&event, 1.0).at_least(threshold - 1) * (1.0 + 1e-9);
         let made = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
         let events = made.events().unwrap();
-        let Kind::Approximate { delta: claimed, .. } = events[1].kind else { panic!("{events:?}") };
+        let Kind::NewKeys(keys) = events[0].kind() else { panic!("{events:?}") };
+        let claimed = keys.delta();
         let law = |count: i64, factor: f64| published(&Law::of_event(&events[0], factor), count, threshold);
         let mut bits = InsecureSeededSource::new(70 + index as u64);
         let counts = [("new", 1), ("near", threshold - 2), ("known", threshold + 300), ("absent", 0)];
@@ -293,7 +294,8 @@ pub fn stability_histogram() {
 pub fn key_selection() {
     for (keys, seed) in [(1u32, 80), (2, 81)] {
         let selection = KeySelection::new(epsilon(0.3 * f64::from(keys)), Delta::new(0.2).unwrap(), keys).unwrap();
-        let Kind::Approximate { epsilon, delta } = selection.events().unwrap().remove(0).kind else { panic!() };
+        let event = selection.events().unwrap().remove(0);
+        let Kind::Approximate { epsilon, delta } = event.kind() else { panic!() };
         let law = |owners: usize, factor: f64| {
             let epsilon = epsilon.get() / f64::from(keys) / factor;
             let delta = 1.0 - (1.0 - delta.get() / factor).powf(1.0 / f64::from(keys));

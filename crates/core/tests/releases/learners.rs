@@ -25,7 +25,7 @@ fn one_node(attributes: usize) -> (Tree, Event) {
     let tree = Tree::new(attributes, vec![node], &[]).unwrap();
     let names: Vec<String> = (0..attributes).map(|j| format!("a{j}")).collect();
     let event = tree.events(&names).unwrap().remove(2);
-    assert!(matches!(event.kind, Kind::HeavyHitters { .. }));
+    assert!(matches!(event.kind(), Kind::HeavyHitters { .. }));
     (tree, event)
 }
 

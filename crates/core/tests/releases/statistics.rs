@@ -45,7 +45,7 @@ impl Law {
 
     /// What the word of the event says that was added to each cell, with its parameter times `factor`.
     pub fn of_event(event: &Event, factor: f64) -> Self {
-        match &event.kind {
+        match event.kind() {
             Kind::DiscreteLaplace { scale } | Kind::HeavyHitters { scale, .. } => {
                 Self::discrete_laplace(scale.get() * factor)
             }
@@ -55,6 +55,7 @@ impl Law {
                 let noise = SinhNormal::new(sigma, a).unwrap();
                 Self::of_weights(noise.table().last_index() as i64 + 200, |z| noise.table().probability(z))
             }
+            Kind::NewKeys(keys) => Self::of_event(&Event::new(keys.noise().clone(), event.moves().clone()), factor),
             // Pure noise on a move by one: the ratio of neighbouring masses is e^ε.
             Kind::Pure { epsilon } => Self::discrete_laplace(factor / epsilon.get()),
             other => panic!("{other:?} does not say what was added"),

@@ -134,6 +134,6 @@ pub fn projection_events_name_their_noise() {
     let domain = Domain::new(vec![3, 2]).unwrap();
     let projection = Projection::new(Queries::marginals(&domain, 2).unwrap(), Sigma::new(3.0).unwrap());
     for event in projection.events(&names()).unwrap() {
-        assert_eq!(event.kind, Kind::DiscreteGaussian { sigma: projection.sigma() });
+        assert_eq!(*event.kind(), Kind::DiscreteGaussian { sigma: projection.sigma() });
     }
 }

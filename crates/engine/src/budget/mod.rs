@@ -141,7 +141,7 @@ impl Refusal {
 
 /// The attributes that some event's moves name.
 pub fn attributes_of(events: &[Event]) -> BTreeSet<String> {
-    let touches = events.iter().flat_map(|event| event.moves.parts().2);
+    let touches = events.iter().flat_map(|event| event.moves().parts().2);
     touches.flat_map(|touch| touch.attributes.iter().map(str::to_string)).collect()
 }
 

@@ -45,7 +45,7 @@ impl Sums {
         for (scope, spent) in &mut self.by_scope {
             spent.add_all(events, scope)?;
         }
-        let everywhere: Vec<Event> = events.iter().filter(|event| event.moves.parts().3).cloned().collect();
+        let everywhere: Vec<Event> = events.iter().filter(|event| event.moves().parts().3).cloned().collect();
         // The same in every scope: any will do.
         Ok(self.others.add_all(&everywhere, &Scope::Person)?)
     }
@@ -148,7 +148,7 @@ impl Sums {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scumble::event::{Kind, Moves, Shift, Touch};
+    use scumble::event::{Choices, Kind, Moves, NewKeys, Path, Shift, Touch};
     use scumble::quantity::{Scale, Sigma};
 
     /// Laplace or Gaussian noise on some attributes, or the same everywhere.
@@ -203,6 +203,7 @@ mod tests {
 0.0000000e0 2.4000000e-1 2.4000000e-1 2.4000000e-1 inf 0.0000000e0
 0.0000000e0 none none 2.4000000e-1 4.0000000e1 0.0000000e0
 3.6000000e0 0.0000000e0 2.5786723e0 2.5786723e0 inf 2.8866773e-8
+1.7142857e0 0.0000000e0 2.4324548e-1 2.4324548e-1 inf 2.0000000e-9
 ";
 
     /// Ledgers hold sums by this rule. If this fails because an event costs something else now, raise [`RULE`] and change the numbers:
@@ -211,18 +212,20 @@ mod tests {
     fn what_events_cost_is_a_rule_with_a_number() {
         use scumble::quantity::{Delta, Epsilon, Omega, Rho};
         let (epsilon, shift) = (Epsilon::new(0.3).unwrap(), Shift::new(3, 2.0).unwrap());
+        let laplace = Kind::DiscreteLaplace { scale: Scale::new(7.0).unwrap() };
         let kinds = [
             Kind::Laplace { scale: Scale::new(7.0).unwrap() },
             Kind::DiscreteLaplace { scale: Scale::new(7.0).unwrap() },
             Kind::Gaussian { sigma: Sigma::new(5.0).unwrap() },
             Kind::DiscreteGaussian { sigma: Sigma::new(5.0).unwrap() },
-            Kind::RandomizedResponse { epsilon, values: 4 },
+            Kind::RandomizedResponse { epsilon, values: Choices::new(4).unwrap() },
             Kind::Pure { epsilon },
             Kind::Exponential { epsilon },
-            Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), clip: 3, rise: 1, levels: 2 },
+            Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() },
             Kind::Zcdp { rho: Rho::new(0.01).unwrap() },
             Kind::Tcdp { rho: Rho::new(0.01).unwrap(), omega: Omega::new(80.0).unwrap() },
             Kind::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() },
+            Kind::NewKeys(NewKeys::new(laplace, Delta::new(1e-9).unwrap(), 3).unwrap()),
         ];
         let mut text = String::new();
         for kind in kinds {

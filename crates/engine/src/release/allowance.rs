@@ -143,16 +143,16 @@ pub(super) fn any_attribute_as_person(events: &[Event], names: &[String]) -> Res
     let all = AttributeSet::new(names.iter().cloned())?;
     let mut charged = Vec::new();
     for event in events {
-        let (presence, person, ..) = event.moves.parts();
+        let (presence, person, ..) = event.moves().parts();
         if presence.is_empty() && person.is_empty() {
             continue;
         }
-        let touches = match person.is_empty() {
-            true => Vec::new(),
-            false => vec![Touch { attributes: all.clone(), shifts: person.to_vec() }],
-        };
-        let moves = Moves::by_scope(presence.to_vec(), person.to_vec(), touches);
-        charged.push(Event { moves, ..event.clone() });
+        if person.is_empty() {
+            charged.push(event.clone());
+            continue;
+        }
+        let touch = Touch { attributes: all.clone(), shifts: person.to_vec() };
+        charged.push(event.clone().moving(Moves::by_scope(presence.to_vec(), person.to_vec(), vec![touch])));
     }
     Ok(charged)
 }

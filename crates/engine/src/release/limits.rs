@@ -109,7 +109,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         };
         let (Some(noise), Some(event)) = (noises.get(measure), events.get(measure)) else { continue };
         // Tables in which each owner moves the cell by all that is allowed are counts of such owners.
-        let moved = event.moves.shifts(&Scope::Presence).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+        let moved = event.moves().shifts(&Scope::Presence).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
         let column = output.name;
         let all = if noises.len() + query.quantiles.len() > 1 {
             ", all of the release's cost spent on this column"

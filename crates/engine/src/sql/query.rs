@@ -134,7 +134,7 @@ impl Rank {
     /// How much further the ranks move when a value is replaced than when it is added or removed.
     pub fn replaced(self) -> Result<f64> {
         let events = self.mechanism(1, Epsilon::new(1.0)?)?.events()?;
-        let shifts = events.iter().flat_map(|event| event.moves.shifts(&Scope::Person));
+        let shifts = events.iter().flat_map(|event| event.moves().shifts(&Scope::Person));
         Ok(shifts.map(|shift| shift.by.get()).fold(1.0, f64::max))
     }
 }

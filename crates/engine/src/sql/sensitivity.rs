@@ -92,15 +92,6 @@ fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
     Ok(Moves::by_scope(presence, replaced, touches))
 }
 
-/// The moves of "a key appears that was not there": in each scope that moves keys or rows at all.
-pub(crate) fn new_key_moves(query: &Query) -> Result<Moves> {
-    let one = vec![Shift::one_cell(1.0)?];
-    let attributes: BTreeSet<String> = query.key_attributes.union(&query.rows).cloned().collect();
-    let mut touches = vec![touch(&attributes, one.clone())?];
-    touches.retain(|touch| !touch.attributes.is_empty());
-    Ok(Moves::by_scope(one.clone(), one, touches))
-}
-
 /// How many keys one owner can have alone.
 pub(crate) fn keys_per_owner(query: &Query) -> u64 {
     query.bounds.map_or(1, |bounds| bounds.groups.min(bounds.rows))

@@ -295,7 +295,7 @@ fn an_accuracy_is_kept_and_not_bettered() {
             .plan
             .events
             .iter()
-            .filter_map(|event| match event.kind {
+            .filter_map(|event| match event.kind() {
                 Kind::DiscreteLaplace { scale } => Some(scale.get()),
                 _ => None,
             })

@@ -29,9 +29,10 @@
 //! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
 //! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
 
-use super::cost::{Cost, Truncated, cost, repeated, rounded_up_f64};
+use super::cost::{Cost, Truncated, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, Sampling};
+use crate::loss::words;
 use crate::quantity::Exact;
 use crate::scope::Scope;
 use num_rational::BigRational;
@@ -87,12 +88,18 @@ impl Spent {
     }
 
     fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
-        let (_, members) = scope.members();
+        let (member, members) = scope.members();
+        // Sampling takes nothing off here. Without replacement an owner that is added to the sample takes another's place.
+        let moved = match (event.sampling(), member) {
+            (Some(Sampling::WithoutReplacement(_)), Scope::Presence) => &Scope::Person,
+            _ => member,
+        };
         let nothing = Exact::zero();
         let mut worst =
             Cost { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
-        for shift in event.moves.shifts(scope) {
-            let cost = cost(&event.kind, &shift, members)?;
+        let word = words::of(event.kind());
+        for shift in event.moves().shifts(moved) {
+            let cost = word.cost(&shift, members)?;
             worst = Cost {
                 pure: larger(worst.pure, cost.pure),
                 rho: larger(worst.rho, cost.rho),
@@ -100,7 +107,7 @@ impl Spent {
                 delta: worst.delta.max(cost.delta),
             };
         }
-        let times = |number: Exact| repeated(&number, event.times.get());
+        let times = |number: Exact| repeated(&number, event.times());
         self.delta = self.delta.clone() + times(worst.delta);
         let truncated = match &worst.rho {
             Some(rho) => Some(Truncated { rho: rho.clone(), omega: None }),
@@ -109,7 +116,7 @@ impl Spent {
         if worst.pure.is_none() && truncated.is_none() {
             return Err(Error::refused(format!(
                 "a {} event has no finite cost under the filter rule: account for it as pure, zcdp, tcdp or approximate",
-                event.kind.name()
+                event.kind().name()
             )));
         }
         self.truncated = self

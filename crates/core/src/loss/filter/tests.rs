@@ -1,7 +1,7 @@
 //! The filter rule: exact sums, the scope's own costs, and refusals that leave the filter usable.
 
 use super::*;
-use crate::event::{Kind, Moves, Shift, Touch};
+use crate::event::{Kind, Moves, Path, Shift, Touch};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use crate::scope::AttributeSet;
 
@@ -104,7 +104,7 @@ fn an_overdraw_is_refused_in_one_sentence_and_the_filter_goes_on() {
 
 #[test]
 fn an_event_without_a_rule_is_refused() {
-    let kind = Kind::Pair { p: vec![1.0], q: vec![1.0] };
+    let kind = Kind::Pair(crate::event::Pair::new(vec![1.0], vec![1.0]).unwrap());
     let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     let refused = Spent::of(&[event], &Scope::Person).unwrap_err().to_string();
     assert!(refused.starts_with("a filter has no rule for a pair event"), "{refused}");
@@ -172,7 +172,7 @@ fn a_group_of_three_costs_nine_times_the_rho() {
         Kind::Exponential { epsilon: Epsilon::new(0.5).unwrap() },
         Moves::everywhere(Shift::one_cell(1.0).unwrap()),
     );
-    let hitters = Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), clip: 3, rise: 1, levels: 2 };
+    let hitters = Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() };
     let hitters = Event::new(hitters, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     for event in [gaussian(2.0), zcdp, exponential, tcdp(0.125, 80.0), hitters] {
         let rho = |scope: &Scope| {
@@ -180,7 +180,7 @@ fn a_group_of_three_costs_nine_times_the_rho() {
             spent.truncated_rho(&exact("2"), &Exact::zero()).unwrap().to_f64()
         };
         let ratio = rho(&three) / rho(&Scope::Person);
-        assert!((ratio - 9.0).abs() < 1e-9, "{}: {ratio}", event.kind.name());
+        assert!((ratio - 9.0).abs() < 1e-9, "{}: {ratio}", event.kind().name());
     }
     // Pure noise: ε threefold, ρ by ε·tanh(ε/2) of the threefold ε.
     let spent = Spent::of(&[laplace(4.0)], &three).unwrap();

@@ -17,11 +17,8 @@ mod tests;
 
 use super::Bounds;
 use super::law::{Component, Form, Law};
-use crate::noise::sinh_normal::Certificate;
 use cells::{Atoms, Base, Exponential, Gaussian};
 use compose::{Composed, Gridded, Outside, Part, compose};
-pub(crate) use custom::Own;
-pub use custom::{DominatingPair, Tails};
 use source::Source;
 
 /// What is asked of the composition.
@@ -111,12 +108,14 @@ fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
         Law::DiscreteLaplace { inverse_scale, shift } => Box::new(discrete_laplace(*inverse_scale, *shift)?),
         Law::RandomizedResponse { epsilon, values } => Box::new(randomized_response(*epsilon, *values, 0.0)),
         Law::Approximate { epsilon, delta } => Box::new(randomized_response(*epsilon, 2.0, *delta)),
-        Law::SinhNormal(certificate) => Box::new(sinh_normal(certificate)),
+        Law::Own(shape) => {
+            let (atoms, infinite) = shape.0.pair()?;
+            Box::new(Atoms::sorted(atoms, infinite))
+        }
         Law::Pair { p, q } if reversed => Box::new(Atoms::of(q.iter().copied().zip(p.iter().copied()))),
         Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
         Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
-        // Heavy hitters of several attributes of one tree may be added up, but their pairs must not be convolved.
-        Law::Concentrated { .. } | Law::ConcentratedGroup { .. } | Law::HeavyHitters { .. } => return None,
+        Law::Concentrated { .. } | Law::ConcentratedGroup { .. } => return None,
         // Its cover has a pair.
         Law::AnyOf { .. } => return None,
     })
@@ -174,12 +173,6 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Option<Atoms> {
         (s * (s - 2.0 * x) / (2.0 * sigma * sigma), weight(x) / total, weight(x - s) / total)
     });
     Some(Atoms::on_lattice(atoms.collect(), 0.0, 0.0, s / (sigma * sigma)))
-}
-
-/// The atoms of the table's certificate: (loss, P, Q) for one order of neighbours; the noise is symmetric.
-fn sinh_normal(certificate: &Certificate) -> Atoms {
-    let (atoms, infinite) = certificate.dominating_pair();
-    Atoms::sorted(atoms, infinite)
 }
 
 /// A source at a few uneven nodes: enough for a first idea of its cumulants.

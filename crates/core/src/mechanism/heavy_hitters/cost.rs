@@ -12,68 +12,10 @@
 //! claims 0.5ε for what costs about ε. The formula is attained: see the enumerations in the tests.
 
 use super::tree::{Node, Tree};
-use crate::quantity::Scale;
+use crate::loss::words::heavy_hitters::{inclusion_loss, ln_pass_probability};
 
 /// What rounding of f64 may have taken from a computed loss is given back.
 const ROUNDING: f64 = 1.0 + 1e-12;
-
-/// ln P\[Z > −u\]: the test passes at a count of u above the threshold; Z is discrete Laplace of this scale.
-pub(super) fn ln_pass_probability(scale: f64, above: i64) -> f64 {
-    let rate = 1.0 / scale;
-    let decay = (-rate).exp();
-    if above <= 0 {
-        -(1.0 - above as f64) * rate - decay.ln_1p()
-    } else {
-        (-(-(above as f64) * rate).exp() / (1.0 + decay)).ln_1p()
-    }
-}
-
-/// ln P\[Z ≤ −u\]: the test fails.
-pub(super) fn ln_fail_probability(scale: f64, above: i64) -> f64 {
-    // Z is symmetric: failing at u is passing at 1 − u.
-    ln_pass_probability(scale, 1 - above)
-}
-
-/// φ: how much less likely the test passes once a string at `above` over the threshold has lost a person.
-pub(super) fn inclusion_loss(scale: f64, clip: i64, above: i64) -> f64 {
-    let rate = 1.0 / scale;
-    if above <= -clip {
-        0.0
-    } else if above <= 1 {
-        rate
-    } else {
-        let decay = (-rate).exp();
-        let tail = (-(above as f64 - 1.0) * rate).exp();
-        (tail * -f64::exp_m1(-rate) / (1.0 + decay - tail)).ln_1p()
-    }
-}
-
-/// The loss of one attribute with `levels` nodes above it, all of one scale and clip, each threshold `rise` above the one below:
-/// 2/λ + Σ_{i=1}^{H−1} φ(1 − κ + iμ).
-///
-/// # Guarantee
-/// An upper bound on the pure ε of changing that attribute of one person, lists and root counts released; attained for large n.
-///
-/// ```
-/// use scumble::mechanism::heavy_hitters::path_epsilon;
-/// use scumble::quantity::Scale;
-/// let loss = path_epsilon(Scale::new(3.0)?, 15, 15, 7);
-/// assert!((loss - 1.0011240172119986).abs() < 1e-10);
-/// # Ok::<(), scumble::Error>(())
-/// ```
-pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
-    let (clip, rise) = (i64::from(clip), i64::from(rise));
-    let mut loss = 2.0 / scale.get();
-    for level in 1..i64::from(levels) {
-        let term = inclusion_loss(scale.get(), clip, 1 - clip + level * rise);
-        loss += term;
-        // Every later term is smaller still: once they cannot add a last bit, they are covered by the rounding slack.
-        if term * f64::from(levels) < loss * 1e-14 {
-            break;
-        }
-    }
-    loss * ROUNDING
-}
 
 impl Tree {
     /// The exact pure ε when one person's values of these attributes change (§4.4: B + W).

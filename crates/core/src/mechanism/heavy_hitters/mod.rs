@@ -37,9 +37,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use concentrated::check_path;
-pub use concentrated::path_rho;
-pub use cost::path_epsilon;
+pub use crate::loss::words::heavy_hitters::{path_epsilon, path_rho};
 pub use plan::Rule;
 pub use release::{Found, HeavyHitters, HeavyString};
 pub use tree::{Child, Node, Shape, Tree};

@@ -1,9 +1,9 @@
 //! Choosing the public parameters: scales for the wanted ε of each attribute, thresholds, and what they will find.
 
-use super::cost::{ln_fail_probability, ln_pass_probability};
 use super::tree::{Child, Node, Shape, Tree};
 use crate::calibrate::{Stop, halve, short_scale};
 use crate::error::{Error, Result};
+use crate::loss::words::heavy_hitters::{ln_fail_probability, ln_pass_probability};
 use crate::quantity::{Beta, Delta, Epsilon, Scale};
 
 /// How thresholds follow from scales. All of it is public.

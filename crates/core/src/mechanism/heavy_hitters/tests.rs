@@ -1,10 +1,10 @@
 //! Golden vectors and exhaustive enumeration of the tree's cost.
 
-use super::cost::{inclusion_loss, ln_fail_probability, ln_pass_probability};
 use super::*;
 use crate::harness::{Distribution, Probability};
 use crate::loss::Loss;
 use crate::loss::filter::Spent;
+use crate::loss::words::heavy_hitters::{inclusion_loss, ln_fail_probability, ln_pass_probability};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Beta, Delta, Epsilon, Exact, Scale};
 use crate::scope::{AttributeSet, Scope};

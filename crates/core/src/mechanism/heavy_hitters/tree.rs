@@ -1,7 +1,8 @@
 //! The public tree: which attributes are joined where, and the threshold, clip depth and scale of each node.
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Event, Kind, Path, Shift, charged_by_scope};
+use crate::loss::words::heavy_hitters::ln_pass_probability;
 use crate::quantity::{Delta, Epsilon, Scale};
 use crate::scope::AttributeSet;
 
@@ -239,16 +240,11 @@ impl Tree {
         // Who replaces a person may have no rows here.
         let presence = self.epsilon_presence();
         let person = self.epsilon_person().max(presence);
-        let mut events = vec![
-            Event::new(pure_or_approximate(presence, delta)?, Moves::by_scope(one.clone(), Vec::new(), Vec::new())),
-            Event::new(pure_or_approximate(person, delta)?, Moves::by_scope(Vec::new(), one.clone(), Vec::new())),
-        ];
-        for (attribute, name) in names.iter().enumerate() {
-            let touch = Touch { attributes: AttributeSet::new([name.clone()])?, shifts: one.clone() };
-            let moves = Moves::by_scope(Vec::new(), Vec::new(), vec![touch]);
-            events.push(Event::new(self.change_of(attribute)?, moves));
-        }
-        Ok(events)
+        let changes = names.iter().enumerate().map(|(attribute, name)| {
+            Ok((AttributeSet::new([name.clone()])?, (self.change_of(attribute)?, one.clone())))
+        });
+        let (presence, person) = (pure_or_approximate(presence, delta)?, pure_or_approximate(person, delta)?);
+        charged_by_scope((presence, one.clone()), (person, one.clone()), changes.collect::<Result<_>>()?)
     }
 
     /// What a change of one attribute is charged, such that charges may be added up over attributes.
@@ -300,7 +296,7 @@ impl Tree {
         }
         // A value that only the changed person has appears with probability p: where it does not, the loss is −ln(1−p), which
         // must not exceed the 1/λ that the cost counts for one exclusion.
-        let appears = super::cost::ln_pass_probability(above.scale.get(), -above.clip).exp();
+        let appears = ln_pass_probability(above.scale.get(), -above.clip).exp();
         if -f64::ln_1p(-appears) > 1.0 / above.scale.get() {
             return Err(Error::refused(format!(
                 "attribute {attribute} has an unknown domain, and the clip depth above it is too small for its scale: raise it"
@@ -315,7 +311,8 @@ fn path_kind(path: &[&Node], least_rise: i64) -> Result<Kind> {
     let small =
         |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
     let (rise, clip) = (small(least_rise)?, small(path[0].clip)?);
-    Ok(Kind::HeavyHitters { scale: path[0].scale, clip, rise, levels: path.len() as u32 })
+    let levels = u32::try_from(path.len()).unwrap_or(u32::MAX);
+    Ok(Kind::HeavyHitters { scale: path[0].scale, path: Path::new(clip, rise, levels)? })
 }
 
 fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Kind> {

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
     let renyi = |order: f64| -> f64 {
         let one = |event: &Event| -> f64 {
-            let shifts = event.moves.shifts(scope);
+            let shifts = event.moves().shifts(scope);
             let [shift] = shifts[..] else { panic!("no event of a tree has alternatives: {shifts:?}") };
-            let cell = match &event.kind {
+            let cell = match event.kind() {
                 Kind::Exponential { epsilon } => order * (epsilon.get() * shift.by.get()).powi(2) / 8.0,
                 Kind::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
@@ -24,7 +24,7 @@ pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
                 }
                 other => panic!("{other:?} is no event of a tree"),
             };
-            cell * shift.cells as f64 * event.times.get() as f64
+            cell * shift.cells as f64 * event.times() as f64
         };
         events.iter().map(one).sum()
     };

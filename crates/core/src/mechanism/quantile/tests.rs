@@ -25,7 +25,7 @@ fn presence_and_person_cost_what_the_event_says() {
     let universe: Vec<u128> = vec![0, 2, 3, 5];
     for fraction in [0.5, 0.25, 0.9, 0.0] {
         let quantile = Quantile::new(5, Probability::new(fraction).unwrap(), Epsilon::new(0.8).unwrap()).unwrap();
-        let replaced = quantile.events().unwrap().remove(0).moves.shifts(&Scope::Person)[0].by.get();
+        let replaced = quantile.events().unwrap().remove(0).moves().shifts(&Scope::Person)[0].by.get();
         let run = |values: &Vec<u128>| distribution(5, fraction, 0.8, values);
         let claim = Claim { pure: Some(0.8), ..Claim::default() };
         check(&neighbours::presence(&universe, 4), run, &claim, Slack::ANY);
@@ -63,7 +63,7 @@ fn an_end_costs_what_its_event_says() {
         check(&neighbours::presence(&universe, 5), run, &claim, Slack::ANY);
         check(&neighbours::person(&universe, 4), run, &claim, Slack::ANY);
         let event = quantile.events().unwrap().remove(0);
-        assert_eq!(event.moves.shifts(&Scope::Person)[0].by.get(), 1.0);
+        assert_eq!(event.moves().shifts(&Scope::Person)[0].by.get(), 1.0);
     }
 }
 
@@ -105,7 +105,7 @@ fn counted_values_beyond_the_last_key_count_as_the_last() {
 fn a_replaced_value_moves_no_less_than_the_exact_quotient() {
     for fraction in [0.25, 0.1, 0.9, 0.3, 0.5, 0.0, 1.0] {
         let quantile = Quantile::new(5, Probability::new(fraction).unwrap(), Epsilon::new(1.0).unwrap()).unwrap();
-        let by = quantile.events().unwrap().remove(0).moves.shifts(&Scope::Person)[0].by.get();
+        let by = quantile.events().unwrap().remove(0).moves().shifts(&Scope::Person)[0].by.get();
         let exact = BigRational::new(quantile.target.whole().into(), quantile.target.sensitivity().into());
         let by = BigRational::from_float(by).unwrap();
         assert!(by >= exact && by.to_f64() <= exact.to_f64().map(f64::next_up), "{fraction}");

@@ -16,7 +16,7 @@ use super::domain::Subset;
 use super::query::Queries;
 use crate::calibrate::{Moved, rho_of_gaussian};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Event, Kind, Shift, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::Sigma;
 
@@ -91,15 +91,11 @@ impl Projection {
             self.queries.squared_sensitivity(self.queries.domain().all()),
         );
         let (presence, person) = (moved(left)?, moved(replaced.max(left))?);
-        let mut events = vec![
-            Event::new(kind.clone(), Moves::by_scope(presence, Vec::new(), Vec::new())),
-            Event::new(kind.clone(), Moves::by_scope(Vec::new(), person, Vec::new())),
-        ];
-        for (table, answers) in self.queries.moved_by_table() {
-            let touch = Touch { attributes: table.named(names)?, shifts: moved(answers)? };
-            events.push(Event::new(kind.clone(), Moves::by_scope(Vec::new(), Vec::new(), vec![touch])));
-        }
-        Ok(events)
+        let changes = self.queries.moved_by_table();
+        let changes =
+            changes.into_iter().map(|(table, answers)| Ok((table.named(names)?, (kind.clone(), moved(answers)?))));
+        let changes = changes.collect::<Result<_>>()?;
+        charged_by_scope((kind.clone(), presence), (kind, person), changes)
     }
 
     /// The σ of the noise on each answer.

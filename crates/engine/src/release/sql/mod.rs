@@ -146,23 +146,22 @@ impl AnalysedQuery {
         };
         let calibrated = calibrate(cost, &demand)?;
         let mut events = Vec::new();
-        for (noise, moves) in calibrated.noises.iter().zip(&self.moves) {
-            events.push(noise.event(moves.clone())?);
+        let threshold = Threshold::of(&calibrated, query)?;
+        for (index, (noise, moves)) in calibrated.noises.iter().zip(&self.moves).enumerate() {
+            let event = noise.event(moves.clone())?;
+            events.push(match &threshold {
+                Some(threshold) if threshold.measure == index => threshold.event(event)?,
+                _ => event,
+            });
         }
         for (epsilon, moves) in calibrated.quantiles.iter().zip(&self.quantile_moves) {
             events.push(Event::new(EventKind::Exponential { epsilon: *epsilon }, moves.clone()));
-        }
-        let mut least = None;
-        if let (Some(delta), Some(owners)) = (calibrated.key_delta, query.owners()) {
-            least = Some(threshold(&calibrated.noises[owners], delta, sensitivity::keys_per_owner(query))?);
-            let kind = EventKind::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(delta)? };
-            events.push(Event::new(kind, sensitivity::new_key_moves(query)?));
         }
         let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
         let private = Private {
             noises: calibrated.noises.clone(),
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
-            threshold: least,
+            threshold: threshold.map(|threshold| threshold.least),
         };
         Ok(PricedQuery { calibrated, private, events })
     }
@@ -230,6 +229,31 @@ impl AnalysedQuery {
             "measures": measures,
             "quantiles": quantiles,
         })
+    }
+}
+
+/// How keys that are not public are selected.
+struct Threshold {
+    /// The measure that decides: the number of owners.
+    measure: usize,
+    /// The least noisy number with which a key is published.
+    least: i64,
+    delta: Delta,
+    keys: u64,
+}
+
+impl Threshold {
+    /// None where all keys are public.
+    fn of(calibrated: &Calibrated, query: &Query) -> Result<Option<Self>> {
+        let (Some(delta), Some(measure)) = (calibrated.key_delta, query.owners()) else { return Ok(None) };
+        let keys = sensitivity::keys_per_owner(query);
+        let least = threshold(&calibrated.noises[measure], delta, keys)?;
+        Ok(Some(Self { measure, least, delta: Delta::new(delta)?, keys }))
+    }
+
+    /// The event of the numbers of owners with this noise, of which those are published that reach the threshold.
+    fn event(&self, noise: Event) -> Result<Event> {
+        Ok(noise.for_new_keys(self.delta, self.keys)?)
     }
 }
 

@@ -221,16 +221,16 @@ fn events_say_who_can_move_what() {
     let other = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
     let one = AnonymizedHistogram::new(epsilon(1.0), Size::Private).unwrap();
     let [size, areas] = &one.events(&zip).unwrap()[..] else { panic!("two events") };
-    assert_eq!(size.moves.shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
-    assert_eq!(areas.moves.shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
-    assert_eq!(areas.moves.shifts(&Scope::Person), [Shift::new(2, 1.0).unwrap()]);
-    assert_eq!(areas.moves.shifts(&Scope::Attributes(zip.clone())), [Shift::new(2, 1.0).unwrap()]);
-    assert!(areas.moves.shifts(&other).is_empty());
+    assert_eq!(size.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
+    assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
+    assert_eq!(areas.moves().shifts(&Scope::Person), [Shift::new(2, 1.0).unwrap()]);
+    assert_eq!(areas.moves().shifts(&Scope::Attributes(zip.clone())), [Shift::new(2, 1.0).unwrap()]);
+    assert!(areas.moves().shifts(&other).is_empty());
     let three = AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(9)).unwrap().with_elements_per_owner(3).unwrap();
     let [areas] = &three.events(&zip).unwrap()[..] else { panic!("one event") };
-    assert_eq!(areas.kind, Kind::Pure { epsilon: three.epsilon_per_element() });
-    assert_eq!(areas.moves.shifts(&Scope::Presence), [Shift::one_cell(3.0).unwrap()]);
-    assert_eq!(areas.moves.shifts(&Scope::Person), [Shift::one_cell(6.0).unwrap()]);
+    assert_eq!(*areas.kind(), Kind::Pure { epsilon: three.epsilon_per_element() });
+    assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(3.0).unwrap()]);
+    assert_eq!(areas.moves().shifts(&Scope::Person), [Shift::one_cell(6.0).unwrap()]);
 }
 
 #[test]

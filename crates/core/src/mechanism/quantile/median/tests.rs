@@ -148,8 +148,8 @@ fn the_budget_holds_and_the_plan_is_consistent() {
         let median = RecursiveMedian::new(Places::new(128, tie_bits), levels, (rho, omega), 0.01).unwrap();
         // Σ sup D/α over the events of scope person, from the tables.
         let slope = |event: &Event| -> f64 {
-            let [shift] = event.moves.shifts(&Scope::Person)[..] else { panic!("one way to move") };
-            let cell = match &event.kind {
+            let [shift] = event.moves().shifts(&Scope::Person)[..] else { panic!("one way to move") };
+            let cell = match event.kind() {
                 Kind::Exponential { epsilon } => (epsilon.get() * shift.by.get()).powi(2) / 8.0,
                 Kind::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
@@ -157,7 +157,7 @@ fn the_budget_holds_and_the_plan_is_consistent() {
                 }
                 other => panic!("{other:?}"),
             };
-            cell * shift.cells as f64 * event.times.get() as f64
+            cell * shift.cells as f64 * event.times() as f64
         };
         let spent: f64 = median.events(levels).unwrap().iter().map(slope).sum();
         assert!((0.95 * rho.get()..=rho.get()).contains(&spent), "{spent}");

@@ -54,7 +54,7 @@ fn a_tree_by_the_exponential_mechanism_costs_what_its_event_says() {
     let tight = Slack { pure: 2.0, ..Slack::ANY };
     check_tree(Places::new(2, 0), Some(0.6), 4, tight);
     check_tree(Places::new(1, 1), Some(0.6), 4, Slack::ANY);
-    assert_eq!(tiny_tree(Places::new(2, 0), Some(0.6)).events().unwrap()[0].times.get(), 2);
+    assert_eq!(tiny_tree(Places::new(2, 0), Some(0.6)).events().unwrap()[0].times(), 2);
 }
 
 #[test]

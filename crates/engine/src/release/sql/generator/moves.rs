@@ -3,7 +3,7 @@
 use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
 use crate::sql::query::What;
-use crate::sql::sensitivity::{keys_per_owner, moves, new_key_moves, quantile_moves};
+use crate::sql::sensitivity::{keys_per_owner, moves, quantile_moves};
 use datafusion::common::ScalarValue;
 use scumble::event::{Moves, Shift};
 use scumble::scope::Scope;
@@ -34,8 +34,8 @@ pub(super) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers
         let moved = keys.iter().map(|key| ranks(&ranked(&first, *key), &ranked(&second, *key), replaced));
         within(&claimed, scope, moved.collect()).map_err(|how| format!("{:?}: {how}", quantile.rank))?;
     }
-    if query.cells().is_none() {
-        let claimed = new_key_moves(query).map_err(|error| error.to_string())?;
+    if let (None, Some(owners)) = (query.cells(), query.owners()) {
+        let claimed = moves(&query.measures[owners], query).map_err(|error| error.to_string())?;
         new_keys(cut, &claimed, scope, one, &second)?;
         new_keys(cut, &claimed, scope, other, &first)?;
     }

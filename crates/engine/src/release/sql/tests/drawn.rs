@@ -13,8 +13,8 @@ const DRAWS: usize = 100_000;
 
 /// The δ of "a key appears that was not there".
 fn key_delta(plan: &SqlPlan) -> f64 {
-    let deltas = plan.events.iter().filter_map(|event| match event.kind {
-        Word::Approximate { delta, .. } => Some(delta.get()),
+    let deltas = plan.events.iter().filter_map(|event| match event.kind() {
+        Word::NewKeys(keys) => Some(keys.delta().get()),
         _ => None,
     });
     deltas.sum()
@@ -36,7 +36,7 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&st
     let plan = planned(&format!("{cost},delta={delta}"));
     let claimed = key_delta(&plan);
     assert!((claimed / delta - 1.0).abs() < 1e-6, "{sql}: the whole δ is for keys: {claimed} of {delta}");
-    assert_eq!(plan.events[owners].kind, first.events[owners].kind);
+    assert_eq!(plan.private.noises[owners].standard_deviation(), first.private.noises[owners].standard_deviation());
     let rows: Vec<String> = rows.iter().map(|row| row.to_string()).collect();
     std::fs::write(tiny.folder.path().join("t.csv"), format!("{header}\n{}\n", rows.join("\n"))).unwrap();
     let backend = Backend::with_data(&tiny.project, &["t".to_string()]).unwrap();

@@ -66,7 +66,7 @@ fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &Cells, ri
     if sum == 0.0 {
         return 0.0;
     }
-    let shifts = plan.events[measure].moves.shifts(scope);
+    let shifts = plan.events[measure].moves().shifts(scope);
     let most =
         |power: i32| shifts.iter().map(|shift| shift.cells as f64 * shift.by.get().powi(power)).fold(0.0, f64::max);
     f64::max(sum / most(1), squares / most(2))

@@ -1,0 +1,167 @@
+//! How far neighbours can move what is noised, in each scope.
+
+use crate::error::{Error, Result};
+use crate::quantity::Sensitivity;
+use crate::scope::{AttributeSet, Scope};
+
+/// One way in which neighbours differ: so many cells, each by at most so much, independent noise in each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// How many cells move.
+    pub cells: u64,
+    /// By how much each moves at most.
+    pub by: Sensitivity,
+}
+
+impl Shift {
+    /// `cells` cells, each by at most `by`.
+    ///
+    /// ```
+    /// assert!(scumble::event::Shift::new(3, f64::NAN).is_err());
+    /// ```
+    pub fn new(cells: u64, by: f64) -> Result<Self> {
+        Ok(Self { cells, by: Sensitivity::new(by)? })
+    }
+
+    /// One cell that moves by at most `by`.
+    ///
+    /// ```
+    /// assert_eq!(scumble::event::Shift::one_cell(1.0).unwrap().cells, 1);
+    /// ```
+    pub fn one_cell(by: f64) -> Result<Self> {
+        Self::new(1, by)
+    }
+
+    /// Whether the other moves no more cells, and none further.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.cells >= other.cells && self.by >= other.by
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.cells == 0 || self.by.get() == 0.0
+    }
+}
+
+/// How far what is noised can move in each scope: alternatives, of which the worst counts. No alternative means: not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moves {
+    presence: Vec<Shift>,
+    person: Vec<Shift>,
+    touches: Vec<Touch>,
+    same_everywhere: bool,
+}
+
+/// What happens when one owner's values of some attributes change: if any of `attributes` is among them, `shifts` can happen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Touch {
+    /// The attributes that have this effect.
+    pub attributes: AttributeSet,
+    /// The ways in which the cells can then move.
+    pub shifts: Vec<Shift>,
+}
+
+impl Moves {
+    /// The same move in every scope: the caller has fixed what neighbours are (as `scumble account` does).
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift};
+    /// use scumble::scope::Scope;
+    /// let moves = Moves::everywhere(Shift::one_cell(2.0)?);
+    /// assert_eq!(moves.shifts(&Scope::Person), moves.shifts(&Scope::Presence));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn everywhere(shift: Shift) -> Self {
+        Self { presence: vec![shift], person: vec![shift], touches: Vec::new(), same_everywhere: true }
+    }
+
+    /// Moves by scope. Who replaces an owner may have no rows in this table, and other values of any attribute: so `person` is what is given and
+    /// whatever `presence` and `touches` list beyond that.
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift, Touch};
+    /// use scumble::scope::{AttributeSet, Scope};
+    /// let one = Shift::one_cell(1.0)?;
+    /// let two = Shift::new(2, 1.0)?;
+    /// let age = AttributeSet::new(["age"])?;
+    /// let moves = Moves::by_scope(vec![one], vec![two], vec![Touch { attributes: age.clone(), shifts: vec![two] }]);
+    /// assert_eq!(moves.shifts(&Scope::Attributes(age)), vec![two]);
+    /// assert!(moves.shifts(&Scope::Attributes(AttributeSet::new(["disease"])?)).is_empty());
+    /// // A person never moves less than its presence.
+    /// assert_eq!(Moves::by_scope(vec![two], vec![one], vec![]).shifts(&Scope::Person), vec![one, two]);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn by_scope(presence: Vec<Shift>, mut person: Vec<Shift>, touches: Vec<Touch>) -> Self {
+        for shift in presence.iter().chain(touches.iter().flat_map(|touch| &touch.shifts)) {
+            if !shift.is_nothing() && !person.iter().any(|own| own.covers(shift)) {
+                person.push(*shift);
+            }
+        }
+        Self { presence, person, touches, same_everywhere: false }
+    }
+
+    /// Moves as somebody has written them, for readers of ledgers: nothing is added, and [`Moves::check`] says whether they agree.
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift};
+    /// let (one, two) = (vec![Shift::one_cell(1.0)?], vec![Shift::new(2, 1.0)?]);
+    /// assert!(Moves::as_written(one.clone(), two.clone(), vec![]).check().is_ok());
+    /// assert!(Moves::as_written(one.clone(), vec![], vec![]).check().is_ok());
+    /// assert!(Moves::as_written(two, one, vec![]).check().is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn as_written(presence: Vec<Shift>, person: Vec<Shift>, touches: Vec<Touch>) -> Self {
+        Self { presence, person, touches, same_everywhere: false }
+    }
+
+    /// Refuses moves that do not agree: `person` covers the rest, or only one of the three is there, and other events of the release say what
+    /// the mechanism costs in the other scopes ([`super::charged_by_scope`]).
+    pub fn check(&self) -> Result<()> {
+        let empty = [self.presence.is_empty(), self.person.is_empty(), self.touches.is_empty()];
+        let is_alone = empty.iter().filter(|empty| !**empty).count() <= 1;
+        let covering = || Self::by_scope(self.presence.clone(), self.person.clone(), self.touches.clone());
+        if self.same_everywhere || is_alone || covering() == *self {
+            return Ok(());
+        }
+        Err(Error::refused("person must cover what presence and touches list: who replaces an owner may have no rows"))
+    }
+
+    /// The same with other shifts. `change` must not make a shift that covers another cover it no longer.
+    pub(crate) fn map(&self, change: impl Fn(&Shift) -> Result<Shift>) -> Result<Self> {
+        let all = |shifts: &[Shift]| shifts.iter().map(&change).collect::<Result<Vec<_>>>();
+        let touch = |touch: &Touch| Ok(Touch { attributes: touch.attributes.clone(), shifts: all(&touch.shifts)? });
+        Ok(Self {
+            presence: all(&self.presence)?,
+            person: all(&self.person)?,
+            touches: self.touches.iter().map(touch).collect::<Result<_>>()?,
+            same_everywhere: self.same_everywhere,
+        })
+    }
+
+    /// The alternatives in the scope of one owner (for a group, those of its members).
+    ///
+    /// # Guarantee
+    /// A scope whose neighbours cannot change the noised values gets no alternative; the set is monotone in the attributes.
+    pub fn shifts(&self, scope: &Scope) -> Vec<Shift> {
+        let all: Vec<Shift> = match scope.members().0 {
+            _ if self.same_everywhere => self.presence.clone(),
+            Scope::Presence => self.presence.clone(),
+            Scope::Person => self.person.clone(),
+            Scope::Attributes(set) => self.touched(set),
+            Scope::Group(..) => unreachable!("members() has opened the group"),
+        };
+        all.into_iter().filter(|shift| !shift.is_nothing()).collect()
+    }
+
+    fn touched(&self, set: &AttributeSet) -> Vec<Shift> {
+        self.touches
+            .iter()
+            .filter(|touch| touch.attributes.touches(set))
+            .flat_map(|touch| touch.shifts.clone())
+            .collect()
+    }
+
+    /// The parts, for the wire form: presence, person, touches, and whether the move is the same everywhere.
+    pub fn parts(&self) -> (&[Shift], &[Shift], &[Touch], bool) {
+        (&self.presence, &self.person, &self.touches, self.same_everywhere)
+    }
+}

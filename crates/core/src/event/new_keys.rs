@@ -1,0 +1,60 @@
+//! The word for a release with keys that nobody knows beforehand.
+
+use super::Kind;
+use crate::error::{Error, Result};
+use crate::quantity::Delta;
+use std::num::NonZeroU64;
+
+/// Noise on a number of each key that occurs, and a threshold: keys are published whose noisy number reaches it.
+///
+/// The event's moves are those of the numbers. δ belongs to the threshold: each of the at most `keys` keys that one owner alone has is
+/// published with probability at most 1 − (1 − δ)^{1/keys}, so that any of them is with at most δ. Whatever else the release says about a
+/// key, it says only of those that are published, and has events of its own.
+///
+/// ```
+/// use scumble::event::{Kind, NewKeys};
+/// use scumble::quantity::{Delta, Epsilon, Scale};
+/// let noise = Kind::DiscreteLaplace { scale: Scale::new(4.0)? };
+/// let event = NewKeys::new(noise.clone(), Delta::new(1e-9)?, 2)?;
+/// assert_eq!((event.noise(), event.keys()), (&noise, 2));
+/// assert!(NewKeys::new(noise, Delta::new(1e-9)?, 0).is_err());
+/// assert!(NewKeys::new(Kind::Pure { epsilon: Epsilon::new(1.0)? }, Delta::new(1e-9)?, 1).is_err());
+/// assert!(NewKeys::new(Kind::NewKeys(event), Delta::new(1e-9)?, 1).is_err());
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewKeys {
+    noise: Box<Kind>,
+    delta: Delta,
+    keys: NonZeroU64,
+}
+
+impl NewKeys {
+    /// `noise` is additive noise, or an (ε, δ) for each number that moves (truncated noise); an owner has at most `keys` keys, at least 1.
+    pub fn new(noise: Kind, delta: Delta, keys: u64) -> Result<Self> {
+        let is_noise = noise.is_additive() && !matches!(noise, Kind::NewKeys(_));
+        if !(is_noise || matches!(noise, Kind::Approximate { .. })) {
+            return Err(Error::refused(format!(
+                "new keys are published by their noisy numbers: {} is not added to a number",
+                noise.name()
+            )));
+        }
+        let keys = NonZeroU64::new(keys).ok_or_else(|| Error::refused("an owner has at least 1 key, not 0"))?;
+        Ok(Self { noise: Box::new(noise), delta, keys })
+    }
+
+    /// The noise on each key's number.
+    pub fn noise(&self) -> &Kind {
+        &self.noise
+    }
+
+    /// The threshold's δ.
+    pub fn delta(&self) -> Delta {
+        self.delta
+    }
+
+    /// How many keys one owner can have.
+    pub fn keys(&self) -> u64 {
+        self.keys.get()
+    }
+}

@@ -1,0 +1,172 @@
+//! From an event and a scope to the laws that a neighbour can make it follow.
+
+use super::law::{Component, Form, Law, group_of_approximate};
+use super::words;
+use crate::error::{Error, Result};
+use crate::event::{Event, Kind, Sampling, Shift};
+use crate::scope::Scope;
+
+/// How `event` can be told apart by neighbours in `scope`: independent components, none if it cannot.
+///
+/// # Guarantee
+/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', or of one of their
+/// alternatives ([`Law::AnyOf`]).
+pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
+    match words::of(event.kind()).noise() {
+        Some(noise) => with_threshold(event, noise, scope),
+        None => Ok(resolve_one(event, scope)?.into_iter().collect()),
+    }
+}
+
+/// Noise on numbers, and a threshold that they must reach: two independent components ([`words::new_keys`] says why).
+fn with_threshold(event: &Event, noise: &Kind, scope: &Scope) -> Result<Vec<Component>> {
+    let (member, size) = scope.members();
+    let noise = event.clone().with_kind(noise.clone());
+    let (form, scope, noise) = match event.sampling() {
+        // A group on a sample is counted as if everybody were in it.
+        Some(sampling) if size > 1 => (Form::Whole, in_sample(sampling, scope), noise.on_everybody()),
+        _ => (form_and_shifts(event, member).0, scope.clone(), noise),
+    };
+    let Some(common) = resolve_one(&noise, &scope)? else { return Ok(Vec::new()) };
+    let by = event.moves().shifts(&scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+    let law = Law::Approximate { epsilon: 0.0, delta: words::of(event.kind()).shown(by, size) };
+    // What the threshold really lets through is not known, nor whether all moves and all new keys happen at once.
+    let exclusive = Component { form, is_cover: true, ..Component::whole(law, event.times() as f64) };
+    Ok(vec![common, exclusive])
+}
+
+/// What neighbours in `scope` are in a sample.
+fn in_sample(sampling: Sampling, scope: &Scope) -> Scope {
+    match (sampling, scope) {
+        (Sampling::WithoutReplacement(_), Scope::Group(member, size)) if **member == Scope::Presence => {
+            Scope::Person.group(*size)
+        }
+        _ => scope.clone(),
+    }
+}
+
+/// The sample that an event saw and the ways in which neighbours can move it there.
+fn form_and_shifts(event: &Event, member: &Scope) -> (Form, Vec<Shift>) {
+    let (form, shifts) = match event.sampling() {
+        None => (Form::Whole, event.moves().shifts(member)),
+        Some(sampling) => sampled_shifts(event, sampling, member),
+    };
+    // A sample of everybody is everybody.
+    match form {
+        Form::Presence { rate } | Form::Replace { rate } if rate == 1.0 => (Form::Whole, shifts),
+        form => (form, shifts),
+    }
+}
+
+fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
+    let (member, size) = scope.members();
+    let (form, shifts) = form_and_shifts(event, member);
+    let shifts = undominated(shifts);
+    let Some(covered) = shifts.iter().copied().reduce(covering) else { return Ok(None) };
+    let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
+    let made = |shift: Shift, group: u64| -> Result<Component> {
+        let one = component(event, form, shift, group)?;
+        Ok(Component { is_cover: one.is_cover || matches!(form, Form::Replace { .. }), ..one })
+    };
+    let cover = made(covered, in_law)?;
+    if size > 1 {
+        // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of neighbours,
+        // each of whom the sampled mechanism hides as it hides one owner.
+        let cover = Component { is_cover: cover.is_cover || shifts.len() > 1, ..cover };
+        return Ok(Some(if form == Form::Whole { cover } else { chained(cover, size) }));
+    }
+    if shifts.len() == 1 {
+        return Ok(Some(cover));
+    }
+    let times = event.times() as f64;
+    let one_run = |component: Component| Component { times: component.times / times, ..component };
+    let alternatives = shifts.into_iter().map(|shift| made(shift, 1).map(one_run));
+    let law = Law::AnyOf { alternatives: alternatives.collect::<Result<_>>()?, cover: Box::new(one_run(cover)) };
+    Ok(Some(Component::whole(law, times)))
+}
+
+/// The more cells of two ways to move, each by the larger move.
+fn covering(a: Shift, b: Shift) -> Shift {
+    let by = if a.by.get() >= b.by.get() { a.by } else { b.by };
+    Shift { cells: a.cells.max(b.cells), by }
+}
+
+/// The same for so many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for (ε, δ) by
+/// the usual formula on the amplified parameters.
+fn chained(one: Component, owners: u32) -> Component {
+    match (&one.law, one.form) {
+        _ if owners == 1 => one,
+        (Law::Approximate { epsilon, delta }, Form::Presence { rate } | Form::Replace { rate }) => {
+            let law = group_of_approximate(one.form.amplified(*epsilon), rate * delta, f64::from(owners));
+            Component { law, form: Form::Whole, is_cover: true, ..one }
+        }
+        _ => Component { owners, without_pair: true, ..one },
+    }
+}
+
+/// In a sample an owner may also be absent: the mechanism on the sample is compared with and without it.
+fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, Vec<Shift>) {
+    let own = event.moves().shifts(member);
+    let absent = event.moves().shifts(absent_scope(sampling));
+    let (Sampling::Poisson(rate) | Sampling::WithoutReplacement(rate)) = sampling;
+    let rate = rate.get();
+    if own.is_empty() {
+        return (Form::Whole, own);
+    }
+    let form = if *member == Scope::Presence { Form::Presence { rate } } else { Form::Replace { rate } };
+    let all = match (member, sampling) {
+        (Scope::Presence, Sampling::Poisson(_)) => own,
+        (Scope::Presence, Sampling::WithoutReplacement(_)) => absent,
+        _ => own.into_iter().chain(absent).collect(),
+    };
+    (form, all)
+}
+
+/// In which scope a sample with an owner and one without are neighbours: of a fixed number of owners, one that is not drawn has been
+/// replaced by another.
+fn absent_scope(sampling: Sampling) -> &'static Scope {
+    match sampling {
+        Sampling::Poisson(_) => &Scope::Presence,
+        Sampling::WithoutReplacement(_) => &Scope::Person,
+    }
+}
+
+/// Drops every shift that another one covers in cells and in size.
+fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
+    let mut kept: Vec<Shift> = Vec::new();
+    for shift in shifts {
+        if kept.iter().any(|other| other.cells >= shift.cells && other.by >= shift.by) {
+            continue;
+        }
+        kept.retain(|other| !(shift.cells >= other.cells && shift.by >= other.by));
+        kept.push(shift);
+    }
+    kept
+}
+
+fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
+    let by = shift.by.get() * group as f64;
+    let word = words::of(event.kind());
+    let law = word.law(by)?;
+    // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
+    // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
+    let without_pair = group > 1 && event.kind().is_additive() && !matches!(event.kind(), Kind::Gaussian { .. });
+    let (times, cells) = (event.times() as f64, shift.cells as f64);
+    if form == Form::Whole || cells <= 1.0 {
+        return Ok(Component { form, without_pair, is_cover: word.covers(by), ..Component::whole(law, times * cells) });
+    }
+    // An owner who is in the sample moves all of its cells: the sample of the cells' composition, which costs more than
+    // the composition of sampled cells.
+    let law = law.in_all_cells(cells).ok_or_else(|| {
+        Error::refused(format!(
+            "a sampled {} event that moves {} cells at once has no proven bound here: state its loss as pure or zcdp",
+            event.kind().name(),
+            shift.cells
+        ))
+    })?;
+    let is_cover = !matches!(law, Law::Gaussian { .. });
+    Ok(Component { form, without_pair, is_cover, ..Component::whole(law, times) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! What accounting knows of each word, a file for each, and one line here.
+//!
+//! A new word: its variant in `event::Kind`, a file here that says which law a move makes it follow and what a filter charges, a line in [`of`],
+//! and its JSON form in `scumble-wire`. A law that no other word has is a [`Shape`](super::shape::Shape) in the same file: its pure bound, its
+//! Rényi curve, its dominating pair.
+
+use super::filter::cost::Cost;
+use super::law::Law;
+use crate::error::{Error, Result};
+use crate::event::{Kind, Shift};
+
+mod approximate;
+mod discrete_gaussian;
+mod discrete_laplace;
+mod exponential;
+mod gaussian;
+pub(crate) mod heavy_hitters;
+mod laplace;
+pub(crate) mod new_keys;
+mod pair;
+mod pure;
+mod randomized_response;
+mod sinh_normal;
+mod tcdp;
+mod zcdp;
+
+/// One word with its parameters.
+pub(crate) trait Word {
+    /// The law of what moves by `by`.
+    fn law(&self, by: f64) -> Result<Law>;
+
+    /// Whether that law is worse than what several owners, or smaller moves, can really do: then nothing is known from below.
+    fn covers(&self, _by: f64) -> bool {
+        false
+    }
+
+    /// What a filter charges when `members` owners make the given move at once.
+    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost>;
+
+    /// The noise on numbers of which only those are published that reach a threshold.
+    fn noise(&self) -> Option<&Kind> {
+        None
+    }
+
+    /// With which probability something shows that only one of two neighbours has, `owners` apart, where a number moves by `by`.
+    fn shown(&self, _by: f64, _owners: u32) -> f64 {
+        0.0
+    }
+}
+
+/// The registry.
+pub(crate) fn of(kind: &Kind) -> Box<dyn Word + '_> {
+    match kind {
+        Kind::Gaussian { sigma } => Box::new(gaussian::Gaussian(*sigma)),
+        Kind::DiscreteGaussian { sigma } => Box::new(discrete_gaussian::DiscreteGaussian(*sigma)),
+        Kind::Laplace { scale } => Box::new(laplace::Laplace(*scale)),
+        Kind::DiscreteLaplace { scale } => Box::new(discrete_laplace::DiscreteLaplace(*scale)),
+        Kind::SinhNormal { sigma, a } => Box::new(sinh_normal::SinhNormal(*sigma, *a)),
+        Kind::RandomizedResponse { epsilon, values } => {
+            Box::new(randomized_response::RandomizedResponse(*epsilon, *values))
+        }
+        Kind::Exponential { epsilon } => Box::new(exponential::Exponential(*epsilon)),
+        Kind::Pure { epsilon } => Box::new(pure::Pure(*epsilon)),
+        Kind::Approximate { epsilon, delta } => Box::new(approximate::Approximate(*epsilon, *delta)),
+        Kind::Zcdp { rho } => Box::new(zcdp::Zcdp(*rho)),
+        Kind::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
+        Kind::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
+        Kind::NewKeys(keys) => Box::new(new_keys::Word(keys)),
+        Kind::Pair(pair) => Box::new(pair::Word(pair)),
+    }
+}
+
+/// How many owners a move of `by` stands for, where noise is not added to a number.
+fn owners(word: &str, by: f64) -> Result<f64> {
+    if by > 1e6 {
+        return Err(Error::refused(format!(
+            "a move of {by} counts as that many owners for a {word} event: at most 1000000"
+        )));
+    }
+    Ok(by.ceil().max(1.0))
+}
+
+/// Whole answers move by whole steps: a bound of 1.5 is a bound of 1.
+fn steps(word: &str, by: f64) -> Result<u64> {
+    if by > 1e9 {
+        return Err(Error::refused(format!("a {word} event moves by at most 1e9 steps, not {by}")));
+    }
+    Ok(by.floor() as u64)
+}
+
+/// For a word that has no exact cost.
+fn no_rule(word: &str) -> Error {
+    Error::refused(format!(
+        "a filter has no rule for a {word} event: account for it as pure, zcdp, tcdp or approximate"
+    ))
+}

@@ -1,0 +1,30 @@
+//! `randomized-response`: the truth, or one of the other values.
+
+use super::{Word, owners};
+use crate::error::Result;
+use crate::event::{Choices, Shift};
+use crate::loss::filter::cost::{Cost, Moved, exact};
+use crate::loss::law::Law;
+use crate::quantity::Epsilon;
+
+/// With this ε among so many values.
+pub(super) struct RandomizedResponse(pub(super) Epsilon, pub(super) Choices);
+
+impl Word for RandomizedResponse {
+    fn law(&self, by: f64) -> Result<Law> {
+        let owners = owners("randomized-response", by)?;
+        Ok(match owners {
+            1.0 => Law::RandomizedResponse { epsilon: self.0.get(), values: self.1.get() as f64 },
+            _ => Law::Approximate { epsilon: owners * self.0.get(), delta: 0.0 },
+        })
+    }
+
+    fn covers(&self, by: f64) -> bool {
+        by > 1.0
+    }
+
+    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+        let moved = Moved::owners(shift, members)?;
+        Ok(Cost::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
+    }
+}

@@ -1,0 +1,70 @@
+//! `sinh-normal`: an integer-weight table; every number is certified from its integers ([`Certificate`]).
+
+use super::{Word, no_rule, steps};
+use crate::error::Result;
+use crate::event::Shift;
+use crate::loss::filter::cost::Cost;
+use crate::loss::law::Law;
+use crate::loss::shape::{Atom, Shape, Shared};
+use crate::loss::subsampling_tcdp::sinh_normal_replaced;
+use crate::noise::sinh_normal::Certificate;
+use crate::quantity::{Scale, Sigma};
+use std::sync::Arc;
+
+/// With the parameters σ and A.
+pub(super) struct SinhNormal(pub(super) Sigma, pub(super) Scale);
+
+impl Word for SinhNormal {
+    fn law(&self, by: f64) -> Result<Law> {
+        Ok(match steps("sinh-normal", by)? {
+            0 => Law::DiscreteGaussian { sigma: self.0.get(), shift: 0 },
+            shift => {
+                let certificate = crate::noise::SinhNormal::new(self.0, self.1)?.certificate(shift)?;
+                let identity = vec![self.0.get().to_bits(), self.1.get().to_bits(), shift];
+                Law::Own(Shared(Arc::new(Certified { certificate, identity })))
+            }
+        })
+    }
+
+    /// Several moves are covered by one that need not occur.
+    fn covers(&self, by: f64) -> bool {
+        by >= 2.0
+    }
+
+    fn cost(&self, _shift: &Shift, _members: u32) -> Result<Cost> {
+        Err(no_rule("sinh-normal"))
+    }
+}
+
+/// A table's certificate for every shift up to the largest.
+#[derive(Debug)]
+struct Certified {
+    certificate: Certificate,
+    identity: Vec<u64>,
+}
+
+impl Shape for Certified {
+    fn identity(&self) -> Vec<u64> {
+        self.identity.clone()
+    }
+
+    fn pure(&self) -> f64 {
+        self.certificate.epsilon_upper()
+    }
+
+    fn cumulant(&self, order: f64) -> f64 {
+        (order - 1.0) * self.certificate.renyi_upper(order)
+    }
+
+    fn replaced(&self, rate: f64, order: f64) -> Option<f64> {
+        sinh_normal_replaced(&self.certificate, rate, order)
+    }
+
+    fn has_pair(&self) -> bool {
+        true
+    }
+
+    fn pair(&self) -> Option<(Vec<Atom>, f64)> {
+        Some(self.certificate.dominating_pair())
+    }
+}
