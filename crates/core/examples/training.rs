@@ -21,7 +21,7 @@ pub(crate) fn main() -> Result<()> {
     }
 
     let found = calibrate(&training(1.0)?, Free::Noise, &Scope::Presence, 1.0.try_into()?, delta.try_into()?)?;
-    if let Kind::Gaussian { sigma } = found.kind {
+    if let Kind::Gaussian { sigma } = found.kind() {
         println!("the least sigma for epsilon 1: {:.4}", sigma.get());
     }
     Ok(())

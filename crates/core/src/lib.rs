@@ -132,7 +132,7 @@
 //! use scumble::{Event, Moves, Scope, Shift};
 //! let any = Event::new(Kind::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
 //! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
-//! assert!(matches!(found.kind, Kind::Gaussian { sigma } if sigma.get() < 13.36));
+//! assert!(matches!(found.kind(), Kind::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!

@@ -94,7 +94,7 @@ fn refusals_name_the_path() {
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1, "sampling": {"kind": "poisson", "rate": 1.5}}], "delta": 0}"#,
-        "$.events[0].sampling().rate: rate must be a number in [0, 1], not 1.5",
+        "$.events[0].sampling.rate: rate must be a number in [0, 1], not 1.5",
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1}], "delta": 1.5}"#,

@@ -109,8 +109,8 @@ fn wrong_input_is_refused_with_its_path_and_nothing_is_printed() {
     refused("account", &event(r#""sigma": 1"#), "$.events[0].sensitivity: sensitivity is missing");
     refused("account", &event(r#""sensitivity": 1"#), "$.events[0].sigma: sigma is missing");
     refused("account", &event(r#""sigma": 1e400, "sensitivity": 1"#), "not JSON");
-    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 0"#), "$.events[0].times()");
-    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 2.5"#), "$.events[0].times()");
+    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 0"#), "$.events[0].times");
+    refused("account", &event(r#""sigma": 1, "sensitivity": 1, "times": 2.5"#), "$.events[0].times");
     refused("account", &event(r#""sigma": 1, "sensitivity": 1, "sigmas": 2"#), "$.events[0].sigmas");
     refused(
         "account",

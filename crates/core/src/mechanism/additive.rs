@@ -91,7 +91,7 @@ impl Noise {
                     return Ok(laplace);
                 }
                 let any = Event::new(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? }, moves.clone());
-                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.kind;
+                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.kind().clone();
                 let gaussian = match found {
                     Kind::DiscreteGaussian { sigma } => Some(Self::gaussian(sigma)),
                     _ => None,
