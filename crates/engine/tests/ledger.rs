@@ -327,7 +327,7 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let truth: Value = serde_json::from_slice(&fs::read(testdata.join("before-new-keys.json")).unwrap()).unwrap();
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
     assert_eq!(ledger.verify().unwrap().hex(), truth["head"].as_str().unwrap());
-    let text = "[dataset.t]\nsource = \"t.csv\"\n[budget]\nperson = { epsilon = 20.0, delta = 1e-5 }\n";
+    let text = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nx = { type = \"bool\" }\n[budget]\nperson = { epsilon = 20.0, delta = 1e-5 }\n";
     let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
     let charges = ledger.charges().unwrap();
     let sets = [["town", "sex"], ["disease", "town"]].map(|names| AttributeSet::new(names).unwrap());

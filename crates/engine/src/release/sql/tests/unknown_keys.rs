@@ -216,8 +216,9 @@ fn groups_are_within_the_claim() {
                 let counted = Spent::of(&plan.events, &group).unwrap();
                 let loss = Loss::of(&plan.events, &group).unwrap();
                 let tightest = group_claims(&tiny, &plan, &members, &counted, &loss);
-                // Without Gaussian noise some pair reaches what is claimed, nearly.
-                assert!(cost.starts_with("rho") || tightest > 0.3, "{cost}, {group}: {tightest}");
+                // Thresholds are whole numbers: with little Laplace noise, new keys show far less than they may. Gaussian noise is claimed by its
+                // Rényi curve.
+                assert!(cost.starts_with("rho") || tightest > 0.1, "{cost}, {group}: {tightest}");
                 if let Some(epsilon) = counted.pure_sum() {
                     let pairs = pairs(&tiny, &plan, &members);
                     let most = pairs.iter().map(|pair| delta(pair, epsilon.to_f64_up())).fold(0.0, f64::max);
