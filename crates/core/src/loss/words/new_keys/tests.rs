@@ -204,7 +204,8 @@ proptest::proptest! {
         let event = alone.clone().for_new_keys(ln_delta.exp(), number).unwrap();
         let scope = [Scope::Presence, Scope::Person, attribute("town"), attribute("age")][which].clone();
         let group = scope.group(owners.try_into().unwrap());
-        let (spent, filtered) = (Spent::of(&[event.clone()], &group).unwrap(), Spent::of(&[alone.clone()], &group).unwrap());
+        let of = |event: &Event| Spent::of(std::slice::from_ref(event), &group).unwrap();
+        let (spent, filtered) = (of(&event), of(&alone));
         proptest::prop_assert!(spent.delta().to_f64() <= 1e3 && spent.delta() >= filtered.delta());
         // Sampled cells of several keys at once have no bound by some noises: refused, not guessed.
         let (Ok(loss), Ok(noise)) = (Loss::of([event], &group), Loss::of([alone], &group)) else { return Ok(()) };
