@@ -1,7 +1,8 @@
 //! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
 
-use super::{Private, rank_error};
+use super::{Private, rank_error, ratio};
 use crate::backend::Backend;
+use crate::backend::functions::Grid;
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Cell, Column, Details, Uncertainty};
@@ -153,7 +154,6 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
     };
     // What is publicly impossible is in no interval.
     let (least, most) = match direct {
-        Some(Computation::Mean { grid, .. }) => (grid.lower, grid.upper),
         Some(Computation::Spread { .. }) => (0.0, f64::INFINITY),
         _ => (f64::NEG_INFINITY, f64::INFINITY),
     };
@@ -171,8 +171,32 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
         };
         errors.iter().zip(&cells).map(interval).collect()
     });
+    let uncertainty = match direct {
+        Some(Computation::Mean { steps, count, grid, centre }) => {
+            let of = |row: &usize| mean(&noisy.cells[*row], (*steps, *count), *grid, *centre, private);
+            Some(answer.rows.iter().map(of).collect())
+        }
+        _ => uncertainty,
+    };
     let name = answer.batch.schema().field(index).name().clone();
     Ok(Column { name, cells, uncertainty })
+}
+
+/// How unsure a mean is, in the unit of its column.
+fn mean(cell: &NoisyCell, measures: (usize, usize), grid: Grid, centre: i64, private: &Private) -> Uncertainty {
+    let noisy = |measure: usize| {
+        let noise = &private.noises[measure];
+        let law = ratio::Law { variance: noise.standard_deviation().powi(2), kurtosis: kurtosis(noise) };
+        (cell.sums[measure] as f64, law)
+    };
+    let (centre, step) = (centre as f64, grid.step);
+    let (least, most) = (grid.lower / step - centre, grid.upper / step - centre);
+    let steps = ratio::mean(noisy(measures.0), noisy(measures.1), least, most);
+    Uncertainty {
+        standard_error: steps.standard_error * step,
+        low: ((steps.low + centre) * step).max(grid.lower),
+        high: ((steps.high + centre) * step).min(grid.upper),
+    }
 }
 
 fn cell(value: &ScalarValue) -> Cell {

@@ -4,6 +4,7 @@ mod answer;
 mod expected;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod generator;
+mod ratio;
 
 pub(super) use answer::RANK_ERROR;
 

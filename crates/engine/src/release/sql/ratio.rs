@@ -1,0 +1,115 @@
+//! The interval of a mean: a noisy sum over a noisy count.
+//!
+//! Fieller (1954): if m is the true mean, sum − m·count has the noise of the sum minus m times that of the count, nothing else, whatever the count
+//! is. So {m : |sum − m·count| ≤ z·√(v_sum + m²·v_count)} holds m with the probability that z was chosen for, for groups of one row as for
+//! groups of a million. Where the count may be anything the set is all numbers, or all but an interval, and the declared bounds are what is left.
+//! A tangent at the released numbers instead covered 74–86% in groups of 30–200 rows, and said ± 0 where the mean was clamped to a bound.
+
+use crate::release::output::Uncertainty;
+use crate::sql::above::Spread;
+
+/// A released number's noise: its variance and its excess kurtosis.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Law {
+    pub variance: f64,
+    pub kurtosis: f64,
+}
+
+/// The quantile of noise_sum − m·noise_count in units of its deviation.
+fn units(sum: Law, count: Law, m: f64) -> f64 {
+    let (first, second) = (sum.variance, m * m * count.variance);
+    let kurtosis = (sum.kurtosis * first * first + count.kurtosis * second * second) / (first + second).powi(2);
+    Spread { standard_error: 1.0, kurtosis: if kurtosis.is_nan() { 0.0 } else { kurtosis } }.half_width()
+}
+
+/// The mean that is published and its 95% interval, all within the bounds `least` and `most`.
+///
+/// # Guarantee
+/// The interval is wider than nothing if the bounds are: where the mean is clamped it reaches as far from the bound as it would have on either side.
+pub(super) fn mean(sum: (f64, Law), count: (f64, Law), least: f64, most: f64) -> Uncertainty {
+    let ((sum, of_sum), (count, of_count)) = (sum, count);
+    let middle = (sum / count.max(1.0)).clamp(least, most);
+    // The widest of the laws that the mean may have here.
+    let z = [least, middle, most].into_iter().map(|m| units(of_sum, of_count, m)).fold(0.0, f64::max);
+    let everything = (least, most);
+    let (set, half) = match fieller(sum, count, z * z * of_sum.variance, z * z * of_count.variance) {
+        Set::Interval(low, high) => ((low.max(least), high.min(most)), (high - low) / 2.0),
+        Set::Outside(low, high) if low < least => ((high.max(least), most), f64::INFINITY),
+        Set::Outside(low, high) if high > most => ((least, low.min(most)), f64::INFINITY),
+        Set::Outside(..) | Set::Everything => (everything, f64::INFINITY),
+    };
+    let (low, high) = if set.0 <= set.1 { set } else { everything };
+    let half = half.min((most - least) / 2.0);
+    let low = if middle >= most { low.min(most - half) } else { low.min(middle) };
+    let high = if middle <= least { high.max(least + half) } else { high.max(middle) };
+    Uncertainty { standard_error: half / z, low, high }
+}
+
+/// {m : (sum − m·count)² ≤ a + m²·b}.
+enum Set {
+    Interval(f64, f64),
+    /// All but what lies between.
+    Outside(f64, f64),
+    Everything,
+}
+
+fn fieller(sum: f64, count: f64, a: f64, b: f64) -> Set {
+    let (square, middle, rest) = (count * count - b, sum * count, sum * sum - a);
+    let discriminant = middle * middle - square * rest;
+    if square == 0.0 || discriminant <= 0.0 || !discriminant.is_finite() {
+        return Set::Everything;
+    }
+    let root = discriminant.sqrt();
+    let (one, other) = ((middle - root) / square, (middle + root) / square);
+    if square > 0.0 { Set::Interval(one, other) } else { Set::Outside(other, one) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::noise::Noise;
+    use scumble::noise::InsecureSeededSource;
+    use scumble::quantity::{Scale, Sigma};
+
+    fn law(noise: &Noise) -> Law {
+        let kurtosis = if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 };
+        Law { variance: noise.standard_deviation().powi(2), kurtosis }
+    }
+
+    fn noises() -> [(Noise, Noise); 3] {
+        let laplace = |scale: f64| Noise::laplace(Scale::new(scale).unwrap());
+        let gaussian = |sigma: f64| Noise::gaussian(Sigma::new(sigma).unwrap());
+        [(laplace(200.0), laplace(4.0)), (gaussian(300.0), gaussian(6.0)), (laplace(200.0), gaussian(5.0))]
+    }
+
+    /// Groups of 0 rows to a million, means in the middle, near a bound and at one. Of 10,000 intervals each, 95% or more hold the mean: fewer than 9,350
+    /// would be 6.9 standard deviations, which happens in one of the 96 cases with a probability below 1e-9.
+    #[test]
+    fn intervals_of_means_cover_whatever_the_group() {
+        let mut bits = InsecureSeededSource::new(5);
+        for (sum_noise, count_noise) in &noises() {
+            for count in [0i128, 1, 3, 10, 30, 100, 1000, 1_000_000] {
+                for mean_of_rows in [0i128, 37, -60, 59] {
+                    let mut covered = 0;
+                    for _ in 0..10_000 {
+                        let sum = sum_noise.add_to_wide(count * mean_of_rows, &mut bits) as f64;
+                        let noisy = count_noise.add_to_wide(count, &mut bits) as f64;
+                        let found = mean((sum, law(sum_noise)), (noisy, law(count_noise)), -60.0, 60.0);
+                        assert!(found.low >= -60.0 && found.high <= 60.0 && found.high > found.low, "{found:?}");
+                        covered += u32::from(found.low <= mean_of_rows as f64 && mean_of_rows as f64 <= found.high);
+                    }
+                    assert!(covered >= 9350, "{count} rows of mean {mean_of_rows}: {covered} of 10000");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_group_has_the_interval_of_the_tangent() {
+        let (sum, count) = (Law { variance: 1e4, kurtosis: 0.0 }, Law { variance: 4.0, kurtosis: 0.0 });
+        let found = mean((3e6, sum), (1e6, count), 0.0, 10.0);
+        let tangent = (1e4f64 + 9.0 * 4.0).sqrt() / 1e6;
+        assert!((found.standard_error / tangent - 1.0).abs() < 1e-6, "{found:?}");
+        assert!((found.high - 3.0) / tangent > 1.959 && (3.0 - found.low) / tangent < 1.961, "{found:?}");
+    }
+}
