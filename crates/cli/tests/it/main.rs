@@ -8,6 +8,7 @@ mod attackers_in_projects;
 mod compare_noise;
 mod engine;
 mod flags;
+mod honest_answers;
 mod kinds;
 mod noise;
 mod per_attribute;

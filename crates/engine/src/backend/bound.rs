@@ -2,15 +2,24 @@
 //!
 //! What is kept does not depend on the order or the partitioning of the rows:
 //! - a group's rank is the hash of (owner, key), and the g smallest stay;
-//! - a row's rank within its group is the hash of (the group's rank, values), and the r smallest stay;
+//! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with the same values are
+//!   numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing else is known of them;
 //! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h(the group's rank, i), which grows with n, and the R smallest stay.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
 //!
-//! Rows are laid by until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
-//! once (a row that is among the smallest of all is among the smallest of any part): the time goes into the rows themselves, not
-//! into waiting for memory. What is laid by is at most twice what was left by the last cut, so that the cuts cost a constant per row.
+//! # What is kept is a uniform sample
+//! Let an owner have n rows in a group. The pairs (values, copy) are n different ones, so that, with the hash as a random function, their ranks
+//! are independent and uniform, and each set of min(n, r) rows is as likely as any other to have the smallest. (Without the copy, equal rows
+//! stand or fall together: of 200 rows with 20 that are late, "all late ones" would be as likely as "none".) The third rule looks at numbers of rows
+//! only, so that what it leaves of a group is a uniform sample as well, and the groups that stay are a uniform sample of the owner's groups.
+//!
+//! # Memory
+//! Rows are set aside until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
+//! once: groups that cannot stay are dropped, equal rows become one row with a number of copies. No other row can be dropped before the end, because the
+//! copies of a row that come later have ranks of their own. What is set aside is at most twice what was left by the last cut, so that the cuts cost a
+//! constant per row.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
@@ -49,6 +58,8 @@ pub(crate) struct Rows {
     groups: Vec<u32>,
     ranks: Vec<u64>,
     values: Vec<i64>,
+    /// How many rows each of the first ones stands for; all others stand for themselves.
+    copies: Vec<u32>,
 }
 
 impl Rows {
@@ -89,12 +100,13 @@ impl Rows {
         self.values.append(&mut more.values);
     }
 
-    /// Some of the rows.
-    fn only(&self, rows: &[u32]) -> Self {
+    /// Some of the rows, each with a number of copies.
+    fn only(&self, rows: &[(u32, u32)]) -> Self {
         let mut some = Self::new(self.width);
-        for row in rows.iter().map(|row| *row as usize) {
+        for row in rows.iter().map(|(row, _)| *row as usize) {
             some.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
         }
+        some.copies = rows.iter().map(|(_, copies)| *copies).collect();
         some
     }
 
@@ -112,6 +124,11 @@ impl Rows {
     #[inline]
     fn values_of(&self, row: usize) -> &[i64] {
         &self.values[row * self.width..][..self.width]
+    }
+
+    #[inline]
+    fn copies_of(&self, row: usize) -> u32 {
+        self.copies.get(row).copied().unwrap_or(1)
     }
 }
 
@@ -135,7 +152,8 @@ pub(crate) fn row_rank(key: Key, group_rank: u64, values: &[i64]) -> u64 {
     hasher.finish()
 }
 
-/// By how much the rank of the n-th row of a group (from 0) is above that of the one before it.
+/// By how much the rank of the n-th row of a group (from 0) is above that of the one before it; and the rank of the n-th copy of a row, from
+/// the rank of its values.
 pub(crate) fn rise(key: Key, group_rank: u64, n: u64) -> u64 {
     match n {
         0 => group_rank,
@@ -166,7 +184,9 @@ struct Member {
 /// What is decided about the rows of one owner, and room to decide in.
 #[derive(Debug, Default)]
 struct Choice {
-    /// Where the kept rows of each kept group end, from the start of the owner's rows.
+    /// The rows that stay by the first two rules, group after group; a row with copies as often as copies of it stay.
+    members: Vec<Member>,
+    /// Where those of each group end.
     ends: Vec<usize>,
     ranked: Vec<(u64, Member)>,
 }
@@ -196,14 +216,38 @@ impl Bounder {
         Ok(())
     }
 
-    /// Drops what cannot stay.
+    /// Drops what cannot stay, and makes one of equal rows.
     fn cut_down(&mut self, tie: Tie<'_>) {
-        let mut kept = Vec::new();
-        self.choose(tie, |members, ends| {
-            let end = ends.last().copied().unwrap_or(0);
-            kept.extend(members[..end].iter().map(|member| member.row));
-        });
+        let mut kept: Vec<(u32, u32)> = Vec::new();
+        let (mut members, ends) = self.by_owner();
+        let mut start = 0;
+        for end in ends {
+            let owned = &mut members[start..end as usize];
+            self.sort_by_group(owned, tie);
+            for group in owned.chunk_by_mut(|left, right| left.group == right.group).take(self.most_groups()) {
+                group.sort_unstable_by(|left, right| self.values_of(left).cmp(self.values_of(right)));
+                for equal in group.chunk_by(|left, right| self.values_of(left) == self.values_of(right)) {
+                    kept.push((equal[0].row, u32::try_from(self.copies_of(equal)).unwrap_or(u32::MAX)));
+                }
+            }
+            start = end as usize;
+        }
         self.rows = self.rows.only(&kept);
+    }
+
+    fn values_of(&self, member: &Member) -> &[i64] {
+        self.rows.values_of(member.row as usize)
+    }
+
+    fn copies_of(&self, members: &[Member]) -> usize {
+        if self.rows.copies.is_empty() {
+            return members.len();
+        }
+        members.iter().map(|member| self.rows.copies_of(member.row as usize) as usize).sum()
+    }
+
+    fn most_groups(&self) -> usize {
+        usize::try_from(self.bounds.groups).unwrap_or(usize::MAX)
     }
 
     /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group. What is given is
@@ -230,15 +274,14 @@ impl Bounder {
         if within { Ok(()) } else { Err(BeyondBounds) }
     }
 
-    /// Gives `visit` the rows of each owner, those that stay by the first two rules first, group after group, and where each group ends.
+    /// Gives `visit` the rows of each owner that stay by the first two rules, group after group, and where each group ends.
     fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&[Member], &[usize])) {
         let (mut members, ends) = self.by_owner();
         let mut choice = Choice::default();
         let mut start = 0;
         for end in ends {
-            let owned = &mut members[start..end as usize];
-            self.choose_of_one(owned, &mut choice, tie);
-            visit(owned, &choice.ends);
+            self.choose_of_one(&mut members[start..end as usize], &mut choice, tie);
+            visit(&choice.members, &choice.ends);
             start = end as usize;
         }
     }
@@ -272,10 +315,8 @@ impl Bounder {
         (members, next)
     }
 
-    /// Brings the rows of one owner that stay by the first two rules to the front.
-    fn choose_of_one(&self, rows: &mut [Member], choice: &mut Choice, tie: Tie<'_>) {
-        let Choice { ends, ranked } = choice;
-        ends.clear();
+    /// Sorts the rows of one owner to their groups, in the order of the groups' ranks.
+    fn sort_by_group(&self, rows: &mut [Member], tie: Tie<'_>) {
         rows.sort_unstable_by_key(|member| member.rank);
         if rows.windows(2).any(|pair| pair[0].rank == pair[1].rank && pair[0].group != pair[1].group) {
             rows.sort_by(|left, right| {
@@ -283,30 +324,55 @@ impl Bounder {
                 left.rank.cmp(&right.rank).then_with(by_key)
             });
         }
+    }
+
+    /// Chooses the rows of one owner that stay by the first two rules.
+    fn choose_of_one(&self, rows: &mut [Member], choice: &mut Choice, tie: Tie<'_>) {
+        let Choice { members, ends, ranked } = choice;
+        members.clear();
+        ends.clear();
+        self.sort_by_group(rows, tie);
         let limit = usize::try_from(self.bounds.rows_per_group).unwrap_or(usize::MAX);
-        let third_rule = self.cuts_rows(rows.len());
-        let (mut kept, mut start) = (0, 0);
-        while start < rows.len() && (ends.len() as u64) < self.bounds.groups {
-            let group = rows[start].group;
-            let length = rows[start..].iter().take_while(|member| member.group == group).count();
-            if self.rows.width > 0 && length > 1 && (length > limit || third_rule) {
-                self.sort_by_row_rank(&mut rows[start..start + length], ranked);
+        let third_rule = self.cuts_rows(self.copies_of(rows));
+        for group in rows.chunk_by_mut(|left, right| left.group == right.group).take(self.most_groups()) {
+            let length = self.copies_of(group);
+            let are_ranked = self.rows.width > 0 && length > 1 && (length > limit || third_rule);
+            if are_ranked {
+                self.rank_copies(group, ranked);
+                members.extend(ranked.iter().take(limit).map(|(_, member)| *member));
+            } else {
+                let copies = |member: &Member| self.rows.copies_of(member.row as usize) as usize;
+                let all = group.iter().flat_map(|member| std::iter::repeat_n(*member, copies(member)));
+                members.extend(all.take(limit));
             }
-            for index in start..start + length.min(limit) {
-                rows.swap(kept, index);
-                kept += 1;
-            }
-            ends.push(kept);
-            start += length;
+            ends.push(members.len());
         }
     }
 
-    fn sort_by_row_rank(&self, rows: &mut [Member], ranked: &mut Vec<(u64, Member)>) {
-        let values = |member: &Member| self.rows.values_of(member.row as usize);
+    /// All copies of the rows of a group, by their ranks: the first copy has the rank of the values, the n-th one [`rise`]s from it.
+    fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>) {
+        let by_rank = |left: &(u64, Member), right: &(u64, Member)| {
+            left.0.cmp(&right.0).then_with(|| self.values_of(&left.1).cmp(self.values_of(&right.1)))
+        };
         ranked.clear();
-        ranked.extend(rows.iter().map(|member| (row_rank(self.key, member.rank, values(member)), *member)));
-        ranked.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| values(&left.1).cmp(values(&right.1))));
-        rows.iter_mut().zip(ranked).for_each(|(member, (_, next))| *member = *next);
+        ranked.extend(rows.iter().map(|member| (row_rank(self.key, member.rank, self.values_of(member)), *member)));
+        ranked.sort_unstable_by(by_rank);
+        let are_equal = |pair: &[(u64, Member)]| self.values_of(&pair[0].1) == self.values_of(&pair[1].1);
+        if self.copies_of(rows) == rows.len() && !ranked.windows(2).any(are_equal) {
+            return;
+        }
+        let mut copies = Vec::with_capacity(rows.len());
+        for equal in ranked.chunk_by(|left, right| self.values_of(&left.1) == self.values_of(&right.1)) {
+            let mut number = 0;
+            for (rank, member) in equal {
+                for _ in 0..self.rows.copies_of(member.row as usize) {
+                    copies.push((rise(self.key, *rank, number), *member));
+                    number += 1;
+                }
+            }
+        }
+        copies.sort_unstable_by(by_rank);
+        *ranked = copies;
     }
 
     /// Whether the third rule can drop some of so many rows.

@@ -226,9 +226,14 @@ fn kept(names: &Names, bounds: Bounds) -> String {
     let owner_and_keys = listed("scumble_owner", &names.keys);
     let rank_and_keys = listed("scumble_rank", &names.keys);
     let row_rank = format!("scumble_row_rank({})", listed("scumble_rank", &names.values));
-    let row_order = listed(&row_rank, &names.values);
+    let copy_rank = format!("scumble_rise({row_rank}, scumble_copy - 1)");
+    let row_order = listed(&copy_rank, &names.values);
+    let equal: Vec<&str> =
+        [owner_and_keys.as_str()].into_iter().chain(names.values.iter().map(String::as_str)).collect();
+    let equal = equal.join(", ");
     let mut text = format!(
-        ", scumble_ranked AS (SELECT *, scumble_group_rank({owner_and_keys}) AS scumble_rank FROM scumble_rows)\
+        ", scumble_ranked AS (SELECT *, scumble_group_rank({owner_and_keys}) AS scumble_rank\
+         , ROW_NUMBER() OVER (PARTITION BY {equal}) AS scumble_copy FROM scumble_rows)\
          , scumble_placed AS (SELECT *, DENSE_RANK() OVER (PARTITION BY scumble_owner ORDER BY {rank_and_keys}) AS scumble_group_place\
          , ROW_NUMBER() OVER (PARTITION BY {owner_and_keys} ORDER BY {row_order}) AS scumble_row_place FROM scumble_ranked)\
          , scumble_first AS (SELECT * FROM scumble_placed WHERE scumble_group_place <= {groups} AND scumble_row_place <= {rows_per_group})"
