@@ -212,7 +212,9 @@ proptest::proptest! {
         for at in [0.0, 0.5, 3.0] {
             let (whole, part) = (loss.delta(at).unwrap().upper, noise.delta(at).unwrap().upper);
             proptest::prop_assert!((0.0..=1.0).contains(&whole), "{whole}");
-            proptest::prop_assert!(whole >= part * (1.0 - 1e-3) - 1e-12, "{whole} {part}");
+            // Groups on samples are counted as on everybody, which may be tighter than the chain of samples that the noise alone gets.
+            let is_comparable = owners == 1 || rate < 2;
+            proptest::prop_assert!(!is_comparable || whole >= part * (1.0 - 1e-3) - 1e-12, "{whole} {part}");
         }
         if let Some(epsilon) = spent.pure_sum().map(|epsilon| epsilon.to_f64_up()) {
             let found = loss.delta(epsilon).unwrap().upper;
