@@ -144,15 +144,24 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
             }
             // Nor has SQL words for numbers that are none.
             Expr::Literal(ScalarValue::Float64(Some(number)), _) if !number.is_finite() => {
-                let word = if number.is_nan() {
-                    "NaN"
-                } else if number > 0.0 {
-                    "Infinity"
-                } else {
-                    "-Infinity"
-                };
-                Ok(Transformed::yes(cast(lit(word), DataType::Float64)))
+                Ok(Transformed::yes(cast(lit(word(number)), DataType::Float64)))
             }
+            Expr::Literal(ScalarValue::Float32(Some(number)), _) if !number.is_finite() => {
+                Ok(Transformed::yes(cast(lit(word(number.into())), DataType::Float32)))
+            }
+            // Nor does it put parentheses around what stands behind its operand: `TRUE <> (x IS NULL)` would be read as
+            // `(TRUE <> x) IS NULL`. It does so around AND, and `… AND TRUE` changes nothing.
+            behind @ (Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::Between(_)
+            | Expr::InList(_)
+            | Expr::Like(_)) => Ok(Transformed::yes(binary_expr(behind, Operator::And, lit(true)))),
             // DataFusion writes NOT without parentheses: `(NOT x) IS NULL` would be read as `NOT (x IS NULL)`.
             Expr::Not(inner) => Ok(Transformed::yes(binary_expr(*inner, Operator::Eq, lit(false)))),
             // And a minus without a space: `--1` is a comment.
@@ -161,6 +170,15 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
         }
     });
     replaced.map(|replaced| replaced.data)
+}
+
+/// A number that is none, as SQL casts it from a text.
+fn word(number: f64) -> &'static str {
+    match number {
+        number if number.is_nan() => "NaN",
+        number if number > 0.0 => "Infinity",
+        _ => "-Infinity",
+    }
 }
 
 /// The plan with each table in its declared domains.

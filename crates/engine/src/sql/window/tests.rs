@@ -179,6 +179,22 @@ fn infinity_is_no_column() {
         SOME_OF_EACH,
         "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost < TRY_CAST('inf' AS DOUBLE) GROUP BY clinic",
     );
+    check(
+        SOME_OF_EACH,
+        "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost < TRY_CAST('inf' AS REAL) GROUP BY clinic",
+    );
+}
+
+/// Found by the generator: `TRUE <> (x IS NULL)` was written without its parentheses.
+#[test]
+fn what_stands_behind_its_operand_keeps_its_parentheses() {
+    for condition in ["cost IS NULL", "cost IN (3, 30)", "cost BETWEEN 2 AND 30", "clinic LIKE 'e%'", "open IS TRUE"] {
+        check(
+            SOME_OF_EACH,
+            &format!("SELECT ward, COUNT(*) AS n FROM visits WHERE TRUE <> ({condition}) GROUP BY ward"),
+        );
+        check(SOME_OF_EACH, &format!("SELECT clinic, COUNT(FALSE = ({condition})) AS n FROM visits GROUP BY clinic"));
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn same(
     if cut.query.aggregates.len() < aggregates.len() {
         return Ok(false);
     }
-    let ordered = |key: Vec<Value>| order.iter().map(|index| key[*index].clone()).collect::<Vec<Value>>();
+    let ordered = |key: Vec<Value>| order.iter().map(|index| whole(key[*index].clone())).collect::<Vec<Value>>();
     let expected: BTreeMap<Vec<Value>, Group> =
         expected.into_iter().map(|(key, group)| (ordered(key), group)).collect();
     let cells: BTreeMap<Vec<Value>, &Cell> =
@@ -103,6 +103,14 @@ fn key_order(query: &Query, cut: &Cut) -> Option<Vec<usize>> {
     let distinct: Vec<usize> =
         query.grouped.iter().copied().filter(|key| texts.insert(query.keys[*key].expression.text())).collect();
     (distinct.len() == cut.query.keys.len()).then_some(distinct)
+}
+
+/// A key, which is whole in the engine; where we took a NULL for a fraction, SQLite gives the same number as one.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::Int(number as i64),
+        other => other,
+    }
 }
 
 fn number(value: &Value) -> Option<f64> {
