@@ -183,6 +183,12 @@ impl Builder<'_> {
         };
         let argument = made_total(&self.describer, argument.unalias())?;
         let argument = match &parameters.filter {
+            // DataFusion counts one value where the argument is always NULL, with and without rows.
+            Some(filter) if parameters.distinct && filter.column_refs().is_empty() => {
+                let sentence =
+                    "COUNT(DISTINCT …) FILTER (WHERE …) of a constant condition is not answered; leave it out";
+                return Err(self.describer.source.error("filter", sentence));
+            }
             Some(filter) => self.only_where(filter.as_ref(), argument)?,
             None => argument,
         };

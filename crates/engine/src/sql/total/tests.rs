@@ -2,6 +2,7 @@ use super::*;
 use crate::backend::Backend;
 use datafusion::arrow::array::{Float64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The last column of `SELECT expression FROM numbers`, made total and run as it is above the noise.
 fn evaluated(expression: &str) -> Vec<ScalarValue> {
@@ -20,8 +21,11 @@ fn evaluated(expression: &str) -> Vec<ScalarValue> {
     ];
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
     let backend = Backend::empty().unwrap();
-    backend.context.register_batch("numbers", batch).unwrap();
-    let query = format!("SELECT n, {expression} AS result FROM numbers WHERE {expression} IS NULL OR true");
+    // One session is shared by all tests.
+    static TABLES: AtomicU64 = AtomicU64::new(0);
+    let table = format!("numbers_{}", TABLES.fetch_add(1, Ordering::Relaxed));
+    backend.context.register_batch(&table, batch).unwrap();
+    let query = format!("SELECT n, {expression} AS result FROM {table} WHERE {expression} IS NULL OR true");
     let plan = backend.wait(backend.context.state().create_logical_plan(&query)).unwrap();
     let state = backend.context.state();
     let coerced = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {}).unwrap();

@@ -20,6 +20,8 @@ pub(super) fn sqlite(expression: &Expr) -> Option<String> {
             other => literal(other),
         },
         Kind::Negative => match parts[0].of {
+            // To DataFusion −0.0 is less than 0.0.
+            Type::Float => return None,
             of if of.is_number() && of != Type::Narrow && !parts[0].wild => format!("(-{})", one(0)?),
             _ => return None,
         },

@@ -40,7 +40,11 @@ pub(super) fn groups(world: &World, rows: &Rows, query: &Query) -> Option<BTreeM
     let with = if common.is_empty() { String::new() } else { format!("WITH {} ", common.join(", ")) };
     let text = format!("{with}SELECT {} FROM {from}{filter}", columns.join(", "));
     let connection = filled(world, rows);
-    let mut statement = connection.prepare(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut statement = match connection.prepare(&text) {
+        // Behind USING, and in a join's ON of what was joined so far, DataFusion knows which column is meant.
+        Err(error) if error.to_string().contains("ambiguous column name") => return None,
+        prepared => prepared.unwrap_or_else(|error| panic!("{error}\n{text}")),
+    };
     let mut found = statement.query([]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut groups: BTreeMap<Vec<Value>, Group> = BTreeMap::new();
     while let Some(row) = found.next().unwrap_or_else(|error| panic!("{error}\n{text}")) {

@@ -31,6 +31,7 @@ fn refused_queries_say_why_and_where() {
     );
     // DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
     check("SELECT COUNT(DISTINCT NULL) FROM people", "of a constant is not answered");
+    check("SELECT COUNT(DISTINCT state) FILTER (WHERE FALSE) FROM people", "of a constant condition is not answered");
     check(
         "SELECT PERCENTILE_CONT(1.5) WITHIN GROUP (ORDER BY age) FROM people",
         "the fraction of percentile_cont must be written out, as a number from 0 to 1",
