@@ -4,7 +4,7 @@
 //! the saddle point of the question, so that the answer is a sizeable part of the tilted law whatever δ is:
 //! δ(ε) = e^{K(θ)−θε}·Σ_ℓ p̃(ℓ)·e^{−θ(ℓ−ε)}·(1 − e^{−(ℓ−ε)})₊, with K(θ) = Σ times·ln E\[e^{θ·loss}\].
 
-use super::source::{Masses, Source};
+use super::source::{Masses, ROUNDOFF, Source};
 use realfft::RealFftPlanner;
 use rustfft::num_complex::Complex64;
 use std::cell::RefCell;
@@ -120,9 +120,6 @@ pub(crate) struct Outside {
 thread_local! {
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
-
-/// The unit roundoff.
-pub(super) const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// How far apart the sums are that are kept.
 const BLOCK: usize = 64;

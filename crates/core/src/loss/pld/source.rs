@@ -5,7 +5,9 @@
 //! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
 
 use super::cells::{Base, Cells, Tail, fast_exp_m1};
-use super::compose::ROUNDOFF;
+
+/// The unit roundoff.
+pub(super) const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// Nodes less than this share of the rate above 1 − s are not looked at before sampling, so that no loss there lies below −[`LARGEST_DROP`].
 const LEAST_SHARE: f64 = 1e-9;
