@@ -282,6 +282,10 @@ fn with_several_rows_each_attribute_is_charged_as_a_person() {
 }
 
 /// An accuracy is a noise that keeps it, and hardly a smaller one.
+fn laplace(kind: &Kind) -> Option<f64> {
+    if let Kind::DiscreteLaplace { scale } = kind { Some(scale.get()) } else { None }
+}
+
 #[test]
 fn an_accuracy_is_kept_and_not_bettered() {
     for (kind, fields, step) in [
@@ -296,8 +300,8 @@ fn an_accuracy_is_kept_and_not_bettered() {
             .events
             .iter()
             .filter_map(|event| match event.kind() {
-                Kind::DiscreteLaplace { scale } => Some(scale.get()),
-                _ => None,
+                Kind::NewKeys(keys) => laplace(keys.noise()),
+                kind => laplace(kind),
             })
             .collect();
         assert!(!noises.is_empty(), "{fields}: {:?}", &plan.plan.events);
