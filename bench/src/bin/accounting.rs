@@ -1,6 +1,6 @@
 //! Our side of `bench/run accounting`: CPU seconds and bounds of each task, as JSON lines.
 
-use scumble::event::Kind;
+use scumble::event::Word;
 use scumble::loss::Loss;
 use scumble::calibrate::calibrate;
 use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let run = || calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta);
             let (found, seconds) = timed(run);
             let found = found?;
-            let Kind::Gaussian { sigma } = found.kind() else { return Err("the kind changed".into()) };
+            let Word::Gaussian { sigma } = found.word() else { return Err("the kind changed".into()) };
             (sigma.get(), sigma.get(), seconds)
         } else {
             let asked = account_from_json(&document)?;

@@ -71,7 +71,7 @@ fn sizes(text: &str) -> Vec<u32> {
     text.split(',').flat_map(some).collect()
 }
 
-/// A large universe: marginals of `order` attributes of so many people at ρ = 0.05 for a person, by projection and by rounds of MWEM (one
+/// A large universe: marginals of `order` attributes of this many people at ρ = 0.05 for a person, by projection and by rounds of MWEM (one
 /// query each, and as many disjoint ones as there are): CPU seconds, and the root mean squared error of a count beside what was promised.
 fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Result<()> {
     let domain = Domain::new(sizes(universe))?;

@@ -110,7 +110,7 @@ fn draw(canvas: &mut Canvas, bar: &Bar, index: usize, count: usize, y: &Laid) {
     name(canvas, &bar.name, middle, count);
 }
 
-/// Whether so many names have no room beside each other.
+/// Whether this many names have no room beside each other.
 fn slanted(count: usize, size: Size) -> bool {
     count > if size == Size::Wide { 6 } else { 3 }
 }

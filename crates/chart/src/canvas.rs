@@ -65,7 +65,7 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// A canvas with so much room below the horizontal axis and for a legend of so many entries.
+    /// A canvas with so much room below the horizontal axis and for a legend of this many entries.
     pub(crate) fn new(title: &str, size: Size, below: f64, legend_entries: usize) -> Self {
         let height = size.height() + LEGEND_GAP + LEGEND_LINE * legend_entries.div_ceil(size.legend_columns()) as f64;
         let mut canvas = Self { body: String::new(), size, below, height };
@@ -184,7 +184,7 @@ impl Canvas {
     }
 }
 
-/// A text cut to so many letters.
+/// A text cut to this many letters.
 pub(crate) fn shortened(text: &str, letters: usize) -> String {
     match text.char_indices().nth(letters) {
         Some((end, _)) => format!("{}…", &text[..end]),

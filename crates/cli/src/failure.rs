@@ -84,9 +84,9 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 /// Clap's message without its usage block: the first paragraph, and a suggestion if there is one, on one line.
 fn one_sentence(message: &str) -> String {
-    let told = message.strip_prefix("error: ").unwrap_or(message);
+    let shown = message.strip_prefix("error: ").unwrap_or(message);
     let useful =
-        told.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+        shown.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     useful.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
 }
 

@@ -3,13 +3,13 @@
 //! `cargo run --release -p scumble --example training`
 
 use scumble::calibrate::{Free, calibrate};
-use scumble::event::{Kind, Sampling};
+use scumble::event::{Sampling, Word};
 use scumble::{Event, Loss, Moves, Result, Scope, Shift};
 
 pub(crate) fn main() -> Result<()> {
     let (rate, steps, delta) = (0.004, 5_000, 1e-6);
     let training = |sigma: f64| -> Result<Event> {
-        let step = Event::new(Kind::Gaussian { sigma: sigma.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?));
+        let step = Event::new(Word::Gaussian { sigma: sigma.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?));
         step.sampled(Sampling::Poisson(rate.try_into()?)).repeated(steps)
     };
 
@@ -21,7 +21,7 @@ pub(crate) fn main() -> Result<()> {
     }
 
     let found = calibrate(&training(1.0)?, Free::Noise, &Scope::Presence, 1.0.try_into()?, delta.try_into()?)?;
-    if let Kind::Gaussian { sigma } = found.kind() {
+    if let Word::Gaussian { sigma } = found.word() {
         println!("the least sigma for epsilon 1: {:.4}", sigma.get());
     }
     Ok(())

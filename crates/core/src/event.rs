@@ -6,9 +6,9 @@
 //! ```
 //! use scumble::event::{Event, Moves, Shift};
 //! let event = Event::gaussian(1.0)?.poisson(0.01)?.repeated(1000)?;
-//! assert_eq!((event.kind().name(), event.times()), ("gaussian", 1000));
+//! assert_eq!((event.word().name(), event.times()), ("gaussian", 1000));
 //! let counts = Event::discrete_laplace(10.0)?.moving(Moves::everywhere(Shift::new(2, 1.0)?));
-//! assert_eq!(counts.kind().name(), "discrete-laplace");
+//! assert_eq!(counts.word().name(), "discrete-laplace");
 //! assert!(Event::gaussian(f64::NAN).is_err());
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -18,14 +18,14 @@ use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma, checked};
 use std::num::NonZeroU64;
 
 mod charges;
-mod kind;
 mod moves;
 mod new_keys;
+mod word;
 
 pub use charges::{Charge, charged_by_scope};
-pub use kind::{Choices, Kind, Pair, Path};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
+pub use word::{Choices, Pair, Path, Word};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.
 ///
@@ -33,7 +33,7 @@ pub use new_keys::NewKeys;
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Event {
-    kind: Kind,
+    word: Word,
     moves: Moves,
     times: NonZeroU64,
     sampling: Option<Sampling>,
@@ -68,32 +68,32 @@ impl Sampling {
 
 impl Event {
     /// Something done once, on everybody.
-    pub fn new(kind: Kind, moves: Moves) -> Self {
-        Self { kind, moves, times: NonZeroU64::MIN, sampling: None }
+    pub fn new(word: Word, moves: Moves) -> Self {
+        Self { word, moves, times: NonZeroU64::MIN, sampling: None }
     }
 
-    fn of(kind: Kind) -> Result<Self> {
-        Ok(Self::new(kind, Moves::everywhere(Shift::one_cell(1.0)?)))
+    fn of(word: Word) -> Result<Self> {
+        Ok(Self::new(word, Moves::everywhere(Shift::one_cell(1.0)?)))
     }
 
     /// Continuous Gaussian noise of standard deviation σ.
     pub fn gaussian(sigma: impl TryInto<Sigma, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::Gaussian { sigma: checked(sigma)? })
+        Self::of(Word::Gaussian { sigma: checked(sigma)? })
     }
 
     /// Discrete Gaussian noise.
     pub fn discrete_gaussian(sigma: impl TryInto<Sigma, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::DiscreteGaussian { sigma: checked(sigma)? })
+        Self::of(Word::DiscreteGaussian { sigma: checked(sigma)? })
     }
 
     /// Continuous Laplace noise.
     pub fn laplace(scale: impl TryInto<Scale, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::Laplace { scale: checked(scale)? })
+        Self::of(Word::Laplace { scale: checked(scale)? })
     }
 
     /// Discrete Laplace noise.
     pub fn discrete_laplace(scale: impl TryInto<Scale, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::DiscreteLaplace { scale: checked(scale)? })
+        Self::of(Word::DiscreteLaplace { scale: checked(scale)? })
     }
 
     /// Randomized response among `values` answers.
@@ -104,17 +104,17 @@ impl Event {
     /// assert!(Event::randomized_response(1.0, 1).is_err());
     /// ```
     pub fn randomized_response(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
-        Self::of(Kind::RandomizedResponse { epsilon: checked(epsilon)?, values: Choices::new(values)? })
+        Self::of(Word::RandomizedResponse { epsilon: checked(epsilon)?, values: Choices::new(values)? })
     }
 
     /// An exponential mechanism whose privacy loss has range at most ε.
     pub fn exponential(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::Exponential { epsilon: checked(epsilon)? })
+        Self::of(Word::Exponential { epsilon: checked(epsilon)? })
     }
 
     /// Anything that is ε-private.
     pub fn pure(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::Pure { epsilon: checked(epsilon)? })
+        Self::of(Word::Pure { epsilon: checked(epsilon)? })
     }
 
     /// Anything that is (ε, δ)-private.
@@ -122,12 +122,12 @@ impl Event {
         epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
         delta: impl TryInto<Delta, Error: Into<Error>>,
     ) -> Result<Self> {
-        Self::of(Kind::Approximate { epsilon: checked(epsilon)?, delta: checked(delta)? })
+        Self::of(Word::Approximate { epsilon: checked(epsilon)?, delta: checked(delta)? })
     }
 
     /// Anything that is ρ-zCDP.
     pub fn zcdp(rho: impl TryInto<Rho, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Kind::Zcdp { rho: checked(rho)? })
+        Self::of(Word::Zcdp { rho: checked(rho)? })
     }
 
     /// Anything that is (ρ, ω)-tCDP.
@@ -135,12 +135,12 @@ impl Event {
         rho: impl TryInto<Rho, Error: Into<Error>>,
         omega: impl TryInto<Omega, Error: Into<Error>>,
     ) -> Result<Self> {
-        Self::of(Kind::Tcdp { rho: checked(rho)?, omega: checked(omega)? })
+        Self::of(Word::Tcdp { rho: checked(rho)?, omega: checked(omega)? })
     }
 
     /// Two distributions over the same outcomes that dominate the mechanism's: with somebody, and without.
     pub fn pair(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
-        Self::of(Kind::Pair(Pair::new(p, q)?))
+        Self::of(Word::Pair(Pair::new(p, q)?))
     }
 
     /// Noisy numbers of keys that are not known beforehand, with the noise and the moves of this event: those that reach a threshold are
@@ -157,8 +157,8 @@ impl Event {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn for_new_keys(self, delta: impl TryInto<Delta, Error: Into<Error>>, keys: u64) -> Result<Self> {
-        let word = NewKeys::new(self.kind.clone(), checked(delta)?, keys)?;
-        Ok(self.with_kind(Kind::NewKeys(word)))
+        let word = NewKeys::new(self.word.clone(), checked(delta)?, keys)?;
+        Ok(self.with_word(Word::NewKeys(word)))
     }
 
     /// The same with other moves.
@@ -196,8 +196,8 @@ impl Event {
     }
 
     /// The same with another word.
-    pub(crate) fn with_kind(self, kind: Kind) -> Self {
-        Self { kind, ..self }
+    pub(crate) fn with_word(self, word: Word) -> Self {
+        Self { word, ..self }
     }
 
     /// The same on everybody.
@@ -206,8 +206,8 @@ impl Event {
     }
 
     /// The noise or the mechanism.
-    pub fn kind(&self) -> &Kind {
-        &self.kind
+    pub fn word(&self) -> &Word {
+        &self.word
     }
 
     /// How far what is noised can move, in each scope.

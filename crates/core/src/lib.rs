@@ -116,9 +116,9 @@
 //!
 //! **What training on samples costs** (DP-SGD), with the certified bound from below beside it.
 //! ```
-//! use scumble::event::{Kind, Sampling};
+//! use scumble::event::{Word, Sampling};
 //! use scumble::{Event, Loss, Moves, Scope, Shift};
-//! let step = Event::new(Kind::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?));
+//! let step = Event::new(Word::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?));
 //! let training = step.sampled(Sampling::Poisson(0.01.try_into()?)).repeated(1000)?;
 //! let answer = Loss::of([training], Scope::Presence)?.epsilon(1e-6)?;
 //! assert!(answer.lower <= answer.upper && answer.upper < 2.2);
@@ -128,11 +128,11 @@
 //! **The least noise for that**: a search on certified upper bounds; also for the largest sample or the most steps.
 //! ```
 //! use scumble::calibrate::{Free, calibrate};
-//! use scumble::event::Kind;
+//! use scumble::event::Word;
 //! use scumble::{Event, Moves, Scope, Shift};
-//! let any = Event::new(Kind::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
+//! let any = Event::new(Word::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
 //! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
-//! assert!(matches!(found.kind(), Kind::Gaussian { sigma } if sigma.get() < 13.36));
+//! assert!(matches!(found.word(), Word::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!

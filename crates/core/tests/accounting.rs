@@ -1,21 +1,21 @@
 //! The accountant against exact enumeration, and at the ends of its range.
 
 use proptest::prelude::*;
-use scumble::event::{Event, Kind, Moves, Sampling, Shift};
+use scumble::event::{Event, Moves, Sampling, Shift, Word};
 use scumble::loss::{Answer, Loss};
 use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use scumble::scope::Scope;
 
-fn event(kind: Kind, by: f64) -> Event {
+fn event(kind: Word, by: f64) -> Event {
     Event::new(kind, Moves::everywhere(Shift::one_cell(by).unwrap()))
 }
 
 fn gaussian(sigma: f64) -> Event {
-    event(Kind::Gaussian { sigma: Sigma::new(sigma).unwrap() }, 1.0)
+    event(Word::Gaussian { sigma: Sigma::new(sigma).unwrap() }, 1.0)
 }
 
 fn laplace(scale: f64) -> Event {
-    event(Kind::Laplace { scale: Scale::new(scale).unwrap() }, 1.0)
+    event(Word::Laplace { scale: Scale::new(scale).unwrap() }, 1.0)
 }
 
 fn poisson(event: Event, rate: f64) -> Event {
@@ -60,7 +60,7 @@ fn mixed((p, q): &Pair, rate: f64) -> Pair {
 }
 
 fn pair_event((p, q): &Pair) -> Event {
-    event(Kind::Pair(scumble::event::Pair::new(p.clone(), q.clone()).unwrap()), 1.0)
+    event(Word::Pair(scumble::event::Pair::new(p.clone(), q.clone()).unwrap()), 1.0)
 }
 
 fn pairs() -> impl Strategy<Value = Pair> {
@@ -171,8 +171,8 @@ fn delta_goes_down_to_1e_30() {
     let lists: [Vec<Event>; 5] = [
         vec![poisson(gaussian(1.0), 0.01).repeated(1000).unwrap()],
         vec![laplace(10.0).repeated(1000).unwrap()],
-        vec![event(Kind::DiscreteGaussian { sigma: Sigma::new(3.0).unwrap() }, 1.0).repeated(200).unwrap()],
-        vec![event(Kind::Exponential { epsilon: Epsilon::new(0.2).unwrap() }, 1.0).repeated(300).unwrap()],
+        vec![event(Word::DiscreteGaussian { sigma: Sigma::new(3.0).unwrap() }, 1.0).repeated(200).unwrap()],
+        vec![event(Word::Exponential { epsilon: Epsilon::new(0.2).unwrap() }, 1.0).repeated(300).unwrap()],
         vec![gaussian(2.0), laplace(3.0).repeated(5).unwrap(), poisson(laplace(1.0), 0.1).repeated(20).unwrap()],
     ];
     for events in lists {
@@ -181,7 +181,7 @@ fn delta_goes_down_to_1e_30() {
             let answer = epsilon(&events, &Scope::Presence, 10f64.powi(-exponent));
             assert!(answer.upper >= before, "ε must grow as δ falls: {answer:?}");
             // No mechanism has the envelope of all with one range, so that its bounds are that far apart.
-            let loose = if matches!(events[0].kind(), Kind::Exponential { .. }) { 0.25 } else { 3e-4 };
+            let loose = if matches!(events[0].word(), Word::Exponential { .. }) { 0.25 } else { 3e-4 };
             assert!(answer.lower <= answer.upper && answer.lower >= answer.upper * (1.0 - loose), "{answer:?}");
             before = answer.upper;
         }
@@ -198,12 +198,12 @@ fn long_compositions_need_no_grid_from_the_caller() {
 
 #[test]
 fn the_exponential_mechanism_costs_less_than_any_pure_mechanism() {
-    let range = event(Kind::Exponential { epsilon: Epsilon::new(1.0).unwrap() }, 1.0).repeated(20).unwrap();
-    let pure = event(Kind::Pure { epsilon: Epsilon::new(1.0).unwrap() }, 1.0).repeated(20).unwrap();
+    let range = event(Word::Exponential { epsilon: Epsilon::new(1.0).unwrap() }, 1.0).repeated(20).unwrap();
+    let pure = event(Word::Pure { epsilon: Epsilon::new(1.0).unwrap() }, 1.0).repeated(20).unwrap();
     let (range, pure) = (epsilon(&[range], &Scope::Presence, 1e-6), epsilon(&[pure], &Scope::Presence, 1e-6));
     assert!(range.upper < 0.8 * pure.lower, "{range:?} {pure:?}");
     // And its single curve is (1 − e^{(x−ε)/2})²/(1 − e^{−ε}).
-    let one = event(Kind::Exponential { epsilon: Epsilon::new(1.0).unwrap() }, 1.0);
+    let one = event(Word::Exponential { epsilon: Epsilon::new(1.0).unwrap() }, 1.0);
     let truth = (1.0 - (-0.25f64).exp()).powi(2) / (1.0 - (-1f64).exp());
     let found = delta(&[one], &Scope::Presence, 0.5);
     assert!(found.lower <= truth && truth <= found.upper && found.upper < truth * 1.001, "{found:?} {truth}");
@@ -211,8 +211,8 @@ fn the_exponential_mechanism_costs_less_than_any_pure_mechanism() {
 
 #[test]
 fn black_boxes_compose_with_the_rest() {
-    let zcdp = event(Kind::Zcdp { rho: Rho::new(0.05).unwrap() }, 1.0);
-    let tcdp = event(Kind::Tcdp { rho: Rho::new(1e-4).unwrap(), omega: Omega::new(20.0).unwrap() }, 1.0);
+    let zcdp = event(Word::Zcdp { rho: Rho::new(0.05).unwrap() }, 1.0);
+    let tcdp = event(Word::Tcdp { rho: Rho::new(1e-4).unwrap(), omega: Omega::new(20.0).unwrap() }, 1.0);
     let alone = epsilon(std::slice::from_ref(&tcdp), &Scope::Presence, 1e-3).upper;
     assert!((alone - 0.033).abs() < 6e-4, "Lemma 6 would say 0.366, the dual bound 0.033, not {alone}");
     let mixed = epsilon(&[zcdp.clone(), laplace(5.0).repeated(10).unwrap()], &Scope::Presence, 1e-6);
@@ -223,7 +223,7 @@ fn black_boxes_compose_with_the_rest() {
         "less is known of a black box: {mixed:?} {gaussian:?}"
     );
     // Approximate privacy with a Rényi part: its δ is a mass that the curve does not cover.
-    let approximate = Kind::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1e-8).unwrap() };
+    let approximate = Word::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1e-8).unwrap() };
     let with_mass = epsilon(&[zcdp, event(approximate, 1.0)], &Scope::Presence, 1e-6);
     assert!(with_mass.upper.is_finite() && with_mass.lower <= with_mass.upper);
 }
@@ -236,7 +236,7 @@ fn groups_cost_what_their_notion_says() {
     assert!((three.upper - one.upper).abs() < 1e-9);
     let pure = epsilon(&[laplace(10.0)], &group, 0.0);
     assert!((pure.upper - 0.3).abs() < 1e-12);
-    let approximate = Kind::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(1e-9).unwrap() };
+    let approximate = Word::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(1e-9).unwrap() };
     let found = delta(&[event(approximate, 1.0)], &group, 1.5);
     let truth = 1e-9 * (1.5f64.exp_m1() / 0.5f64.exp_m1());
     assert!(found.upper >= truth && found.upper <= truth * (1.0 + 1e-6), "{found:?} {truth}");
@@ -245,23 +245,23 @@ fn groups_cost_what_their_notion_says() {
 #[test]
 fn nothing_is_ever_not_a_number() {
     let kinds = [
-        Kind::Gaussian { sigma: Sigma::new(1e-9).unwrap() },
-        Kind::Gaussian { sigma: Sigma::new(1e18).unwrap() },
-        Kind::Laplace { scale: Scale::new(1e-9).unwrap() },
-        Kind::Laplace { scale: Scale::new(1e18).unwrap() },
-        Kind::DiscreteLaplace { scale: Scale::new(1e9).unwrap() },
-        Kind::DiscreteGaussian { sigma: Sigma::new(0.05).unwrap() },
-        Kind::DiscreteGaussian { sigma: Sigma::new(1e9).unwrap() },
-        Kind::Pure { epsilon: Epsilon::new(1e-9).unwrap() },
-        Kind::Pure { epsilon: Epsilon::new(100.0).unwrap() },
-        Kind::Exponential { epsilon: Epsilon::new(1e-6).unwrap() },
-        Kind::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(1e-3).unwrap() },
-        Kind::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1.0).unwrap() },
-        Kind::Zcdp { rho: Rho::new(0.0).unwrap() },
-        Kind::Zcdp { rho: Rho::new(1e6).unwrap() },
-        Kind::Tcdp { rho: Rho::new(1e-12).unwrap(), omega: Omega::new(1.0 + 1e-9).unwrap() },
-        Kind::Pair(scumble::event::Pair::new(vec![1.0, 0.0], vec![0.0, 1.0]).unwrap()),
-        Kind::Pair(scumble::event::Pair::new(vec![0.5, 0.5], vec![0.5, 0.5]).unwrap()),
+        Word::Gaussian { sigma: Sigma::new(1e-9).unwrap() },
+        Word::Gaussian { sigma: Sigma::new(1e18).unwrap() },
+        Word::Laplace { scale: Scale::new(1e-9).unwrap() },
+        Word::Laplace { scale: Scale::new(1e18).unwrap() },
+        Word::DiscreteLaplace { scale: Scale::new(1e9).unwrap() },
+        Word::DiscreteGaussian { sigma: Sigma::new(0.05).unwrap() },
+        Word::DiscreteGaussian { sigma: Sigma::new(1e9).unwrap() },
+        Word::Pure { epsilon: Epsilon::new(1e-9).unwrap() },
+        Word::Pure { epsilon: Epsilon::new(100.0).unwrap() },
+        Word::Exponential { epsilon: Epsilon::new(1e-6).unwrap() },
+        Word::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(1e-3).unwrap() },
+        Word::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1.0).unwrap() },
+        Word::Zcdp { rho: Rho::new(0.0).unwrap() },
+        Word::Zcdp { rho: Rho::new(1e6).unwrap() },
+        Word::Tcdp { rho: Rho::new(1e-12).unwrap(), omega: Omega::new(1.0 + 1e-9).unwrap() },
+        Word::Pair(scumble::event::Pair::new(vec![1.0, 0.0], vec![0.0, 1.0]).unwrap()),
+        Word::Pair(scumble::event::Pair::new(vec![0.5, 0.5], vec![0.5, 0.5]).unwrap()),
     ];
     let cases = [(None, Scope::Presence), (Some(0.0), Scope::Person), (Some(0.3), Scope::Presence)];
     for kind in kinds {

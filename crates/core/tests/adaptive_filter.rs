@@ -5,7 +5,7 @@
 //! at the next point above, so that what is found is never more than the truth up to rounding. Only [`Filter`] is the code under test;
 //! the laws below are written out from their definitions.
 
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::filter::{Filter, Limit};
 use scumble::quantity::{Delta, Epsilon, Exact, Rho};
 use scumble::scope::Scope;
@@ -22,10 +22,10 @@ enum Step {
 impl Step {
     fn event(self) -> Event {
         let kind = match self {
-            Self::Gaussian(rho) => Kind::Zcdp { rho: Rho::new(rho).unwrap() },
-            Self::Approximate(epsilon, 0.0) => Kind::Pure { epsilon: Epsilon::new(epsilon).unwrap() },
+            Self::Gaussian(rho) => Word::Zcdp { rho: Rho::new(rho).unwrap() },
+            Self::Approximate(epsilon, 0.0) => Word::Pure { epsilon: Epsilon::new(epsilon).unwrap() },
             Self::Approximate(epsilon, delta) => {
-                Kind::Approximate { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
+                Word::Approximate { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
             }
         };
         Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))

@@ -5,7 +5,7 @@
 //! minus 0.56·Σβ₃/(Σv)^{3/2} (Berry–Esseen for unlike summands, Shevtsova 2010). For one run δ(ε) is a sum. Nothing of `scumble::loss` is used
 //! for either; no transform, no Rényi order, no grid of losses.
 
-use scumble::event::{Choices, Event, Kind, Moves, Sampling, Shift, Touch};
+use scumble::event::{Choices, Event, Moves, Sampling, Shift, Touch, Word};
 use scumble::loss::Loss;
 use scumble::loss::filter::Spent;
 use scumble::mechanism::additive::Noise;
@@ -107,7 +107,7 @@ fn lower(parts: &[(Pair, f64)], epsilon: f64) -> f64 {
     -ln_finite.exp_m1() + ln_finite.exp() * best * (1.0 - 1e-6)
 }
 
-fn event(kind: Kind) -> Event {
+fn event(kind: Word) -> Event {
     Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
 }
 
@@ -118,24 +118,24 @@ fn words(size: f64) -> Vec<(Event, Pair)> {
     let rho = Rho::new(size * size / 2.0).unwrap();
     let share = size.min(0.5) / 4.0;
     let mut words = vec![
-        (event(Kind::Gaussian { sigma }), gaussian(size)),
-        (event(Kind::Laplace { scale }), laplace(size)),
-        (event(Kind::DiscreteLaplace { scale }), coin(size)),
+        (event(Word::Gaussian { sigma }), gaussian(size)),
+        (event(Word::Laplace { scale }), laplace(size)),
+        (event(Word::DiscreteLaplace { scale }), coin(size)),
         (
             Event::new(
-                Kind::DiscreteLaplace { scale: Scale::new(3.0 / size).unwrap() },
+                Word::DiscreteLaplace { scale: Scale::new(3.0 / size).unwrap() },
                 Moves::everywhere(Shift::one_cell(3.0).unwrap()),
             ),
             steps_of_three(size / 3.0),
         ),
-        (event(Kind::RandomizedResponse { epsilon, values: Choices::new(2).unwrap() }), coin(size)),
-        (event(Kind::RandomizedResponse { epsilon, values: Choices::new(5).unwrap() }), five_answers(size)),
-        (event(Kind::Exponential { epsilon }), coin(size / 2.0)),
-        (event(Kind::Pure { epsilon }), coin(size)),
-        (event(Kind::Zcdp { rho }), gaussian(size)),
-        (event(Kind::Tcdp { rho, omega: Omega::new(1e6).unwrap() }), gaussian(size)),
+        (event(Word::RandomizedResponse { epsilon, values: Choices::new(2).unwrap() }), coin(size)),
+        (event(Word::RandomizedResponse { epsilon, values: Choices::new(5).unwrap() }), five_answers(size)),
+        (event(Word::Exponential { epsilon }), coin(size / 2.0)),
+        (event(Word::Pure { epsilon }), coin(size)),
+        (event(Word::Zcdp { rho }), gaussian(size)),
+        (event(Word::Tcdp { rho, omega: Omega::new(1e6).unwrap() }), gaussian(size)),
         (
-            event(Kind::Pair(scumble::event::Pair::new(vec![0.5 + share, 0.5 - share], vec![0.5, 0.5]).unwrap())),
+            event(Word::Pair(scumble::event::Pair::new(vec![0.5 + share, 0.5 - share], vec![0.5, 0.5]).unwrap())),
             Pair {
                 outcomes: vec![(0.5, ((0.5 + share) - 0.5) / 0.5), (0.5, ((0.5 - share) - 0.5) / 0.5)],
                 infinite: 0.0,
@@ -144,10 +144,10 @@ fn words(size: f64) -> Vec<(Event, Pair)> {
     ];
     // Below two steps of the grid the discrete Gaussian is another law.
     if size < 0.2 {
-        words.push((event(Kind::DiscreteGaussian { sigma }), gaussian(size)));
+        words.push((event(Word::DiscreteGaussian { sigma }), gaussian(size)));
     }
     let delta = 1e-3 * size * size;
-    let kind = Kind::Approximate { epsilon, delta: Delta::new(delta).unwrap() };
+    let kind = Word::Approximate { epsilon, delta: Delta::new(delta).unwrap() };
     let kept = coin(size).outcomes.into_iter().map(|(q, x)| (q * (1.0 - delta), x)).collect();
     words.push((event(kind), Pair { outcomes: kept, infinite: delta }));
     words
@@ -208,7 +208,7 @@ fn every_word_at_every_number_of_repetitions() {
     for times in TIMES {
         let size = 0.8 / (times as f64).sqrt();
         for (one, pair) in words(size) {
-            let name = format!("{} ×{times:e}", one.kind().name());
+            let name = format!("{} ×{times:e}", one.word().name());
             check(&name, &[one.repeated(times).unwrap()], &Scope::Presence, &[(pair, times as f64)]);
         }
     }
@@ -225,7 +225,7 @@ fn every_word_on_a_sample() {
                 (Sampling::Poisson(rate_of), Scope::Person),
                 (Sampling::WithoutReplacement(rate_of), Scope::Person),
             ] {
-                let name = format!("{} ×{times:e} {sampling:?} {scope}", one.kind().name());
+                let name = format!("{} ×{times:e} {sampling:?} {scope}", one.word().name());
                 let sampled = one.clone().sampled(sampling).repeated(times).unwrap();
                 check(&name, &[sampled], &scope, &[(pair.clone().sampled(rate), times as f64)]);
             }
@@ -280,7 +280,7 @@ fn random_lists_in_every_scope() {
             parts.push((pair, times as f64));
         }
         let name =
-            events.iter().map(|one| format!("{} ×{}", one.kind().name(), one.times())).collect::<Vec<_>>().join(", ");
+            events.iter().map(|one| format!("{} ×{}", one.word().name(), one.times())).collect::<Vec<_>>().join(", ");
         check(&name, &events, &scope, &parts);
     }
 }
@@ -288,26 +288,26 @@ fn random_lists_in_every_scope() {
 /// The story of issue 13: many tiny losses came to nothing.
 #[test]
 fn many_tiny_losses_are_not_nothing() {
-    let tiny = event(Kind::Pure { epsilon: Epsilon::new(1e-9).unwrap() }).repeated(1_000_000_000_000_000_000).unwrap();
+    let tiny = event(Word::Pure { epsilon: Epsilon::new(1e-9).unwrap() }).repeated(1_000_000_000_000_000_000).unwrap();
     let scale = Scale::new(2.67e6).unwrap();
-    let counts = event(Kind::DiscreteLaplace { scale }).repeated(642_000_000_000).unwrap();
-    let noise = event(Kind::Laplace { scale: Scale::new(6e8).unwrap() }).repeated(400_000_000_000_000_000).unwrap();
+    let counts = event(Word::DiscreteLaplace { scale }).repeated(642_000_000_000).unwrap();
+    let noise = event(Word::Laplace { scale: Scale::new(6e8).unwrap() }).repeated(400_000_000_000_000_000).unwrap();
     // The normal limits: μ = 1 at 1e-6 and μ = 0.3 at 1e-3.
     for (one, delta, truth) in [(tiny, 1e-6, 4.886), (counts, 1e-3, 0.734), (noise, 1e-6, 5.189)] {
         let found = Loss::of(std::slice::from_ref(&one), &Scope::Presence)
             .unwrap()
             .epsilon(Delta::new(delta).unwrap())
             .unwrap();
-        assert!(found.upper >= truth && found.upper <= 1.2 * truth, "{}: {found:?}", one.kind().name());
+        assert!(found.upper >= truth && found.upper <= 1.2 * truth, "{}: {found:?}", one.word().name());
     }
 }
 
 /// The story of issue 14: the grid was as coarse as the rate, however small the losses were (0.001287 for 0.0012505; 0.588 for 0.371).
 #[test]
 fn the_grid_follows_the_size_of_the_loss() {
-    let gaussian = event(Kind::Gaussian { sigma: Sigma::new(200.0).unwrap() }).repeated(1_000_000).unwrap();
+    let gaussian = event(Word::Gaussian { sigma: Sigma::new(200.0).unwrap() }).repeated(1_000_000).unwrap();
     let noise =
-        |scale: f64| event(Kind::Laplace { scale: Scale::new(scale).unwrap() }).repeated(1_000_000_000).unwrap();
+        |scale: f64| event(Word::Laplace { scale: Scale::new(scale).unwrap() }).repeated(1_000_000_000).unwrap();
     // The normal limits with μ² = runs·rate²·χ², which such losses reach to five digits.
     let cases =
         [(gaussian, 1e-4, 0.00125044, 1.0002), (noise(1e5), 0.3, 0.37512, 1.03), (noise(1e9), 0.3, 8.28646e-06, 1.1)];
@@ -328,7 +328,7 @@ fn more_runs_cost_more_and_more_noise_less() {
             let of = |(one, _): (Event, Pair)| {
                 let one = one.repeated(times).unwrap();
                 let one = if rate < 1.0 { one.sampled(sampling) } else { one };
-                let name = one.kind().name().to_string();
+                let name = one.word().name().to_string();
                 (name, Loss::of(&[one], &Scope::Presence).unwrap().epsilon(Delta::new(delta).unwrap()).unwrap().upper)
             };
             words(size).into_iter().map(of).collect()
@@ -362,21 +362,21 @@ fn groups_cost_at_least_what_their_members_do_in_a_row() {
         let one = 0.8 / f64::from(size);
         let epsilon = Epsilon::new(one).unwrap();
         let cases = [
-            (event(Kind::Gaussian { sigma: Sigma::new(1.0 / one).unwrap() }), gaussian(0.8)),
-            (event(Kind::Laplace { scale: Scale::new(1.0 / one).unwrap() }), laplace(0.8)),
-            (event(Kind::Pure { epsilon }), coin(0.8)),
-            (event(Kind::Exponential { epsilon }), coin(0.4)),
-            (event(Kind::Zcdp { rho: Rho::new(one * one / 2.0).unwrap() }), gaussian(0.8)),
+            (event(Word::Gaussian { sigma: Sigma::new(1.0 / one).unwrap() }), gaussian(0.8)),
+            (event(Word::Laplace { scale: Scale::new(1.0 / one).unwrap() }), laplace(0.8)),
+            (event(Word::Pure { epsilon }), coin(0.8)),
+            (event(Word::Exponential { epsilon }), coin(0.4)),
+            (event(Word::Zcdp { rho: Rho::new(one * one / 2.0).unwrap() }), gaussian(0.8)),
         ];
         for (event, pair) in cases {
-            let name = format!("{}, {size} owners", event.kind().name());
+            let name = format!("{}, {size} owners", event.word().name());
             check(&name, std::slice::from_ref(&event), &group, &[(pair.clone(), 1.0)]);
             if size > 10 {
                 continue;
             }
             // On a sample a removal of all is at least that of one.
             let sampled = event.clone().sampled(Sampling::Poisson(Rate::new(0.5).unwrap()));
-            let alone = words(one).into_iter().find(|(other, _)| other.kind() == event.kind()).unwrap().1;
+            let alone = words(one).into_iter().find(|(other, _)| other.word() == event.word()).unwrap().1;
             check(&format!("sampled {name}"), &[sampled], &group, &[(alone.sampled(0.5), 1.0)]);
         }
     }
@@ -388,7 +388,7 @@ fn the_filter_is_not_below_either() {
     for times in TIMES {
         let size = 0.5 / (times as f64).sqrt();
         for (one, pair) in words(size) {
-            if matches!(one.kind(), Kind::Pair(_) | Kind::Tcdp { .. }) {
+            if matches!(one.word(), Word::Pair(_) | Word::Tcdp { .. }) {
                 continue;
             }
             let parts = [(pair, times as f64)];
@@ -399,7 +399,7 @@ fn the_filter_is_not_below_either() {
                 assert!(
                     known <= delta,
                     "{} ×{times}: δ({epsilon}) is at least {known}, not {delta}",
-                    one.kind().name()
+                    one.word().name()
                 );
             }
         }
@@ -412,21 +412,21 @@ fn extreme_quantities_have_answers_or_sentences() {
     let sizes = [5e-324, 1e-300, 1e-31, 1e-9, 1e18, f64::MAX];
     let mut kinds = Vec::new();
     for size in sizes {
-        kinds.extend(Epsilon::new(size).map(|epsilon| Kind::Pure { epsilon }));
-        kinds.extend(Epsilon::new(size).map(|epsilon| Kind::Exponential { epsilon }));
+        kinds.extend(Epsilon::new(size).map(|epsilon| Word::Pure { epsilon }));
+        kinds.extend(Epsilon::new(size).map(|epsilon| Word::Exponential { epsilon }));
         kinds.extend(
             Epsilon::new(size)
-                .map(|epsilon| Kind::RandomizedResponse { epsilon, values: Choices::new(u64::MAX).unwrap() }),
+                .map(|epsilon| Word::RandomizedResponse { epsilon, values: Choices::new(u64::MAX).unwrap() }),
         );
         kinds.extend(
-            Epsilon::new(size).map(|epsilon| Kind::Approximate { epsilon, delta: Delta::new(1e-300).unwrap() }),
+            Epsilon::new(size).map(|epsilon| Word::Approximate { epsilon, delta: Delta::new(1e-300).unwrap() }),
         );
-        kinds.extend(Rho::new(size).map(|rho| Kind::Zcdp { rho }));
-        kinds.extend(Rho::new(size).map(|rho| Kind::Tcdp { rho, omega: Omega::new(1.5).unwrap() }));
-        kinds.extend(Sigma::new(size).map(|sigma| Kind::Gaussian { sigma }));
-        kinds.extend(Sigma::new(size).map(|sigma| Kind::DiscreteGaussian { sigma }));
-        kinds.extend(Scale::new(size).map(|scale| Kind::Laplace { scale }));
-        kinds.extend(Scale::new(size).map(|scale| Kind::DiscreteLaplace { scale }));
+        kinds.extend(Rho::new(size).map(|rho| Word::Zcdp { rho }));
+        kinds.extend(Rho::new(size).map(|rho| Word::Tcdp { rho, omega: Omega::new(1.5).unwrap() }));
+        kinds.extend(Sigma::new(size).map(|sigma| Word::Gaussian { sigma }));
+        kinds.extend(Sigma::new(size).map(|sigma| Word::DiscreteGaussian { sigma }));
+        kinds.extend(Scale::new(size).map(|scale| Word::Laplace { scale }));
+        kinds.extend(Scale::new(size).map(|scale| Word::DiscreteLaplace { scale }));
     }
     for kind in kinds {
         for by in [5e-324, 1.0, 1e308] {

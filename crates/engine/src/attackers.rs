@@ -1,6 +1,6 @@
 //! What attackers who do not know everything learn from a release, under the assumptions that the project file declares.
 //!
-//! The answer stands beside the guarantee without assumptions and never takes its place, but for the kind `exact-count`, which has
+//! The answer stands beside the guarantee without assumptions and never takes its place, except for the kind `exact-count`, which has
 //! no other. Nothing here looks at data: everything follows from the project file and the plan.
 
 use crate::budget::Budget;
@@ -74,7 +74,7 @@ impl Counted {
 
 /// What the project's attacker learns from one release.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum Finding {
     /// The analysis' verdict and words.
     Learned(Box<Learned>),
     /// Nothing may be claimed before these are declared, each in one sentence.
@@ -83,7 +83,7 @@ pub enum Answer {
     NotAnalysed(String),
 }
 
-impl Answer {
+impl Finding {
     /// Whether there is a guarantee.
     pub fn holds(&self) -> bool {
         matches!(self, Self::Learned(learned) if matches!(learned.verdict, Verdict::Guarantee(_)))
@@ -100,7 +100,7 @@ impl Answer {
 
     /// As JSON: what `scumble attacker --json` prints, and the words.
     pub fn json(&self) -> Value {
-        let mut told = match self {
+        let mut shown = match self {
             Self::Learned(learned) => {
                 let question = AttackerQuestion { scenario: learned.scenario.clone(), assumed: Vec::new() };
                 verdict_to_json(&question, &learned.verdict)
@@ -108,22 +108,22 @@ impl Answer {
             Self::Missing(missing) => json!({ "verdict": "refused", "missing": missing }),
             Self::NotAnalysed(why) => json!({ "verdict": "not-analysed", "reason": why }),
         };
-        told["words"] = json!(self.words());
-        told
+        shown["words"] = json!(self.words());
+        shown
     }
 }
 
 /// What the project's attacker learns from a release, taken alone; none if the project declares no attacker.
-pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Answer>> {
+pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Finding>> {
     let Some(attacker) = &project.attacker else { return Ok(None) };
     let Counted::Rows { table, statistic, noise } = counted else {
         let Counted::Other(why) = counted else { return Ok(None) };
-        return Ok(Some(Answer::NotAnalysed(why.to_string())));
+        return Ok(Some(Finding::NotAnalysed(why.to_string())));
     };
     let missing = missing(project, attacker, table);
     let (Some(owners), true) = (project.tables.get(table).and_then(|table| table.public_owners), missing.is_empty())
     else {
-        return Ok(Some(Answer::Missing(missing)));
+        return Ok(Some(Finding::Missing(missing)));
     };
     let settings = Settings {
         rows: owners,
@@ -137,11 +137,11 @@ pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Answer>> {
         && attacker.uncertainty * *categories as f64 > 1.0
     {
         let (uncertainty, most) = (attacker.uncertainty, 1.0 / *categories as f64);
-        return Ok(Some(Answer::Missing(vec![format!(
+        return Ok(Some(Finding::Missing(vec![format!(
             "an uncertainty of {uncertainty} in [attacker] cannot hold for each of {categories} categories (rows that are in none included), which leaves at most {most:.4} for the least likely"
         )])));
     }
-    Ok(Some(Answer::Learned(Box::new(of_release(&settings, *statistic, *noise, 1, 1)?))))
+    Ok(Some(Finding::Learned(Box::new(of_release(&settings, *statistic, *noise, 1, 1)?))))
 }
 
 /// What must be declared before anything may be claimed about a table.

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 
 mod whole;
 
-/// The δ at which ε is told where neither a budget nor the caller names one.
+/// The δ at which ε is shown where neither a budget nor the caller names one.
 const USUAL_DELTA: &str = "0.000000001";
 
 /// The rule by which the numbers were made, in words.
@@ -28,7 +28,7 @@ pub struct Question<'a> {
     pub delta: Option<Exact>,
     /// More attribute sets to answer for.
     pub sets: &'a [AttributeSet],
-    /// Also answer for groups of so many owners.
+    /// Also answer for groups of this many owners.
     pub group: Option<NonZeroU32>,
 }
 
@@ -41,7 +41,7 @@ pub fn sums_of(charges: &[Charge], sets: &[AttributeSet]) -> Result<Sums> {
 }
 
 /// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`, and `groups` if they are asked for. `sums` are those of
-/// all charges, with the question's sets; `charges` are those to be told one by one, which for groups must be all.
+/// all charges, with the question's sets; `charges` are those to be shown one by one, which for groups must be all.
 pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Result<Value> {
     let scopes = scopes(sums, question)?;
     let mut whole = Map::new();
@@ -51,17 +51,17 @@ pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Resu
     for (scope, limit) in &scopes {
         let spent =
             sums.spent(scope).ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))?;
-        let told = cost(spent, limit.as_ref(), question);
+        let shown = cost(spent, limit.as_ref(), question);
         let left = limit.as_ref().map(|limit| left(spent, limit));
         match scope {
             Scope::Attributes(set) => {
                 let name = set.iter().collect::<Vec<_>>().join(",");
                 remaining_attributes.extend(left.map(|left| (name.clone(), left)));
-                attributes.insert(name, told);
+                attributes.insert(name, shown);
             }
             scope => {
                 remaining.extend(left.map(|left| (scope.to_string(), left)));
-                whole.insert(scope.to_string(), told);
+                whole.insert(scope.to_string(), shown);
             }
         }
     }
@@ -84,7 +84,7 @@ fn groups(
     size: NonZeroU32,
     question: &Question<'_>,
 ) -> Result<Value> {
-    let mut told = json!({ "size": size });
+    let mut shown = json!({ "size": size });
     let mut attributes = Map::new();
     for (scope, limit) in scopes {
         let (mut spent, group) = (Spent::nothing(), scope.clone().group(size));
@@ -94,11 +94,11 @@ fn groups(
         let cost = cost(&spent, limit.as_ref(), question);
         match scope {
             Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
-            scope => told[scope.to_string()] = cost,
+            scope => shown[scope.to_string()] = cost,
         }
     }
-    told["attributes"] = Value::Object(attributes);
-    Ok(told)
+    shown["attributes"] = Value::Object(attributes);
+    Ok(shown)
 }
 
 /// Presence, person, each attribute and each set asked for, with its limit if there is one.
@@ -115,7 +115,7 @@ fn scopes(sums: &Sums, question: &Question<'_>) -> Result<Vec<(Scope, Option<Lim
     Ok(scopes.into_iter().map(|scope| (scope.clone(), limit(&scope))).collect())
 }
 
-/// The δ at which a scope is told.
+/// The δ at which a scope is shown.
 pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
     let usual = || USUAL_DELTA.parse().unwrap_or_else(|_| Exact::zero());
     let own = limit
@@ -126,12 +126,12 @@ pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
 
 fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> Value {
     let delta = delta_for(limit, question);
-    let mut told =
+    let mut shown =
         json!({ "epsilon": spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()), "delta": delta.to_f64() });
     if let Some(rho) = spent.rho(&delta) {
-        told["rho"] = json!(rho.to_f64_up());
+        shown["rho"] = json!(rho.to_f64_up());
     }
-    told
+    shown
 }
 
 fn left(spent: &Spent, limit: &Limit) -> Value {
@@ -139,18 +139,18 @@ fn left(spent: &Spent, limit: &Limit) -> Value {
         let left = limit.most().clone() - spent;
         if left.is_negative() { 0.0 } else { left.to_f64_down() }
     });
-    let mut told = json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() });
+    let mut shown = json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() });
     match limit {
-        Limit::Tcdp { omega, .. } => told["omega"] = json!(omega.to_f64()),
-        Limit::Renyi { order, .. } => told["order"] = json!(order.to_f64()),
+        Limit::Tcdp { omega, .. } => shown["omega"] = json!(omega.to_f64()),
+        Limit::Renyi { order, .. } => shown["order"] = json!(order.to_f64()),
         Limit::Approximate { .. } | Limit::Zcdp { .. } => {}
     }
-    told
+    shown
 }
 
 fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<Value> {
     let mut attributes = Map::new();
-    let mut told = json!({
+    let mut shown = json!({
         "sequence": charge.sequence,
         "time": charge.time,
         "release": charge.release,
@@ -161,9 +161,9 @@ fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Questi
         let cost = cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question);
         match scope {
             Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
-            scope => told[scope.to_string()] = cost,
+            scope => shown[scope.to_string()] = cost,
         }
     }
-    told["attributes"] = Value::Object(attributes);
-    Ok(told)
+    shown["attributes"] = Value::Object(attributes);
+    Ok(shown)
 }

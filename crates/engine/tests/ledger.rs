@@ -1,7 +1,7 @@
 //! The ledger against crashes, edits and neighbours (docs/ledger-format.md).
 
 use rusqlite::Connection;
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
@@ -15,7 +15,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 fn proposal(name: &str) -> Proposal {
-    let kind = Kind::DiscreteLaplace { scale: Scale::new(10.0).unwrap() };
+    let kind = Word::DiscreteLaplace { scale: Scale::new(10.0).unwrap() };
     let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     Proposal {
         release: name.to_string(),
@@ -278,12 +278,12 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
     let head = ledger.verify().unwrap();
     assert_eq!(head.hex(), "ccc5ed00aec7222b4e3bd3f362c9c89f7b57941948f33a22ba0a1ebb6e4e8b21");
-    // As version 1 told them.
+    // As version 1 wrote them.
     let rho = |standing: &Standing, scope: &Scope| {
         let spent = standing.sums().unwrap().spent(scope).unwrap().clone();
         spent.rho(&"1e-6".parse().unwrap()).unwrap().to_f64_up()
     };
-    let told = |standing: &Standing| {
+    let shown = |standing: &Standing| {
         for (scope, truth) in [
             (Scope::Presence, 0.036740363363673936),
             (Scope::Person, 0.0668140600606812),
@@ -297,12 +297,12 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
         assert_eq!(standing.releases(), 3);
         Ok(())
     };
-    told(&ledger.standing(&[]).unwrap().0).unwrap();
+    shown(&ledger.standing(&[]).unwrap().0).unwrap();
     assert_eq!(ledger.charges().unwrap().len(), 3);
     // The next release finds the same, and its sums go on from there.
     let mut next = proposal("next");
     next.about.sets = vec![AttributeSet::new(["age", "sex"]).unwrap()];
-    let receipt = ledger.reserve(&next, told).unwrap();
+    let receipt = ledger.reserve(&next, shown).unwrap();
     ledger.commit(receipt, "00").unwrap();
     ledger.verify().unwrap();
     let all: Vec<Event> = ledger.charges().unwrap().into_iter().flat_map(|charge| charge.events).collect();
@@ -317,7 +317,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
 }
 
 /// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with
-/// unknown values, and more): it is verified, and every number is the one that the program told that wrote it, also for groups of three.
+/// unknown values, and more): it is verified, and every number is the one that the program printed that wrote it, also for groups of three.
 #[test]
 fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger");
@@ -338,12 +338,12 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
         sets: &sets,
         group: Some(3.try_into().unwrap()),
     };
-    let told = summary(&charges, &sums_of(&charges, &sets).unwrap(), &question).unwrap();
+    let shown = summary(&charges, &sums_of(&charges, &sets).unwrap(), &question).unwrap();
     for part in ["attributes", "groups", "person", "presence", "releases", "remaining", "rule"] {
-        same("", &told[part], &truth[part]);
+        same("", &shown[part], &truth[part]);
     }
     // Both kinds of entries are in it, and nothing that was written later.
-    let names = charges.iter().flat_map(|charge| &charge.events).map(|event| event.kind().name());
+    let names = charges.iter().flat_map(|charge| &charge.events).map(|event| event.word().name());
     let names: std::collections::BTreeSet<&str> = names.collect();
     assert!(names.contains("approximate") && names.contains("heavy-hitters") && !names.contains("new-keys"));
     // A release of today, added to it.

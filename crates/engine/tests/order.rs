@@ -1,4 +1,4 @@
-//! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is told in one sentence.
+//! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is said in one sentence.
 
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
@@ -76,11 +76,11 @@ fn run(wrong: Wrong) -> Option<String> {
             planned
         })
         .collect();
-    let told = runner.release(&planned, &at("out"), &mut InsecureSeededSource::new(1), |_| ());
+    let shown = runner.release(&planned, &at("out"), &mut InsecureSeededSource::new(1), |_| ());
     let charges = runner.charges().unwrap();
     let states: Vec<bool> = charges.iter().map(|charge| charge.state != State::Interrupted).collect();
     let files = || fs::read_dir(at("out")).unwrap().flatten().map(|file| file.file_name().into_string().unwrap());
-    match &told {
+    match &shown {
         Ok(_) => assert_eq!((states, files().count(), begun.borrow().len()), (vec![true; 3], 9, 3)),
         Err(error) => {
             assert_eq!(states, [true, false], "the second stays charged, the third is not begun");
@@ -92,7 +92,7 @@ fn run(wrong: Wrong) -> Option<String> {
             assert!(matches!(error, Error::Machine(_)) && begun.borrow().len() == 2, "{error:?}");
         }
     }
-    told.err().map(|error| error.to_string())
+    shown.err().map(|error| error.to_string())
 }
 
 /// All releases were computed before any was charged, and the sentence said which failed on what: whoever chose the query chose the

@@ -1,8 +1,8 @@
 //! Questions about attackers with partial knowledge, and their verdicts.
 
-use crate::place::{Place, WireError};
+use crate::place::{Located, WireError};
 use scumble::attacker::{
-    AddedNoise, Generalisation, Group, Knowledge, Lambda, Listed, Population, Published, Query, Ratio, Release,
+    AddedNoise, Asked, Generalisation, Group, Knowledge, Lambda, Listed, Population, Published, Ratio, Release,
     Scenario, Uncertainty, Verdict, Which, brittleness, sentence,
 };
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
@@ -24,11 +24,11 @@ pub struct AttackerQuestion {
 /// What makes an attacker weaker is never assumed: without `uncertainty.independence = "declared"`, without `hidden_bottom` or
 /// `generalisation` of a k-anonymous release, the verdict is a refusal. An attacker is active unless the document says passive.
 pub fn attacker_from_json(document: &Value) -> Result<AttackerQuestion> {
-    let root = Place::root(document);
+    let root = Located::root(document);
     root.only(&["population", "attacker", "uncertainty", "release", "noise", "query"])?;
     let empty = json!({});
-    let section = |name: &str| -> Result<Place<'_>> {
-        Ok(root.get(name)?.unwrap_or_else(|| Place::at(&empty, format!("$.{name}"))))
+    let section = |name: &str| -> Result<Located<'_>> {
+        Ok(root.get(name)?.unwrap_or_else(|| Located::at(&empty, format!("$.{name}"))))
     };
     let mut assumed = Vec::new();
     let mut knowledge = knowledge(&section("attacker")?, &mut assumed)?;
@@ -52,7 +52,7 @@ pub fn attacker_from_json(document: &Value) -> Result<AttackerQuestion> {
     Ok(AttackerQuestion { scenario, assumed })
 }
 
-fn choice<'a>(section: &Place<'a>, name: &str, allowed: &[&str]) -> Result<Option<&'a str>> {
+fn choice<'a>(section: &Located<'a>, name: &str, allowed: &[&str]) -> Result<Option<&'a str>> {
     let Some(place) = section.get(name)? else { return Ok(None) };
     let text = place.text()?;
     if allowed.contains(&text) {
@@ -61,16 +61,16 @@ fn choice<'a>(section: &Place<'a>, name: &str, allowed: &[&str]) -> Result<Optio
     Err(place.refuse(format!("{name} must be one of {}, not {text}", allowed.join(", "))))
 }
 
-fn truth(section: &Place, name: &str) -> Result<Option<bool>> {
+fn truth(section: &Located, name: &str) -> Result<Option<bool>> {
     let Some(place) = section.get(name)? else { return Ok(None) };
     place.value().as_bool().map(Some).ok_or_else(|| place.refuse(format!("{name} must be true or false")))
 }
 
-fn whole(section: &Place, name: &str) -> Result<Option<u64>> {
+fn whole(section: &Located, name: &str) -> Result<Option<u64>> {
     section.get(name)?.map(|place| place.whole()).transpose()
 }
 
-fn population(section: &Place) -> Result<Population> {
+fn population(section: &Located) -> Result<Population> {
     section.only(&["n_total", "unit", "block_max_size", "blocks"])?;
     choice(section, "unit", &["record", "block"])?;
     let records = section.get("n_total")?.map(|place| match place.whole()? {
@@ -94,7 +94,7 @@ fn population(section: &Place) -> Result<Population> {
     Ok(Population { records, block_size, blocks })
 }
 
-fn knowledge(section: &Place, assumed: &mut Vec<String>) -> Result<Knowledge> {
+fn knowledge(section: &Located, assumed: &mut Vec<String>) -> Result<Knowledge> {
     section.only(&["known_records", "known_which", "influenced_records", "mode"])?;
     let known = whole(section, "known_records")?;
     if known.is_none() {
@@ -112,7 +112,7 @@ fn knowledge(section: &Place, assumed: &mut Vec<String>) -> Result<Knowledge> {
     })
 }
 
-fn uncertainty(section: &Place) -> Result<Uncertainty> {
+fn uncertainty(section: &Located) -> Result<Uncertainty> {
     section.only(&[
         "kind",
         "lambda",
@@ -169,7 +169,7 @@ fn uncertainty(section: &Place) -> Result<Uncertainty> {
 }
 
 /// `[p, how_many]`, or a p alone.
-fn group(place: &Place) -> Result<Group> {
+fn group(place: &Located) -> Result<Group> {
     if place.value().is_number() {
         return Ok(Group { probability: place.quantity(Probability::new)?, how_many: 1 });
     }
@@ -179,10 +179,10 @@ fn group(place: &Place) -> Result<Group> {
     }
 }
 
-/// A list of beliefs lists all records, or all but the known ones (and but for the target, if it is of the others): which, is seen
+/// A list of beliefs lists all records, or all but the known ones (and except for the target, if it is of the others): which, is seen
 /// from the number of records.
 fn which_are_listed(
-    section: &Place,
+    section: &Located,
     groups: &[Group],
     listed: Listed,
     population: &Population,
@@ -208,7 +208,7 @@ fn which_are_listed(
     }
 }
 
-fn release(section: &Place, assumed: &mut Vec<String>) -> Result<Release> {
+fn release(section: &Located, assumed: &mut Vec<String>) -> Result<Release> {
     section.only(&[
         "kind",
         "T",
@@ -256,7 +256,7 @@ fn release(section: &Place, assumed: &mut Vec<String>) -> Result<Release> {
     })
 }
 
-fn categories(section: &Place) -> Result<Option<u64>> {
+fn categories(section: &Located) -> Result<Option<u64>> {
     let Some(place) = section.get("categories")? else { return Ok(None) };
     match place.whole()? {
         0 | 1 => Err(place.refuse("a histogram has at least two categories")),
@@ -265,14 +265,14 @@ fn categories(section: &Place) -> Result<Option<u64>> {
 }
 
 /// A number of records that fits where signed numbers are needed.
-fn within(place: &Place) -> Result<u64> {
+fn within(place: &Located) -> Result<u64> {
     match place.whole()? {
         number if number <= 1_000_000_000_000 => Ok(number),
         number => Err(place.refuse(format!("at most 1000000000000 is possible here, not {number}"))),
     }
 }
 
-fn noise(section: &Place) -> Result<AddedNoise> {
+fn noise(section: &Located) -> Result<AddedNoise> {
     section.only(&["kind", "p", "scale", "sigma"])?;
     match choice(section, "kind", &["none", "geometric", "laplace", "gaussian", "discrete_gaussian"])? {
         Some("geometric") => Ok(AddedNoise::Geometric(section.field("p")?.quantity(Ratio::new)?)),
@@ -283,11 +283,11 @@ fn noise(section: &Place) -> Result<AddedNoise> {
     }
 }
 
-fn query(section: &Place) -> Result<Query> {
+fn query(section: &Located) -> Result<Asked> {
     section.only(&["epsilon", "delta"])?;
     match (section.get("epsilon")?, section.get("delta")?) {
-        (Some(epsilon), None) => Ok(Query::Epsilon(epsilon.quantity(Epsilon::new)?)),
-        (None, Some(delta)) => Ok(Query::Delta(delta.quantity(Delta::new)?)),
+        (Some(epsilon), None) => Ok(Asked::Epsilon(epsilon.quantity(Epsilon::new)?)),
+        (None, Some(delta)) => Ok(Asked::Delta(delta.quantity(Delta::new)?)),
         _ => Err(section.refuse("give either epsilon (the answer is a delta) or delta (the answer is an epsilon)")),
     }
 }

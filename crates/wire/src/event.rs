@@ -1,7 +1,7 @@
 //! Events as JSON, both ways.
 
-use crate::place::{Place, WireError};
-use scumble::event::{Choices, Event, Kind, Moves, NewKeys, Pair, Path, Sampling, Shift, Touch};
+use crate::place::{Located, WireError};
+use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Path, Sampling, Shift, Touch, Word};
 use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, Value, json};
@@ -31,27 +31,26 @@ const WORDS: [(&str, &[&str]); 14] = [
 
 /// The event that `value` describes.
 pub fn event_from_json(value: &Value) -> Result<Event> {
-    event_at(&Place::root(value))
+    event_at(&Located::root(value))
 }
 
 /// The events of a list.
-pub fn events_at(place: &Place<'_>) -> Result<Vec<Event>> {
+pub fn events_at(place: &Located<'_>) -> Result<Vec<Event>> {
     place.list()?.iter().map(event_at).collect()
 }
 
 /// The event at a place.
-pub fn event_at(place: &Place<'_>) -> Result<Event> {
+pub fn event_at(place: &Located<'_>) -> Result<Event> {
     event_with(place, None)
 }
 
 /// The event at a place; with `free`, that parameter may be missing and gets the value given.
-pub(crate) fn event_with(place: &Place<'_>, free: Option<(&str, f64)>) -> Result<Event> {
-    let word = place.field("mechanism")?;
-    let name = word.text()?;
-    place.only(&[&COMMON, parameters_of(&word)?].concat())?;
-    let kind = kind(place, name, free)?;
-    let moves = moves(place, &kind)?;
-    let mut event = Event::new(kind, moves);
+pub(crate) fn event_with(place: &Located<'_>, free: Option<(&str, f64)>) -> Result<Event> {
+    let mechanism = place.field("mechanism")?;
+    place.only(&[&COMMON, parameters_of(&mechanism)?].concat())?;
+    let word = word(place, mechanism.text()?, free)?;
+    let moves = moves(place, &word)?;
+    let mut event = Event::new(word, moves);
     if let Some(times) = place.get("times")? {
         event = times.core(event.repeated(times.whole()?))?;
     }
@@ -62,7 +61,7 @@ pub(crate) fn event_with(place: &Place<'_>, free: Option<(&str, f64)>) -> Result
 }
 
 /// The parameters of the mechanism that `word` names.
-fn parameters_of(word: &Place<'_>) -> Result<&'static [&'static str]> {
+fn parameters_of(word: &Located<'_>) -> Result<&'static [&'static str]> {
     let name = word.text()?;
     if let Some((_, parameters)) = WORDS.iter().find(|(known, _)| *known == name) {
         return Ok(parameters);
@@ -72,7 +71,7 @@ fn parameters_of(word: &Place<'_>) -> Result<&'static [&'static str]> {
 }
 
 /// The parameters of the mechanism at `place` that are missing (for calibration).
-pub(crate) fn missing_parameters(place: &Place<'_>) -> Result<Vec<&'static str>> {
+pub(crate) fn missing_parameters(place: &Located<'_>) -> Result<Vec<&'static str>> {
     let name = place.field("mechanism")?.text()?;
     let parameters = WORDS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, parameters)| *parameters);
     let mut missing = Vec::new();
@@ -84,8 +83,8 @@ pub(crate) fn missing_parameters(place: &Place<'_>) -> Result<Vec<&'static str>>
     Ok(missing)
 }
 
-fn kind(place: &Place<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Kind> {
-    let number = |parameter: &str| -> Result<(Place<'_>, f64)> {
+fn word(place: &Located<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Word> {
+    let number = |parameter: &str| -> Result<(Located<'_>, f64)> {
         match (place.get(parameter)?, free) {
             (Some(field), _) => field.number().map(|value| (field, value)),
             (None, Some((missing, value))) if missing == parameter => Ok((place.clone(), value)),
@@ -97,21 +96,21 @@ fn kind(place: &Place<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Kind
     let scale = |word: &str| number(word).and_then(|(at, value)| at.core(Scale::new(value)));
     let rho = || number("rho").and_then(|(at, value)| at.core(Rho::new(value)));
     Ok(match name {
-        "gaussian" => Kind::Gaussian { sigma: sigma()? },
-        "discrete-gaussian" => Kind::DiscreteGaussian { sigma: sigma()? },
-        "laplace" => Kind::Laplace { scale: scale("scale")? },
-        "discrete-laplace" => Kind::DiscreteLaplace { scale: scale("scale")? },
-        "sinh-normal" => Kind::SinhNormal { sigma: sigma()?, a: scale("a")? },
+        "gaussian" => Word::Gaussian { sigma: sigma()? },
+        "discrete-gaussian" => Word::DiscreteGaussian { sigma: sigma()? },
+        "laplace" => Word::Laplace { scale: scale("scale")? },
+        "discrete-laplace" => Word::DiscreteLaplace { scale: scale("scale")? },
+        "sinh-normal" => Word::SinhNormal { sigma: sigma()?, a: scale("a")? },
         "randomized-response" => {
             let field = place.field("values")?;
             let values = field.core(Choices::new(field.whole()?))?;
-            Kind::RandomizedResponse { epsilon: epsilon()?, values }
+            Word::RandomizedResponse { epsilon: epsilon()?, values }
         }
-        "exponential" => Kind::Exponential { epsilon: epsilon()? },
-        "pure" => Kind::Pure { epsilon: epsilon()? },
-        "approximate" => Kind::Approximate { epsilon: epsilon()?, delta: place.field("delta")?.quantity(Delta::new)? },
-        "zcdp" => Kind::Zcdp { rho: rho()? },
-        "tcdp" => Kind::Tcdp { rho: rho()?, omega: place.field("omega")?.quantity(Omega::new)? },
+        "exponential" => Word::Exponential { epsilon: epsilon()? },
+        "pure" => Word::Pure { epsilon: epsilon()? },
+        "approximate" => Word::Approximate { epsilon: epsilon()?, delta: place.field("delta")?.quantity(Delta::new)? },
+        "zcdp" => Word::Zcdp { rho: rho()? },
+        "tcdp" => Word::Tcdp { rho: rho()?, omega: place.field("omega")?.quantity(Omega::new)? },
         "heavy-hitters" => {
             let whole = |name: &str| -> Result<u32> {
                 let field = place.field(name)?;
@@ -122,29 +121,29 @@ fn kind(place: &Place<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Kind
             };
             let (clip, rise, levels) = (whole("clip")?, whole("rise")?, whole("levels")?);
             let path = place.core(Path::new(clip, rise, levels))?;
-            Kind::HeavyHitters { scale: scale("scale")?, path }
+            Word::HeavyHitters { scale: scale("scale")?, path }
         }
         "new-keys" => new_keys(place)?,
         _ => pair(place)?,
     })
 }
 
-fn new_keys(place: &Place<'_>) -> Result<Kind> {
+fn new_keys(place: &Located<'_>) -> Result<Word> {
     let noise = place.field("noise")?;
-    let word = noise.field("mechanism")?;
-    if word.text()? == "new-keys" {
-        return Err(word.refuse("the noise of new keys must be another mechanism"));
+    let mechanism = noise.field("mechanism")?;
+    if mechanism.text()? == "new-keys" {
+        return Err(mechanism.refuse("the noise of new keys must be another mechanism"));
     }
-    noise.only(&[&["mechanism"], parameters_of(&word)?].concat())?;
+    noise.only(&[&["mechanism"], parameters_of(&mechanism)?].concat())?;
     let keys = place.field("keys")?;
     let delta = place.field("delta")?.quantity(Delta::new)?;
     if keys.whole()? == 0 {
         return Err(keys.refuse("an owner has at least 1 key, not 0"));
     }
-    noise.core(NewKeys::new(kind(&noise, word.text()?, None)?, delta, keys.whole()?)).map(Kind::NewKeys)
+    noise.core(NewKeys::new(word(&noise, mechanism.text()?, None)?, delta, keys.whole()?)).map(Word::NewKeys)
 }
 
-fn pair(place: &Place<'_>) -> Result<Kind> {
+fn pair(place: &Located<'_>) -> Result<Word> {
     let masses = |name: &str| -> Result<Vec<f64>> {
         let field = place.field(name)?;
         let list = field.list()?;
@@ -163,10 +162,10 @@ fn pair(place: &Place<'_>) -> Result<Kind> {
         let message = format!("p and q must have the same length, not {} and {}", p.len(), q.len());
         return Err(place.field("q")?.refuse(message));
     }
-    place.core(Pair::new(p, q)).map(Kind::Pair)
+    place.core(Pair::new(p, q)).map(Word::Pair)
 }
 
-fn moves(place: &Place<'_>, kind: &Kind) -> Result<Moves> {
+fn moves(place: &Located<'_>, word: &Word) -> Result<Moves> {
     if let Some(moves) = place.get("moves")? {
         for name in ["sensitivity", "cells"] {
             if let Some(field) = place.get(name)? {
@@ -177,14 +176,14 @@ fn moves(place: &Place<'_>, kind: &Kind) -> Result<Moves> {
     }
     let by = match place.get("sensitivity")? {
         Some(field) => field.quantity(|value| Shift::one_cell(value).map(|shift| shift.by.get()))?,
-        None if kind.is_additive() => return Err(place.field("sensitivity").err().unwrap_or_else(|| place.refuse(""))),
+        None if word.is_additive() => return Err(place.field("sensitivity").err().unwrap_or_else(|| place.refuse(""))),
         None => 1.0,
     };
     let cells = place.get("cells")?.map_or(Ok(1), |field| field.whole())?;
     place.core(Shift::new(cells, by)).map(Moves::everywhere)
 }
 
-fn moves_at(place: &Place<'_>) -> Result<Moves> {
+fn moves_at(place: &Located<'_>) -> Result<Moves> {
     if let Some(everywhere) = place.get("everywhere")? {
         place.only(&["everywhere"])?;
         return shift(&everywhere).map(Moves::everywhere);
@@ -194,24 +193,24 @@ fn moves_at(place: &Place<'_>) -> Result<Moves> {
     Ok(Moves::as_written(shifts(&place.field("presence")?)?, shifts(&place.field("person")?)?, touches))
 }
 
-fn shifts(place: &Place<'_>) -> Result<Vec<Shift>> {
+fn shifts(place: &Located<'_>) -> Result<Vec<Shift>> {
     place.list()?.iter().map(shift).collect()
 }
 
-fn shift(place: &Place<'_>) -> Result<Shift> {
+fn shift(place: &Located<'_>) -> Result<Shift> {
     place.only(&["cells", "by"])?;
     let by = place.field("by")?;
     by.core(Shift::new(place.field("cells")?.whole()?, by.number()?))
 }
 
-fn touch(place: &Place<'_>) -> Result<Touch> {
+fn touch(place: &Located<'_>) -> Result<Touch> {
     place.only(&["attributes", "shifts"])?;
     let attributes = place.field("attributes")?;
-    let names: Vec<&str> = attributes.list()?.iter().map(Place::text).collect::<Result<_>>()?;
+    let names: Vec<&str> = attributes.list()?.iter().map(Located::text).collect::<Result<_>>()?;
     Ok(Touch { attributes: attributes.core(AttributeSet::new(names))?, shifts: shifts(&place.field("shifts")?)? })
 }
 
-fn sampling(place: &Place<'_>, free: Option<(&str, f64)>) -> Result<Sampling> {
+fn sampling(place: &Located<'_>, free: Option<(&str, f64)>) -> Result<Sampling> {
     place.only(&["kind", "rate"])?;
     let rate = match (place.get("rate")?, free) {
         (None, Some(("rate", value))) => place.core(Rate::new(value))?,
@@ -229,7 +228,7 @@ fn sampling(place: &Place<'_>, free: Option<(&str, f64)>) -> Result<Sampling> {
 
 /// The event as JSON: what [`event_from_json`] reads back as the same event.
 pub fn event_to_json(event: &Event) -> Value {
-    let mut object = kind_to_json(event.kind());
+    let mut object = word_to_json(event.word());
     put_moves(&mut object, event);
     object.insert("times".to_string(), json!(event.times()));
     if let Some(sampling) = event.sampling() {
@@ -238,43 +237,43 @@ pub fn event_to_json(event: &Event) -> Value {
     Value::Object(object)
 }
 
-fn kind_to_json(kind: &Kind) -> Map<String, Value> {
+fn word_to_json(word: &Word) -> Map<String, Value> {
     let mut object = Map::new();
-    object.insert("mechanism".to_string(), json!(kind.name()));
+    object.insert("mechanism".to_string(), json!(word.name()));
     let mut put = |name: &str, value: Value| object.insert(name.to_string(), value);
-    match kind {
-        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } => put("sigma", json!(sigma.get())),
-        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } => put("scale", json!(scale.get())),
-        Kind::SinhNormal { sigma, a } => {
+    match word {
+        Word::Gaussian { sigma } | Word::DiscreteGaussian { sigma } => put("sigma", json!(sigma.get())),
+        Word::Laplace { scale } | Word::DiscreteLaplace { scale } => put("scale", json!(scale.get())),
+        Word::SinhNormal { sigma, a } => {
             put("sigma", json!(sigma.get()));
             put("a", json!(a.get()))
         }
-        Kind::RandomizedResponse { epsilon, values } => {
+        Word::RandomizedResponse { epsilon, values } => {
             put("epsilon", json!(epsilon.get()));
             put("values", json!(values.get()))
         }
-        Kind::Exponential { epsilon } | Kind::Pure { epsilon } => put("epsilon", json!(epsilon.get())),
-        Kind::Approximate { epsilon, delta } => {
+        Word::Exponential { epsilon } | Word::Pure { epsilon } => put("epsilon", json!(epsilon.get())),
+        Word::Approximate { epsilon, delta } => {
             put("epsilon", json!(epsilon.get()));
             put("delta", json!(delta.get()))
         }
-        Kind::Zcdp { rho } => put("rho", json!(rho.get())),
-        Kind::Tcdp { rho, omega } => {
+        Word::Zcdp { rho } => put("rho", json!(rho.get())),
+        Word::Tcdp { rho, omega } => {
             put("rho", json!(rho.get()));
             put("omega", json!(omega.get()))
         }
-        Kind::HeavyHitters { scale, path } => {
+        Word::HeavyHitters { scale, path } => {
             put("scale", json!(scale.get()));
             put("clip", json!(path.clip()));
             put("rise", json!(path.rise()));
             put("levels", json!(path.levels()))
         }
-        Kind::NewKeys(keys) => {
-            put("noise", Value::Object(kind_to_json(keys.noise())));
+        Word::NewKeys(keys) => {
+            put("noise", Value::Object(word_to_json(keys.noise())));
             put("delta", json!(keys.delta().get()));
             put("keys", json!(keys.keys()))
         }
-        Kind::Pair(pair) => {
+        Word::Pair(pair) => {
             put("p", json!(pair.p()));
             put("q", json!(pair.q()))
         }

@@ -23,12 +23,12 @@ pub fn parse(text: &str) -> Result<Value> {
 
 /// A value and its path.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
+pub struct Located<'a> {
     value: &'a Value,
     path: String,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Located<'a> {
     /// The whole document.
     pub fn root(value: &'a Value) -> Self {
         Self::at(value, "$")
@@ -60,13 +60,13 @@ impl<'a> Place<'a> {
     }
 
     /// A field, if it is there.
-    pub fn get(&self, name: &str) -> Result<Option<Place<'a>>> {
+    pub fn get(&self, name: &str) -> Result<Option<Located<'a>>> {
         let value = self.object()?.get(name);
-        Ok(value.map(|value| Place { value, path: format!("{}.{name}", self.path) }))
+        Ok(value.map(|value| Located { value, path: format!("{}.{name}", self.path) }))
     }
 
     /// A field that must be there.
-    pub fn field(&self, name: &str) -> Result<Place<'a>> {
+    pub fn field(&self, name: &str) -> Result<Located<'a>> {
         self.get(name)?
             .ok_or_else(|| WireError { path: format!("{}.{name}", self.path), message: format!("{name} is missing") })
     }
@@ -107,10 +107,10 @@ impl<'a> Place<'a> {
     }
 
     /// The elements here.
-    pub fn list(&self) -> Result<Vec<Place<'a>>> {
+    pub fn list(&self) -> Result<Vec<Located<'a>>> {
         let values = self.value.as_array();
         let values = values.ok_or_else(|| self.refuse(format!("a list is expected, not {}", shown(self.value))))?;
-        Ok(values.iter().enumerate().map(|(i, value)| Place { value, path: format!("{}[{i}]", self.path) }).collect())
+        Ok(values.iter().enumerate().map(|(i, value)| Located { value, path: format!("{}[{i}]", self.path) }).collect())
     }
 }
 

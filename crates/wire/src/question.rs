@@ -1,7 +1,7 @@
 //! The documents of `scumble account` and `scumble calibrate`.
 
 use crate::event::{event_at, event_with, events_at, missing_parameters};
-use crate::place::{Place, WireError};
+use crate::place::{Located, WireError};
 use scumble::calibrate::Free;
 use scumble::event::Event;
 use scumble::quantity::{Delta, Epsilon};
@@ -45,11 +45,11 @@ pub struct Calibration {
     pub delta: Delta,
 }
 
-fn scope(place: &Place<'_>) -> Result<Scope> {
+fn scope(place: &Located<'_>) -> Result<Scope> {
     let scope = match (place.get("neighbours")?, place.get("attributes")?) {
         (Some(_), Some(field)) => return Err(field.refuse("neighbours are given already: ask for one of both")),
         (None, Some(field)) => {
-            let names: Vec<&str> = field.list()?.iter().map(Place::text).collect::<Result<_>>()?;
+            let names: Vec<&str> = field.list()?.iter().map(Located::text).collect::<Result<_>>()?;
             Scope::Attributes(field.core(AttributeSet::new(names))?)
         }
         (None, None) => Scope::Presence,
@@ -71,8 +71,8 @@ fn scope(place: &Place<'_>) -> Result<Scope> {
     }
 }
 
-/// What a ledger has is read as it is; who asks is told if the moves do not agree.
-fn agree(event: &Event, at: &Place<'_>) -> Result<()> {
+/// What a ledger has is read as it is; who asks hears if the moves do not agree.
+fn agree(event: &Event, at: &Located<'_>) -> Result<()> {
     match at.get("moves")? {
         Some(moves) => moves.core(event.moves().check()),
         None => Ok(()),
@@ -87,7 +87,7 @@ fn agree(event: &Event, at: &Place<'_>) -> Result<()> {
 /// # Ok::<(), scumble_wire::WireError>(())
 /// ```
 pub fn account_from_json(document: &Value) -> Result<Account> {
-    let place = Place::root(document);
+    let place = Located::root(document);
     place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group"])?;
     let ask = match (place.get("delta")?, place.get("epsilon")?) {
         (Some(delta), None) => Ask::Epsilon(delta.quantity(Delta::new)?),
@@ -109,7 +109,7 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
 ///
 /// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
 pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
-    let place = Place::root(document);
+    let place = Located::root(document);
     place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group", "free"])?;
     let events = place.field("events")?;
     let [event] = &events.list()?[..] else {
@@ -126,7 +126,7 @@ pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
     })
 }
 
-fn free_event(place: &Place<'_>, event: &Place<'_>) -> Result<(Event, Free)> {
+fn free_event(place: &Located<'_>, event: &Located<'_>) -> Result<(Event, Free)> {
     let missing = missing_parameters(event)?;
     let rate_missing = match event.get("sampling")? {
         Some(sampling) => sampling.get("rate")?.is_none(),

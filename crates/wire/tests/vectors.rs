@@ -1,7 +1,7 @@
 //! Every golden vector of accounting, from its document to the certified bounds.
 
 use scumble::calibrate::calibrate;
-use scumble::event::Kind;
+use scumble::event::Word;
 use scumble::loss::Loss;
 use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn every_calibration_vector_is_met() {
     for vector in vectors().iter().filter(|vector| vector["command"] == "calibrate") {
         let asked = calibration_from_json(&document(vector)).unwrap();
         let found = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta).unwrap();
-        let Kind::Gaussian { sigma } = found.kind() else { panic!("the kind changed") };
+        let Word::Gaussian { sigma } = found.word() else { panic!("the kind changed") };
         let (low, high) = (number(&vector["sigma_lower"]), number(&vector["sigma_upper"]));
         assert!(sigma.get() >= low && sigma.get() <= high * (1.0 + 1e-4), "{}: {sigma}", vector["name"]);
     }

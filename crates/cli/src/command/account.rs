@@ -80,7 +80,7 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
     table.set_header(header);
     for event in &account.events {
         let mut row =
-            vec![event.kind().name().to_string(), parameters(event), event.times().to_string(), sample(event)];
+            vec![event.word().name().to_string(), parameters(event), event.times().to_string(), sample(event)];
         if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
             let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta)?;
             row.push(rounded_up(own.upper, DIGITS));
@@ -170,7 +170,7 @@ fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Fail
     chart = chart.line(Series::new("all events", points(loss)?));
     for event in account.events.iter().take(MOST_EVENTS).filter(|_| account.events.len() > 1) {
         let own = Loss::of(std::slice::from_ref(event), &account.scope)?;
-        chart = chart.line(Series::new(format!("{} ×{}", event.kind().name(), event.times()), points(&own)?));
+        chart = chart.line(Series::new(format!("{} ×{}", event.word().name(), event.times()), points(&own)?));
     }
     Ok(chart.to_svg())
 }

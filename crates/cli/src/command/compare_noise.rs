@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&text)
 }
 
-/// How many of so many cells are occupied at most.
+/// How many of this many cells are occupied at most.
 fn occupied(arguments: &Arguments, cells: u64) -> u64 {
     arguments.occupied.unwrap_or(cells)
 }

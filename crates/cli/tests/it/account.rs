@@ -162,7 +162,7 @@ fn calibration_finds_rates_times_and_every_noise() {
 
 #[test]
 fn very_many_tiny_losses_are_not_nothing() {
-    // 10^18 pure mechanisms of ε = 1e-9 at δ = 1e-6 were told as ε = 0.0001 (the truth is 4.887), 6.42e11 discrete Laplace of scale 2.67e6 at
+    // 10^18 pure mechanisms of ε = 1e-9 at δ = 1e-6 were printed as ε = 0.0001 (the truth is 4.887), 6.42e11 discrete Laplace of scale 2.67e6 at
     // δ = 1e-3 too (0.735), and 4e17 Laplace or 9e18 randomized responses as 0.
     for (event, delta, truth) in [
         (json!({"mechanism": "pure", "epsilon": 1e-9, "times": 1_000_000_000_000_000_000u64}), 1e-6, 4.886),

@@ -84,11 +84,11 @@ fn a_public_number_of_owners_or_rows_spends_nothing_on_the_size() {
     for (dataset, release) in [("public_owners = 20000", ""), ("", "at_most = 20000")] {
         let folder = folder(dataset, &format!("columns = [\"password\"]\ncost = {{ epsilon = 0.3 }}\n{release}"));
         let plan = folder.json(&["plan", "--json"]);
-        let told = &plan["releases"][0];
-        assert_eq!(told["rule"]["at_most"], 20_000);
-        exactly(epsilon(&told["costs"]["person"]), 0.3);
-        exactly(epsilon(&told["costs"]["presence"]), 0.15);
-        let limit = &told["limits"][0];
+        let shown = &plan["releases"][0];
+        assert_eq!(shown["rule"]["at_most"], 20_000);
+        exactly(epsilon(&shown["costs"]["person"]), 0.3);
+        exactly(epsilon(&shown["costs"]["presence"]), 0.15);
+        let limit = &shown["limits"][0];
         assert!(limit["factor"].as_f64().unwrap() > 1.0, "{limit}");
     }
     let folder = folder("", "columns = [\"password\"]\ncost = { epsilon = 0.3, scope = \"presence\" }");

@@ -79,9 +79,9 @@ fn without_declarations_nothing_is_claimed_and_what_is_missing_is_said() {
         let folder = folder(&[&dataset(lines), attacker, NOISY]);
         folder.stdout(&["release", "--quiet"]);
         let report = folder.json_file("out/report.json");
-        let told = of(&report["attackers"], "by district");
-        assert_eq!(told["verdict"], "refused", "{told}");
-        assert!(told.to_string().contains(missing), "{missing}: {told}");
+        let shown = of(&report["attackers"], "by district");
+        assert_eq!(shown["verdict"], "refused", "{shown}");
+        assert!(shown.to_string().contains(missing), "{missing}: {shown}");
         assert!(folder.read("out/report.html").contains("nothing claimed"));
     }
     let folder = folder(&[&dataset(""), NOISY]);
@@ -150,7 +150,7 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
         folder.refused(&["release", "--quiet"], status, words);
         assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists(), "{words}: something was left");
     }
-    // Beliefs that the count shows to be absurd: nobody answers 'maybe'. That is known from the data alone, so it is not told.
+    // Beliefs that the count shows to be absurd: nobody answers 'maybe'. That is known from the data alone, so it is not said.
     let absurd = folder(&[&owners, ATTACKER, &EXACT.replace("'yes'", "'maybe'")]);
     absurd.refused(&["release", "--quiet"], 1, "release 'yes' failed after it was charged");
     assert_eq!(absurd.json(&["ledger", "show", "--json"])["releases"][0]["state"], "interrupted");

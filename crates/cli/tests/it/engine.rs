@@ -58,13 +58,13 @@ fn a_release_writes_its_outputs_and_its_charge() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines[0], "sex,n,n_error,total,total_error");
     assert!(lines[1].starts_with("f,") && lines[2].starts_with("m,") && lines.len() == 3, "{csv}");
-    let told = ledger(folder.path());
-    assert!((epsilon(&told["person"]) - 0.5).abs() < 1e-9 && epsilon(&told["person"]) <= 0.5, "{told}");
-    assert!((epsilon(&told["presence"]) - 0.375).abs() < 0.13, "{told}");
-    assert_eq!(epsilon(&told["attributes"]["disease"]), 0.0, "{told}");
-    assert!(epsilon(&told["attributes"]["income"]) > 0.0 && epsilon(&told["attributes"]["income"]) < 0.5, "{told}");
-    assert!((epsilon(&told["remaining"]["person"]) - 0.5).abs() < 1e-9, "{told}");
-    assert_eq!(told["releases"][0]["state"], "committed");
+    let shown = ledger(folder.path());
+    assert!((epsilon(&shown["person"]) - 0.5).abs() < 1e-9 && epsilon(&shown["person"]) <= 0.5, "{shown}");
+    assert!((epsilon(&shown["presence"]) - 0.375).abs() < 0.13, "{shown}");
+    assert_eq!(epsilon(&shown["attributes"]["disease"]), 0.0, "{shown}");
+    assert!(epsilon(&shown["attributes"]["income"]) > 0.0 && epsilon(&shown["attributes"]["income"]) < 0.5, "{shown}");
+    assert!((epsilon(&shown["remaining"]["person"]) - 0.5).abs() < 1e-9, "{shown}");
+    assert_eq!(shown["releases"][0]["state"], "committed");
     let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains("<svg"));
     for fetching in ["<script", "<link", "<img", "<iframe", "src=", "href=", "url(", "@import"] {
@@ -81,13 +81,13 @@ fn the_ledger_answers_for_groups() {
     let folder = folder();
     assert!(scumble(folder.path(), &["release", "--quiet"]).status.success());
     let output = scumble(folder.path(), &["ledger", "show", "--group", "3", "--json"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let groups = &told["groups"];
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let groups = &shown["groups"];
     assert_eq!(groups["size"], 3);
     for scope in ["presence", "person"] {
-        assert!((epsilon(&groups[scope]) - 3.0 * epsilon(&told[scope])).abs() < 1e-12, "{told}");
+        assert!((epsilon(&groups[scope]) - 3.0 * epsilon(&shown[scope])).abs() < 1e-12, "{shown}");
     }
-    assert!((epsilon(&groups["attributes"]["sex"]) - 3.0 * epsilon(&told["attributes"]["sex"])).abs() < 1e-12);
+    assert!((epsilon(&groups["attributes"]["sex"]) - 3.0 * epsilon(&shown["attributes"]["sex"])).abs() < 1e-12);
     assert_eq!(epsilon(&groups["attributes"]["disease"]), 0.0);
     assert!(text(&scumble(folder.path(), &["ledger", "show", "--group", "3"]).stdout).contains("groups of 3"));
     assert_eq!(scumble(folder.path(), &["ledger", "show", "--group", "0"]).status.code(), Some(2));
@@ -110,8 +110,8 @@ fn groups_that_may_share_an_unknown_key_are_told_more_or_nothing() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     // Three times ε, at a δ that has grown to δ(1 + e^ε + e^{2ε}) and is still below the budget's.
-    let told = at("3");
-    assert!((epsilon(&told["groups"]["person"]) - 1.5).abs() < 1e-9, "{told}");
+    let shown = at("3");
+    assert!((epsilon(&shown["groups"]["person"]) - 1.5).abs() < 1e-9, "{shown}");
     assert!(at("4000000000")["groups"]["person"]["epsilon"].is_null());
 }
 
@@ -123,9 +123,9 @@ fn quantiles_in_a_query_have_a_rank_error() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let csv = fs::read_to_string(folder.path().join("out/q.csv")).unwrap();
     assert_eq!(csv.lines().next(), Some("sex,m,m_error,m_rank_error,top,top_error,top_rank_error,n,n_error"), "{csv}");
-    let told = ledger(folder.path());
-    assert!((epsilon(&told["person"]) - 0.75).abs() < 1e-9 && epsilon(&told["person"]) <= 0.75, "{told}");
-    assert_eq!(epsilon(&told["attributes"]["disease"]), 0.0, "{told}");
+    let shown = ledger(folder.path());
+    assert!((epsilon(&shown["person"]) - 0.75).abs() < 1e-9 && epsilon(&shown["person"]) <= 0.75, "{shown}");
+    assert_eq!(epsilon(&shown["attributes"]["disease"]), 0.0, "{shown}");
 }
 
 #[test]
@@ -246,8 +246,8 @@ fn an_empty_table_is_released_like_any_other() {
     fs::write(folder.path().join("people.csv"), "age,sex,income,disease\n").unwrap();
     let output = scumble(folder.path(), &["release", "--json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["releases"][0]["answers"]["rows"].as_array().unwrap().len(), 2);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["releases"][0]["answers"]["rows"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -256,12 +256,12 @@ fn plan_touches_no_data() {
     fs::remove_file(folder.path().join("people.csv")).unwrap();
     let output = scumble(folder.path(), &["plan", "--json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let release = &told["releases"][0];
-    assert_eq!(told["fits"], true);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let release = &shown["releases"][0];
+    assert_eq!(shown["fits"], true);
     // Two measures share 0.5: the count has scale 2/0.25, and a standard error of about √2 times that.
     let error = release["errors"][0]["standard_error"].as_f64().unwrap();
-    assert!((error - 8.0 * 2f64.sqrt()).abs() < 0.05, "{told}");
+    assert!((error - 8.0 * 2f64.sqrt()).abs() < 0.05, "{shown}");
     assert_eq!(epsilon(&release["costs"]["attributes"]["disease"]), 0.0);
     assert!(!folder.path().join("scumble.ledger").exists());
 }
@@ -283,12 +283,12 @@ fn plan_tells_what_nobody_could_beat() {
     fs::write(folder.path().join("scumble.toml"), format!("{declarations}{}", list.concat())).unwrap();
     let output = scumble(folder.path(), &["plan", "--json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let factor = |release: usize, limit: usize| told["releases"][release]["limits"][limit]["factor"].as_f64().unwrap();
-    assert!((factor(0, 0) - 1.0).abs() < 1e-6, "discrete Laplace noise on one count is optimal: {told}");
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let factor = |release: usize, limit: usize| shown["releases"][release]["limits"][limit]["factor"].as_f64().unwrap();
+    assert!((factor(0, 0) - 1.0).abs() < 1e-6, "discrete Laplace noise on one count is optimal: {shown}");
     assert!((1.9..2.1).contains(&factor(1, 0)) && (1.9..2.1).contains(&factor(1, 1)), "half of the cost each");
-    assert!((factor(2, 0) - 1.0).abs() < 1e-6 && (2.0..6.0).contains(&factor(2, 1)), "{told}");
-    assert!((1.0..1.02).contains(&factor(3, 0)), "{told}");
+    assert!((factor(2, 0) - 1.0).abs() < 1e-6 && (2.0..6.0).contains(&factor(2, 1)), "{shown}");
+    assert!((1.0..1.02).contains(&factor(3, 0)), "{shown}");
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn init_kinds_and_demo_run() {
     assert!(kinds.as_array().unwrap().iter().any(|kind| kind["title"] == "sql"));
     let demo = scumble(folder.path(), &["demo", "--json"]);
     assert!(demo.status.success(), "{}", text(&demo.stderr));
-    let told: Value = serde_json::from_slice(&demo.stdout).unwrap();
-    let report = fs::read_to_string(folder.path().join(told["report"].as_str().unwrap())).unwrap();
+    let shown: Value = serde_json::from_slice(&demo.stdout).unwrap();
+    let report = fs::read_to_string(folder.path().join(shown["report"].as_str().unwrap())).unwrap();
     assert!(report.contains("people by state") && report.contains("<svg"));
     assert!(scumble(&folder.path().join("scumble-demo"), &["ledger"]).status.success());
     assert_eq!(scumble(folder.path(), &["demo"]).status.code(), Some(2), "a demo is not overwritten");
@@ -355,9 +355,9 @@ fn killed_releases_leave_no_output_without_a_charge() {
             let _ = child.wait();
         }
     }
-    let told = ledger(folder.path());
-    assert!(epsilon(&told["person"]) <= 12.0, "{told}");
-    let releases = told["releases"].as_array().unwrap();
+    let shown = ledger(folder.path());
+    assert!(epsilon(&shown["person"]) <= 12.0, "{shown}");
+    let releases = shown["releases"].as_array().unwrap();
     let charged: Vec<&str> = releases.iter().map(|release| release["release"].as_str().unwrap()).collect();
     for file in fs::read_dir(folder.path().join("out")).into_iter().flatten().flatten() {
         let name = file.file_name().to_string_lossy().to_string();
@@ -367,7 +367,7 @@ fn killed_releases_leave_no_output_without_a_charge() {
     }
     let state = |state: &'static str| releases.iter().filter(move |release| release["state"] == state);
     // A test that never kills between the charge and the answer, or never lets one through, shows nothing.
-    assert!(state("committed").count() > 3, "{told}");
+    assert!(state("committed").count() > 3, "{shown}");
     for release in state("committed") {
         assert!(folder.path().join(format!("out/{}.csv", release["release"].as_str().unwrap())).exists());
     }
@@ -406,7 +406,7 @@ fn unknown_keys_fit_into_a_budget_of_their_own_size() {
     let output = scumble(folder.path(), &["release", "--quiet"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = scumble(folder.path(), &["ledger", "show", "--json"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let spent = epsilon(&told["person"]);
-    assert!(spent <= 0.5 && spent > 0.49, "{told}");
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let spent = epsilon(&shown["person"]);
+    assert!(spent <= 0.5 && spent > 0.49, "{shown}");
 }

@@ -89,8 +89,8 @@ fn progress_is_plain_lines_without_a_terminal_and_nothing_when_quiet() {
     let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\na = { type = \"int\", lower = 0, upper = 9 }\n\
                    [[release]]\nname = \"n\"\nsql = \"SELECT COUNT(*) AS n FROM t\"\ncost = { epsilon = 1 }\n";
     folder.write("scumble.toml", project);
-    let told = folder.run(&["release"]);
-    let lines = String::from_utf8(told.stderr).unwrap();
+    let shown = folder.run(&["release"]);
+    let lines = String::from_utf8(shown.stderr).unwrap();
     assert_eq!(lines, "releasing 'n'\nwriting the report\n");
     for arguments in
         [&["release", "--quiet"][..], &["--quiet", "release"], &["init", "t.csv", "--output", "first.toml", "--quiet"]]

@@ -111,18 +111,18 @@ fn marginals_come_in_long_form_with_errors_that_hold() {
         }
         // 55 dependent squares; a mean above 4 is off by any reckoning (ten rows' worth of 6σ).
         assert!(squares < 4.0, "{method}: {squares}");
-        let told = json(folder.path(), &["ledger", "show", "--json", "--attributes", "age,sex"]);
-        assert!(epsilon(&told["person"]) <= 2.0 && epsilon(&told["person"]) > 1.9, "{method}: {told}");
+        let shown = json(folder.path(), &["ledger", "show", "--json", "--attributes", "age,sex"]);
+        assert!(epsilon(&shown["person"]) <= 2.0 && epsilon(&shown["person"]) > 1.9, "{method}: {shown}");
         for name in ["age", "sex", "smokes", "disease"] {
-            let cost = epsilon(&told["attributes"][name]);
-            assert!(cost > 0.0 && cost <= epsilon(&told["attributes"]["age,sex"]).max(1.9), "{method}: {told}");
+            let cost = epsilon(&shown["attributes"][name]);
+            assert!(cost > 0.0 && cost <= epsilon(&shown["attributes"]["age,sex"]).max(1.9), "{method}: {shown}");
         }
-        assert_eq!(epsilon(&told["attributes"]["town"]), 0.0);
-        assert!(epsilon(&told["presence"]) > 0.0 && epsilon(&told["presence"]) < 2.2, "{method}: {told}");
+        assert_eq!(epsilon(&shown["attributes"]["town"]), 0.0);
+        assert!(epsilon(&shown["presence"]) > 0.0 && epsilon(&shown["presence"]) < 2.2, "{method}: {shown}");
     }
 }
 
-/// A project of so many columns of the values 0, …, upper, and 400 people.
+/// A project of this many columns of the values 0, …, upper, and 400 people.
 fn many_columns(number: usize, upper: usize, release: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let names: Vec<String> = (0..number).map(|column| format!("c{column}")).collect();
@@ -153,8 +153,8 @@ fn large_universes_are_answered_and_larger_ones_refused() {
         let (_, rows) = csv(folder.path(), "tables");
         // 18 tables of one column and 153 of two.
         assert_eq!(rows.len(), 18 * 2 + 153 * 4);
-        let told = text(&output.stdout);
-        assert_eq!(told.contains("off the exact one"), more.contains("projection"), "{told}");
+        let shown = text(&output.stdout);
+        assert_eq!(shown.contains("off the exact one"), more.contains("projection"), "{shown}");
     }
     let refused = |folder: tempfile::TempDir, sentence: &str| {
         let output = scumble(folder.path(), &["plan"]);
@@ -176,8 +176,8 @@ fn one_attribute_costs_less_than_a_person_and_a_cost_per_attribute_is_kept() {
     let cost = "epsilon = 0.5, delta = 1e-9, scope = \"attribute\"";
     for (kind, at_most) in [("marginals", 0.5), ("synthetic", 0.5), ("heavy-hitters", 0.5)] {
         let folder = folder(&release("one", kind, cost, &more));
-        let told = json(folder.path(), &["plan", "--json"]);
-        let costs = &told["releases"][0]["costs"];
+        let shown = json(folder.path(), &["plan", "--json"]);
+        let costs = &shown["releases"][0]["costs"];
         let of = |name: &str| epsilon(&costs["attributes"][name]);
         for name in ["age", "sex", "smokes"] {
             assert!(of(name) <= at_most, "{kind}: {costs}");
@@ -234,10 +234,10 @@ fn heavy_hitters_are_found_also_where_values_are_not_listed() {
     }
     let counts: Vec<f64> = rows.iter().map(|row| row[2].parse().unwrap()).collect();
     assert!(counts.windows(2).all(|pair| pair[0] >= pair[1]), "{counts:?}");
-    let told = json(folder.path(), &["ledger", "show", "--json"]);
-    let of = |name: &str| epsilon(&told["attributes"][name]);
-    assert!(of("town") <= 2.0 && of("town") > 1.9 && of("sex") <= 2.0, "{told}");
-    assert!(epsilon(&told["person"]) >= of("town") && of("disease") == 0.0, "{told}");
+    let shown = json(folder.path(), &["ledger", "show", "--json"]);
+    let of = |name: &str| epsilon(&shown["attributes"][name]);
+    assert!(of("town") <= 2.0 && of("town") > 1.9 && of("sex") <= 2.0, "{shown}");
+    assert!(epsilon(&shown["person"]) >= of("town") && of("disease") == 0.0, "{shown}");
 }
 
 #[test]
@@ -261,8 +261,8 @@ fn owners_with_several_rows_have_one_record() {
         )
         .unwrap();
         fs::write(folder.path().join("scumble.toml"), project).unwrap();
-        let told = json(folder.path(), &["release", "--json"]);
-        let answers = told["releases"][0]["answers"]["rows"].as_array().unwrap();
+        let shown = json(folder.path(), &["release", "--json"]);
+        let answers = shown["releases"][0]["answers"]["rows"].as_array().unwrap();
         let sexes = answers.iter().filter(|row| row["disease"].is_null());
         let people: f64 = sexes.map(|row| row["estimate"].as_f64().unwrap()).sum();
         assert!((people - 400.0).abs() < 200.0, "{people} of 400 owners");
@@ -369,17 +369,17 @@ fn without_a_delta_gaussian_noise_has_no_epsilon() {
 fn the_planner_says_why() {
     let more = format!("{COLUMNS}people = {PEOPLE}\n");
     let folder = folder(&release("t", "marginals", "epsilon = 1, delta = 1e-9", &more));
-    let told = json(folder.path(), &["plan", "--json"]);
-    let rule = &told["releases"][0]["rule"];
+    let shown = json(folder.path(), &["plan", "--json"]);
+    let rule = &shown["releases"][0]["rule"];
     assert_eq!(rule["method"], "residual", "{rule}");
     let promises = rule["promises"].as_array().unwrap();
     assert_eq!(promises.len(), 3, "{rule}");
     let errors: Vec<f64> = promises.iter().map(|promise| promise["error"].as_f64().unwrap()).collect();
     assert!(errors.windows(2).all(|pair| pair[0] <= pair[1]), "{rule}");
     assert!(rule["why"].as_str().unwrap().contains("smallest error"), "{rule}");
-    let told = text(&scumble(folder.path(), &["plan"]).stdout);
+    let shown = text(&scumble(folder.path(), &["plan"]).stdout);
     // Long cells of a table are wrapped.
-    assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains("method residual"));
+    assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains("method residual"));
 }
 
 /// `examples/per-attribute.toml`, as its first lines say.
@@ -393,10 +393,10 @@ fn the_example_runs_and_keeps_its_budget() {
     fs::copy(example, home.join("per-attribute.toml")).unwrap();
     let output = scumble(&home, &["release", "per-attribute.toml", "--out", "out", "--quiet"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told = json(&home, &["ledger", "show", "--json", "per-attribute.toml"]);
-    let of = |name: &str| epsilon(&told["attributes"][name]);
-    assert!(of("disease") > 0.5 && of("disease") <= 1.0, "{told}");
-    assert!(of("disease") < epsilon(&told["person"]) && epsilon(&told["person"]) <= 4.0, "{told}");
+    let shown = json(&home, &["ledger", "show", "--json", "per-attribute.toml"]);
+    let of = |name: &str| epsilon(&shown["attributes"][name]);
+    assert!(of("disease") > 0.5 && of("disease") <= 1.0, "{shown}");
+    assert!(of("disease") < epsilon(&shown["person"]) && epsilon(&shown["person"]) <= 4.0, "{shown}");
     let (header, rows) = csv(&home, "made-up people");
     assert_eq!(header, ["age", "sex"]);
     assert!(rows.len().abs_diff(20_000) < 200, "{}", rows.len());

@@ -59,10 +59,10 @@ fn budgets_hold_in_every_notion() {
         "{ order = 8, epsilon = 0.4 }",
     ];
     for budget in enough {
-        let (status, told) = released_under(budget);
+        let (status, shown) = released_under(budget);
         assert_eq!(status, Some(0), "{budget}");
-        let left = &told["remaining"]["person"];
-        assert!(left["epsilon"].as_f64().or(left["rho"].as_f64()).unwrap() >= 0.0, "{budget}: {told}");
+        let left = &shown["remaining"]["person"];
+        assert!(left["epsilon"].as_f64().or(left["rho"].as_f64()).unwrap() >= 0.0, "{budget}: {shown}");
     }
     let too_little = [
         "{ epsilon = 1, delta = 1e-9 }",

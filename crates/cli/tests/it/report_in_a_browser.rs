@@ -105,10 +105,10 @@ frame.srcdoc = {held};
     let arguments =
         ["--window-size=1200,1000".into(), "--virtual-time-budget=20000".into(), "--dump-dom".into(), address];
     let dom = run(browser, folder, &arguments);
-    let told = dom.rsplit_once("SEEN{").and_then(|(_, rest)| rest.split_once("}END"));
-    let told = told.unwrap_or_else(|| panic!("the browser has not looked: {dom}")).0;
-    let told = format!("{{{told}}}").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"))
+    let shown = dom.rsplit_once("SEEN{").and_then(|(_, rest)| rest.split_once("}END"));
+    let shown = shown.unwrap_or_else(|| panic!("the browser has not looked: {dom}")).0;
+    let shown = format!("{{{shown}}}").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{error}: {shown}"))
 }
 
 fn number(seen: &Value, field: &str) -> f64 {

@@ -163,7 +163,7 @@ fn a_pipe_or_a_socket_is_refused_before_it_is_opened() {
     assert!(!folder.file("scumble.ledger").exists());
 }
 
-/// A broken line was found by a query, after its charge. It is found before, the same for every query; the operator is told where it is and
+/// A broken line was found by a query, after its charge. It is found before, the same for every query; the operator learns where it is and
 /// never what it says.
 #[test]
 fn a_broken_file_is_found_before_anything_is_charged() {
@@ -178,10 +178,10 @@ fn a_broken_file_is_found_before_anything_is_charged() {
     let spent: Value = serde_json::from_str(&printed(folder.run(&["ledger", "show", "--json"]))).unwrap_or_default();
     assert!(spent["releases"].as_array().is_none_or(Vec::is_empty), "{spent}");
     folder.write("t.csv", "id,kind,age\n1,\"two\nlines\",30\n2,x,\n");
-    let told: Value = serde_json::from_str(&printed(folder.run(&["check", "--json"]))).unwrap();
-    assert_eq!(told["tables"][0]["fits"], true);
-    assert_eq!(told["tables"][0]["files"][0]["bytes"], 34);
-    assert!(told.to_string().len() < 1000 && !told.to_string().contains("rows"), "{told}");
+    let shown: Value = serde_json::from_str(&printed(folder.run(&["check", "--json"]))).unwrap();
+    assert_eq!(shown["tables"][0]["fits"], true);
+    assert_eq!(shown["tables"][0]["files"][0]["bytes"], 34);
+    assert!(shown.to_string().len() < 1000 && !shown.to_string().contains("rows"), "{shown}");
     assert!(printed(folder.run(&["check"])).contains("table 't' fits its declaration"));
     printed(folder.run(&["release", "--quiet"]));
 }

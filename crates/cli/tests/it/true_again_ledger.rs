@@ -33,7 +33,7 @@ fn ledger(folder: &Folder) -> Value {
 }
 
 /// A script read one person's exact age and diagnosis, and the ledger said 0: everything was computed before anything was charged, the
-/// sentence told what had failed, and a comparison of a text with a number fails on that text alone.
+/// sentence said what had failed, and a comparison of a text with a number fails on that text alone.
 #[test]
 fn failing_is_neither_free_nor_told() {
     for sql in [
@@ -69,8 +69,8 @@ fn a_broken_file_costs_nothing_and_a_checked_one_is_remembered() {
     assert!(sentences[0].contains("people.csv:52") && !sentences[0].contains("fifty"), "{}", sentences[0]);
     assert!(!folder.file("scumble.ledger").exists() && !folder.file("scumble.ledger.key").exists());
     let entries = || -> Vec<String> {
-        let told = folder.json(&["ledger", "export"]);
-        let bodies = told["entries"].as_array().unwrap().iter().map(|entry| entry["body"]["entry"].clone());
+        let shown = folder.json(&["ledger", "export"]);
+        let bodies = shown["entries"].as_array().unwrap().iter().map(|entry| entry["body"]["entry"].clone());
         bodies.map(|entry| entry.as_str().unwrap().to_string()).collect()
     };
     folder.write("people.csv", &people("50,1"));

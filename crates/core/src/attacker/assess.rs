@@ -5,7 +5,7 @@ use super::analysis::Analysis;
 use super::bound::Bound;
 use super::lambda::Lambda;
 use super::poisson_binomial::total;
-use super::scenario::{Listed, Published, Query, Scenario, Uncertainty, Which};
+use super::scenario::{Asked, Listed, Published, Scenario, Uncertainty, Which};
 use super::solve::{EpsilonFound, epsilon_for};
 use crate::error::Result;
 use crate::quantity::Probability;
@@ -105,7 +105,7 @@ pub struct Degraded {
 ///     conditional_on_block: false,
 ///     release: Release { published: Published::Count, on_same_units: 1, observed: None },
 ///     noise: AddedNoise::None,
-///     query: Query::Epsilon(Epsilon::new(1.0)?),
+///     query: Asked::Epsilon(Epsilon::new(1.0)?),
 /// };
 /// let Verdict::Guarantee(guarantee) = assess(&scenario)? else { panic!("no guarantee") };
 /// assert_eq!(guarantee.method.name(), "worst-case-count");
@@ -155,8 +155,8 @@ fn answer(scenario: &Scenario) -> Result<Verdict> {
         Allowed::Analyses(candidates) => candidates,
     };
     match scenario.query {
-        Query::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon.get()),
-        Query::Delta(delta) => epsilon_at(scenario, &candidates, delta.get()),
+        Asked::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon.get()),
+        Asked::Delta(delta) => epsilon_at(scenario, &candidates, delta.get()),
     }
 }
 

@@ -66,7 +66,7 @@ pub use noise::{AddedNoise, Ratio, directions_with_noise};
 pub use of_release::{Learned, Settings, Statistic, of_release};
 pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
 pub use scenario::{
-    Generalisation, Knowledge, Listed, Population, Published, Query, Release, Scenario, Uncertainty, Which,
+    Asked, Generalisation, Knowledge, Listed, Population, Published, Release, Scenario, Uncertainty, Which,
 };
 pub use solve::{EpsilonFound, epsilon_for};
 pub use threshold::{coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive};

@@ -227,7 +227,7 @@ fn gaussian(others: &Window, sigma: f64, epsilon: f64, shift: f64) -> Bound {
 
 /// A place, ln of the density ratio there minus ε, and by how much rounding may have moved that.
 #[derive(Clone, Copy)]
-struct Place {
+struct Probe {
     at: f64,
     excess: f64,
     slack: f64,
@@ -241,11 +241,11 @@ struct Mixture<'a> {
 
 impl Mixture<'_> {
     /// Two places close together between which the density ratio certainly passes e^ε.
-    fn crossing(&self, epsilon: f64, shift: f64, relative_error: f64) -> (Place, Place) {
+    fn crossing(&self, epsilon: f64, shift: f64, relative_error: f64) -> (Probe, Probe) {
         let look = |at: f64| {
             let (before, here) = (self.log_density(at - shift), self.log_density(at));
             let slack = 4.0 * relative_error + 8.0 * UNIT * (before.abs() + here.abs() + 2000.0);
-            Place { at, excess: before - here - epsilon, slack }
+            Probe { at, excess: before - here - epsilon, slack }
         };
         // The log ratio of one Gaussian at distance y from its centre is (y·s − s²/2)/σ²: at these ends it is beyond ε.
         let margin = self.sigma * self.sigma * (epsilon + 1.0) / shift + shift;

@@ -3,7 +3,7 @@
 use super::assess::{Verdict, assess};
 use super::lambda::Lambda;
 use super::noise::AddedNoise;
-use super::scenario::{Knowledge, Population, Published, Query, Release, Scenario, Uncertainty, Which};
+use super::scenario::{Asked, Knowledge, Population, Published, Release, Scenario, Uncertainty, Which};
 use super::words::{brittleness, sentence};
 use crate::error::Result;
 use crate::quantity::{Delta, Rate};
@@ -97,7 +97,7 @@ pub fn of_release(
         conditional_on_block: rows_per_owner > 1,
         release: Release { published, on_same_units: releases, observed: None },
         noise,
-        query: Query::Delta(settings.delta),
+        query: Asked::Delta(settings.delta),
     };
     let verdict = assess(&scenario)?;
     let words = match &verdict {

@@ -23,7 +23,7 @@ pub struct Scenario {
     /// Noise on the published numbers.
     pub noise: AddedNoise,
     /// ε for a δ, or δ for an ε.
-    pub query: Query,
+    pub query: Asked,
 }
 
 /// The records of the release.
@@ -144,7 +144,7 @@ pub enum Generalisation {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Query {
+pub enum Asked {
     /// δ at this ε.
     Epsilon(Epsilon),
     /// The smallest ε for this δ.

@@ -2,7 +2,7 @@
 
 use super::search::{Stop, halve, largest, least, up};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::filter::Spent;
 use crate::quantity::{Epsilon, Exact, Rho, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
@@ -230,7 +230,7 @@ pub fn share_of(budget: &Exact, parts: usize) -> Result<Exact> {
 pub fn largest_rho(epsilon: &Exact, delta: &Exact) -> Result<Exact> {
     let moves = Moves::everywhere(Shift::one_cell(1.0)?);
     let attempt = |rho: f64| -> Result<Option<()>> {
-        let event = Event::new(Kind::Zcdp { rho: Rho::new(rho)? }, moves.clone());
+        let event = Event::new(Word::Zcdp { rho: Rho::new(rho)? }, moves.clone());
         let spent = Spent::of(&[event], &Scope::Person)?;
         Ok(spent.epsilon(delta).is_some_and(|converted| converted <= *epsilon).then_some(()))
     };

@@ -4,7 +4,7 @@
 
 use super::search::{Excess, impossible, search};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Sampling};
+use crate::event::{Event, Sampling, Word};
 use crate::loss::{Loss, TOLERANCE};
 use crate::quantity::{Delta, Epsilon, Rate, Rho, Scale, Sigma};
 use crate::scope::Scope;
@@ -23,14 +23,14 @@ pub enum Free {
 /// `event` with the `free` parameter replaced by the best value that keeps its loss in `scope` within (ε, δ).
 ///
 /// ```
-/// use scumble::event::{Event, Kind, Moves, Shift};
+/// use scumble::event::{Event, Word, Moves, Shift};
 /// use scumble::calibrate::{Free, calibrate};
 /// use scumble::quantity::{Delta, Epsilon, Sigma};
 /// use scumble::scope::Scope;
-/// let anything = Kind::Gaussian { sigma: Sigma::new(1.0)? };
+/// let anything = Word::Gaussian { sigma: Sigma::new(1.0)? };
 /// let event = Event::new(anything, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
 /// let found = calibrate(&event, Free::Noise, &Scope::Presence, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
-/// let Kind::Gaussian { sigma } = found.kind() else { unreachable!() };
+/// let Word::Gaussian { sigma } = found.word() else { unreachable!() };
 /// assert!(sigma.get() >= 13.3596076 && sigma.get() < 13.3596077 * (1.0 + 2e-6));
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -41,7 +41,7 @@ pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, del
     let target = Question { scope, epsilon: epsilon.get(), delta };
     match free {
         Free::Noise => {
-            let (start, ends) = noise_range(event.kind())?;
+            let (start, ends) = noise_range(event.word())?;
             search(start, ends, |value| target.excess(&with_noise(event, value)?))
                 .and_then(|value| with_noise(event, value))
         }
@@ -81,39 +81,39 @@ impl Question<'_> {
 const LEAST_SINH_SIGMA: f64 = 0.2;
 
 /// Where to begin, and the noise parameter's ends: the least private, then the most private.
-fn noise_range(kind: &Kind) -> Result<(f64, (f64, f64))> {
-    Ok(match kind {
-        Kind::Gaussian { .. } | Kind::DiscreteGaussian { .. } => (2.0, (1e-6, 1e12)),
+fn noise_range(word: &Word) -> Result<(f64, (f64, f64))> {
+    Ok(match word {
+        Word::Gaussian { .. } | Word::DiscreteGaussian { .. } => (2.0, (1e-6, 1e12)),
         // Log-concave up to σ = A; below LEAST_SINH_SIGMA the table has no neighbour of 0.
-        Kind::SinhNormal { a, .. } => (a.get() / 2.0, (LEAST_SINH_SIGMA.min(a.get()), a.get())),
-        Kind::Laplace { .. } | Kind::DiscreteLaplace { .. } | Kind::HeavyHitters { .. } => (2.0, (1e-6, 1e12)),
-        Kind::RandomizedResponse { .. } | Kind::Exponential { .. } | Kind::Pure { .. } | Kind::Approximate { .. } => {
+        Word::SinhNormal { a, .. } => (a.get() / 2.0, (LEAST_SINH_SIGMA.min(a.get()), a.get())),
+        Word::Laplace { .. } | Word::DiscreteLaplace { .. } | Word::HeavyHitters { .. } => (2.0, (1e-6, 1e12)),
+        Word::RandomizedResponse { .. } | Word::Exponential { .. } | Word::Pure { .. } | Word::Approximate { .. } => {
             (0.5, (1e4, 1e-12))
         }
-        Kind::Zcdp { .. } | Kind::Tcdp { .. } => (0.1, (1e4, 1e-18)),
-        Kind::Pair(_) | Kind::NewKeys(_) => {
-            return Err(Error::refused(format!("a {} event has no noise parameter to calibrate", kind.name())));
+        Word::Zcdp { .. } | Word::Tcdp { .. } => (0.1, (1e4, 1e-18)),
+        Word::Pair(_) | Word::NewKeys(_) => {
+            return Err(Error::refused(format!("a {} event has no noise parameter to calibrate", word.name())));
         }
     })
 }
 
 fn with_noise(event: &Event, value: f64) -> Result<Event> {
-    let mut kind = event.kind().clone();
-    match &mut kind {
-        Kind::Gaussian { sigma } | Kind::DiscreteGaussian { sigma } | Kind::SinhNormal { sigma, .. } => {
+    let mut word = event.word().clone();
+    match &mut word {
+        Word::Gaussian { sigma } | Word::DiscreteGaussian { sigma } | Word::SinhNormal { sigma, .. } => {
             *sigma = Sigma::new(value)?;
         }
-        Kind::Laplace { scale } | Kind::DiscreteLaplace { scale } | Kind::HeavyHitters { scale, .. } => {
+        Word::Laplace { scale } | Word::DiscreteLaplace { scale } | Word::HeavyHitters { scale, .. } => {
             *scale = Scale::new(value)?;
         }
-        Kind::RandomizedResponse { epsilon, .. }
-        | Kind::Exponential { epsilon }
-        | Kind::Pure { epsilon }
-        | Kind::Approximate { epsilon, .. } => *epsilon = Epsilon::new(value)?,
-        Kind::Zcdp { rho } | Kind::Tcdp { rho, .. } => *rho = Rho::new(value)?,
-        Kind::Pair(_) | Kind::NewKeys(_) => {}
+        Word::RandomizedResponse { epsilon, .. }
+        | Word::Exponential { epsilon }
+        | Word::Pure { epsilon }
+        | Word::Approximate { epsilon, .. } => *epsilon = Epsilon::new(value)?,
+        Word::Zcdp { rho } | Word::Tcdp { rho, .. } => *rho = Rho::new(value)?,
+        Word::Pair(_) | Word::NewKeys(_) => {}
     }
-    Ok(event.clone().with_kind(kind))
+    Ok(event.clone().with_word(word))
 }
 
 fn with_rate(event: &Event, value: f64) -> Result<Event> {

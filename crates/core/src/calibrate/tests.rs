@@ -1,7 +1,7 @@
 //! For each closed form: what is found costs at most what was asked, as rationals, and the next f64 does not.
 
 use super::*;
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::Loss;
 use crate::loss::filter::Spent;
 use crate::quantity::{Epsilon, Exact, Omega, Probability, Rho, Sensitivity};
@@ -71,13 +71,13 @@ fn the_ledger_and_the_accountant_agree_with_the_closed_forms() {
         for scope in [Scope::Presence, Scope::Person.group(std::num::NonZeroU32::new(3).unwrap())] {
             let moved = Moved::of(&moves, &scope);
             let laplace =
-                Kind::DiscreteLaplace { scale: scale_for_pure(Epsilon::new(cost).unwrap(), moved.clone()).unwrap() };
+                Word::DiscreteLaplace { scale: scale_for_pure(Epsilon::new(cost).unwrap(), moved.clone()).unwrap() };
             let event = [Event::new(laplace, moves.clone())];
             let spent = Spent::of(&event, &scope).unwrap().epsilon(&Exact::zero()).unwrap();
             assert!(spent <= Exact::from_f64(cost).unwrap() && spent.to_f64() > cost * (1.0 - 1e-9));
             let upper = Loss::of(&event, &scope).unwrap().epsilon(0.0).unwrap().upper;
             assert!(upper <= cost * (1.0 + 1e-9), "{upper} {cost}");
-            let gaussian = Kind::DiscreteGaussian { sigma: sigma_for_zcdp(Rho::new(cost).unwrap(), moved).unwrap() };
+            let gaussian = Word::DiscreteGaussian { sigma: sigma_for_zcdp(Rho::new(cost).unwrap(), moved).unwrap() };
             let spent = Spent::of(&[Event::new(gaussian, moves.clone())], &scope).unwrap().rho(&Exact::zero()).unwrap();
             assert!(spent <= Exact::from_f64(cost).unwrap() && spent.to_f64() > cost * (1.0 - 1e-9));
         }
@@ -91,7 +91,7 @@ fn the_largest_rho_converts_to_epsilon_and_is_tight() {
         let rho = largest_rho(&epsilon, &delta).unwrap().to_f64();
         let converted = |rho: f64| {
             let event = Event::new(
-                Kind::Zcdp { rho: Rho::new(rho).unwrap() },
+                Word::Zcdp { rho: Rho::new(rho).unwrap() },
                 Moves::everywhere(Shift::one_cell(1.0).unwrap()),
             );
             Spent::of(&[event], &Scope::Person).unwrap().epsilon(&delta).unwrap()

@@ -1,11 +1,11 @@
 //! One mechanism that is charged in each scope by a word of its own.
 
-use super::{Event, Kind, Moves, Shift, Touch};
+use super::{Event, Moves, Shift, Touch, Word};
 use crate::error::{Error, Result};
 use crate::scope::AttributeSet;
 
 /// A word and the ways to move in one scope.
-pub type Charge = (Kind, Vec<Shift>);
+pub type Charge = (Word, Vec<Shift>);
 
 /// The events of one mechanism whose cost is known for presence, for a person and for each of some sets of attributes, and not as one noise
 /// with moves: one event for each, in this order. A change of several of the sets is charged all of them.
@@ -14,10 +14,10 @@ pub type Charge = (Kind, Vec<Shift>);
 /// Refused unless a person is charged at least what presence is: who replaces an owner may have no rows here.
 ///
 /// ```
-/// use scumble::event::{Kind, Shift, charged_by_scope};
+/// use scumble::event::{Word, Shift, charged_by_scope};
 /// use scumble::quantity::Rho;
 /// let one = vec![Shift::one_cell(1.0)?];
-/// let zcdp = |rho: f64| Rho::new(rho).map(|rho| (Kind::Zcdp { rho }, one.clone()));
+/// let zcdp = |rho: f64| Rho::new(rho).map(|rho| (Word::Zcdp { rho }, one.clone()));
 /// assert_eq!(charged_by_scope(zcdp(0.1)?, zcdp(0.2)?, vec![])?.len(), 2);
 /// assert!(charged_by_scope(zcdp(0.2)?, zcdp(0.1)?, vec![]).is_err());
 /// # Ok::<(), scumble::Error>(())
@@ -37,21 +37,21 @@ pub fn charged_by_scope(
         Event::new(presence.0, Moves::as_written(presence.1, none(), Vec::new())),
         Event::new(person.0, Moves::as_written(none(), person.1, Vec::new())),
     ];
-    for (attributes, (kind, shifts)) in attributes {
-        events.push(Event::new(kind, Moves::as_written(none(), none(), vec![Touch { attributes, shifts }])));
+    for (attributes, (word, shifts)) in attributes {
+        events.push(Event::new(word, Moves::as_written(none(), none(), vec![Touch { attributes, shifts }])));
     }
     Ok(events)
 }
 
 /// Whether `one` costs at least what `other` does, as far as their parameters show it.
-fn is_at_least(one: &Kind, other: &Kind) -> bool {
-    let bound = |kind: &Kind| match kind {
-        Kind::Pure { epsilon } => Some((epsilon.get(), 0.0)),
-        Kind::Approximate { epsilon, delta } => Some((epsilon.get(), delta.get())),
+fn is_at_least(one: &Word, other: &Word) -> bool {
+    let bound = |word: &Word| match word {
+        Word::Pure { epsilon } => Some((epsilon.get(), 0.0)),
+        Word::Approximate { epsilon, delta } => Some((epsilon.get(), delta.get())),
         _ => None,
     };
     match (one, other) {
-        (Kind::Zcdp { rho }, Kind::Zcdp { rho: less }) => rho >= less,
+        (Word::Zcdp { rho }, Word::Zcdp { rho: less }) => rho >= less,
         _ => match (bound(one), bound(other)) {
             (Some(one), Some(other)) => one.0 >= other.0 && one.1 >= other.1,
             _ => one == other,

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::quantity::Sensitivity;
 use crate::scope::{AttributeSet, Scope};
 
-/// One way in which neighbours differ: so many cells, each by at most so much, independent noise in each.
+/// One way in which neighbours differ: this many cells, each by at most so much, independent noise in each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
     /// How many cells move.

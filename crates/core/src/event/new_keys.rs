@@ -1,6 +1,6 @@
 //! The word for a release with keys that nobody knows beforehand.
 
-use super::Kind;
+use super::Word;
 use crate::error::{Error, Result};
 use crate::quantity::Delta;
 use std::num::NonZeroU64;
@@ -12,28 +12,28 @@ use std::num::NonZeroU64;
 /// key, it says only of those that are published, and has events of its own.
 ///
 /// ```
-/// use scumble::event::{Kind, NewKeys};
+/// use scumble::event::{Word, NewKeys};
 /// use scumble::quantity::{Delta, Epsilon, Scale};
-/// let noise = Kind::DiscreteLaplace { scale: Scale::new(4.0)? };
+/// let noise = Word::DiscreteLaplace { scale: Scale::new(4.0)? };
 /// let event = NewKeys::new(noise.clone(), Delta::new(1e-9)?, 2)?;
 /// assert_eq!((event.noise(), event.keys()), (&noise, 2));
 /// assert!(NewKeys::new(noise, Delta::new(1e-9)?, 0).is_err());
-/// assert!(NewKeys::new(Kind::Pure { epsilon: Epsilon::new(1.0)? }, Delta::new(1e-9)?, 1).is_err());
-/// assert!(NewKeys::new(Kind::NewKeys(event), Delta::new(1e-9)?, 1).is_err());
+/// assert!(NewKeys::new(Word::Pure { epsilon: Epsilon::new(1.0)? }, Delta::new(1e-9)?, 1).is_err());
+/// assert!(NewKeys::new(Word::NewKeys(event), Delta::new(1e-9)?, 1).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewKeys {
-    noise: Box<Kind>,
+    noise: Box<Word>,
     delta: Delta,
     keys: NonZeroU64,
 }
 
 impl NewKeys {
     /// `noise` is additive noise, or an (ε, δ) for each number that moves (truncated noise); an owner has at most `keys` keys, at least 1.
-    pub fn new(noise: Kind, delta: Delta, keys: u64) -> Result<Self> {
-        let is_noise = noise.is_additive() && !matches!(noise, Kind::NewKeys(_));
-        if !(is_noise || matches!(noise, Kind::Approximate { .. })) {
+    pub fn new(noise: Word, delta: Delta, keys: u64) -> Result<Self> {
+        let is_noise = noise.is_additive() && !matches!(noise, Word::NewKeys(_));
+        if !(is_noise || matches!(noise, Word::Approximate { .. })) {
             return Err(Error::refused(format!(
                 "new keys are published by their noisy numbers: {} is not added to a number",
                 noise.name()
@@ -44,7 +44,7 @@ impl NewKeys {
     }
 
     /// The noise on each key's number.
-    pub fn noise(&self) -> &Kind {
+    pub fn noise(&self) -> &Word {
         &self.noise
     }
 

@@ -83,14 +83,14 @@ pub fn optimal(epsilon: Epsilon, delta: Delta, times: u64, index: u64) -> (f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Kind, Moves, Shift};
+    use crate::event::{Event, Moves, Shift, Word};
     use crate::loss::Loss;
     use crate::scope::Scope;
 
     #[test]
     fn the_engine_meets_the_closed_form_and_beats_the_textbook() {
         let (epsilon, delta) = (Epsilon::new(0.1).unwrap(), Delta::new(1e-8).unwrap());
-        let event = Event::new(Kind::Approximate { epsilon, delta }, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+        let event = Event::new(Word::Approximate { epsilon, delta }, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
         let loss = Loss::of(&[event.repeated(100).unwrap()], &Scope::Presence).unwrap();
         for index in [5, 20, 30] {
             let (at, truth) = optimal(epsilon, delta, 100, index);

@@ -11,7 +11,7 @@ use crate::quantity::Exact;
 use crate::scope::Scope;
 use std::fmt;
 
-pub(super) mod cost;
+pub(super) mod price;
 mod spent;
 mod written;
 
@@ -35,14 +35,14 @@ pub enum Limit {
         /// δ
         delta: Exact,
     },
-    /// ρ-zCDP, but for an event of probability δ.
+    /// ρ-zCDP, except with probability δ.
     Zcdp {
         /// ρ
         rho: Exact,
         /// δ
         delta: Exact,
     },
-    /// (ρ, ω)-tCDP, but for an event of probability δ.
+    /// (ρ, ω)-tCDP, except with probability δ.
     Tcdp {
         /// ρ
         rho: Exact,
@@ -51,7 +51,7 @@ pub enum Limit {
         /// δ
         delta: Exact,
     },
-    /// D_α ≤ ε at one order, but for an event of probability δ. Spending is told as ρα, which every event's own D_α is at most.
+    /// D_α ≤ ε at one order, except with probability δ. Spending is shown as ρα, which every event's own D_α is at most.
     Renyi {
         /// α
         order: Exact,
@@ -129,14 +129,14 @@ impl fmt::Display for Limit {
 /// A fully adaptive filter: admits events while what they add up to stays within the limit.
 ///
 /// ```
-/// use scumble::event::{Event, Kind, Moves, Shift};
+/// use scumble::event::{Event, Word, Moves, Shift};
 /// use scumble::loss::filter::{Filter, Limit};
 /// use scumble::quantity::{Epsilon, Exact};
 /// use scumble::scope::Scope;
 /// let limit = Limit::Approximate { epsilon: "1".parse()?, delta: Exact::zero() };
 /// let mut filter = Filter::new(limit, Scope::Presence);
 /// let one = Moves::everywhere(Shift::one_cell(1.0)?);
-/// let ask = |epsilon| Epsilon::new(epsilon).map(|epsilon| Event::new(Kind::Pure { epsilon }, one.clone()));
+/// let ask = |epsilon| Epsilon::new(epsilon).map(|epsilon| Event::new(Word::Pure { epsilon }, one.clone()));
 /// assert!(filter.admit(&ask(0.75)?).is_ok());
 /// assert!(filter.admit(&ask(0.5)?).is_err()); // an overdraw is refused …
 /// assert!(filter.admit(&ask(0.25)?).is_ok()); // … and the filter stays usable, to the last bit

@@ -46,7 +46,7 @@ pub(crate) enum Form {
     Replace { rate: f64 },
 }
 
-/// A law on a sample, so many times.
+/// A law on a sample, this many times.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Component {
     /// The mechanism.
@@ -117,7 +117,7 @@ impl Law {
         })
     }
 
-    /// The largest loss in either direction, but for the probability with which the curve does not hold.
+    /// The largest loss in either direction, except for the probability with which the curve does not hold.
     pub(super) fn bounded(&self) -> f64 {
         match self {
             Self::Approximate { epsilon, .. } => *epsilon,
@@ -246,7 +246,7 @@ impl Component {
         self.pure() == 0.0
     }
 
-    /// Whether both are the same but for their counts.
+    /// Whether both are the same except for their counts.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let same_law = self.law == other.law && self.form == other.form;
         let same_kind = self.without_pair == other.without_pair && self.is_cover == other.is_cover;
@@ -258,7 +258,7 @@ impl Component {
         f64::from(self.owners) * self.form.amplified(self.law.pure())
     }
 
-    /// The same, but for the probability with which the curve does not hold.
+    /// The same, except for the probability with which the curve does not hold.
     pub(crate) fn bounded(&self) -> f64 {
         f64::from(self.owners) * self.form.amplified(self.law.bounded())
     }

@@ -1,11 +1,11 @@
 //! What events cost: certified upper bounds of ε and δ, each with its certified lower bound beside it.
 //!
 //! ```
-//! use scumble::event::{Event, Kind, Moves, Shift};
+//! use scumble::event::{Event, Word, Moves, Shift};
 //! use scumble::loss::Loss;
 //! use scumble::quantity::Sigma;
 //! use scumble::scope::Scope;
-//! let noise = Kind::Gaussian { sigma: Sigma::new(10.0)? };
+//! let noise = Word::Gaussian { sigma: Sigma::new(10.0)? };
 //! let events = [Event::new(noise, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(100)?];
 //! let loss = Loss::of(events, Scope::Presence)?;
 //! let answer = loss.epsilon(1e-6)?;
@@ -357,7 +357,7 @@ impl Loss {
         sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0))
     }
 
-    /// The sum of the largest losses but for a probability, and that probability, both rounded up: (Σε, 1 − Π(1−δ)) for (ε, δ).
+    /// The sum of the largest losses except with a probability, and that probability, both rounded up: (Σε, 1 − Π(1−δ)) for (ε, δ).
     fn bounded(&self) -> (f64, f64) {
         let sum: f64 = self.components.iter().map(|part| part.times * part.bounded()).sum();
         (sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0)), self.curves().1)

@@ -1,4 +1,4 @@
-//! Very many runs: the sum of their losses is normal but for the Berry–Esseen distance, which is certified.
+//! Very many runs: the sum of their losses is normal except for the Berry–Esseen distance, which is certified.
 //!
 //! With L the sum of independent losses, m its mean, v its variance and β₃ the sum of the third absolute central moments,
 //! |P\[L > x\] − P\[N(m, v) > x\]| ≤ B = 0.56·β₃/v^{3/2} for every x [Shevtsova 2010, unlike summands]. As

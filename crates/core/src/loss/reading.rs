@@ -128,7 +128,7 @@ pub fn converted_epsilon(rho: f64, delta: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Kind, Moves, Shift, Touch};
+    use crate::event::{Event, Moves, Shift, Touch, Word};
     use crate::loss::Loss;
     use crate::loss::filter::Spent;
     use crate::quantity::{Delta, Exact, Rho};
@@ -214,7 +214,7 @@ mod tests {
                 let one = vec![Shift::one_cell(1.0).unwrap()];
                 let touch = Touch { attributes: AttributeSet::new(names).unwrap(), shifts: one.clone() };
                 let moves = Moves::by_scope(one.clone(), one, vec![touch]);
-                events.push(Event::new(Kind::Zcdp { rho: Rho::new(rho).unwrap() }, moves));
+                events.push(Event::new(Word::Zcdp { rho: Rho::new(rho).unwrap() }, moves));
             }
         }
         events
@@ -248,7 +248,7 @@ mod tests {
         let event = |name: &str| {
             let one = vec![Shift::one_cell(1.0).unwrap()];
             let touch = Touch { attributes: AttributeSet::new([name]).unwrap(), shifts: one.clone() };
-            Event::new(Kind::Zcdp { rho: Rho::new(0.5).unwrap() }, Moves::by_scope(one.clone(), one, vec![touch]))
+            Event::new(Word::Zcdp { rho: Rho::new(0.5).unwrap() }, Moves::by_scope(one.clone(), one, vec![touch]))
         };
         let both = Scope::Attributes(AttributeSet::new(["a", "b"]).unwrap());
         let spent = rho_of(&[event("a"), event("b")], &both);

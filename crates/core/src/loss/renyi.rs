@@ -32,7 +32,7 @@ pub(crate) enum Curve {
     Pair { p: Vec<f64>, q: Vec<f64> },
     /// A group of owners under a truncated bound.
     ConcentratedGroup { rho: f64, omega: f64, size: u64 },
-    /// The largest of several at each order, each so many times.
+    /// The largest of several at each order, each this many times.
     Largest(Vec<(Curve, f64)>),
     /// So many neighbours one after the other.
     Chain { base: Box<Curve>, size: u32 },
@@ -171,7 +171,7 @@ fn bounded_range(epsilon: f64, order: f64) -> f64 {
     always.min(ln_one_plus(terms) * (1.0 + 1e-10))
 }
 
-/// Σ q·((p/q)^α − 1 − α(p/q − 1)), each term at least 0: the masses' sums are 1 but for the rounding of what was given.
+/// Σ q·((p/q)^α − 1 − α(p/q − 1)), each term at least 0: the masses' sums are 1 except for the rounding of what was given.
 fn pair(p: &[f64], q: &[f64], order: f64) -> f64 {
     let mut terms = Vec::with_capacity(p.len());
     for (&p, &q) in p.iter().zip(q) {

@@ -3,25 +3,25 @@
 use super::law::{Component, Form, Law, group_of_approximate};
 use super::words;
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Sampling, Shift};
+use crate::event::{Event, Sampling, Shift, Word};
 use crate::scope::Scope;
 
-/// How `event` can be told apart by neighbours in `scope`: independent components, none if it cannot.
+/// How `event` can be distinguished by neighbours in `scope`: independent components, none if it cannot.
 ///
 /// # Guarantee
 /// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', or of one of their
 /// alternatives ([`Law::AnyOf`]).
 pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
-    match words::of(event.kind()).noise() {
+    match words::of(event.word()).noise() {
         Some(noise) => with_threshold(event, noise, scope),
         None => Ok(resolve_one(event, scope)?.into_iter().collect()),
     }
 }
 
 /// Noise on numbers, and a threshold that they must reach: two independent components ([`words::new_keys`] says why).
-fn with_threshold(event: &Event, noise: &Kind, scope: &Scope) -> Result<Vec<Component>> {
+fn with_threshold(event: &Event, noise: &Word, scope: &Scope) -> Result<Vec<Component>> {
     let (member, size) = scope.members();
-    let noise = event.clone().with_kind(noise.clone());
+    let noise = event.clone().with_word(noise.clone());
     let (form, scope, noise) = match event.sampling() {
         // A group on a sample is counted as if everybody were in it.
         Some(sampling) if size > 1 => (Form::Whole, in_sample(sampling, scope), noise.on_everybody()),
@@ -29,7 +29,7 @@ fn with_threshold(event: &Event, noise: &Kind, scope: &Scope) -> Result<Vec<Comp
     };
     let Some(common) = resolve_one(&noise, &scope)? else { return Ok(Vec::new()) };
     let by = event.moves().shifts(&scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
-    let law = Law::Approximate { epsilon: 0.0, delta: words::of(event.kind()).shown(by, size) };
+    let law = Law::Approximate { epsilon: 0.0, delta: words::of(event.word()).shown(by, size) };
     // What the threshold really lets through is not known, nor whether all moves and all new keys happen at once.
     let exclusive = Component { form, is_cover: true, ..Component::whole(law, event.times() as f64) };
     Ok(vec![common, exclusive])
@@ -91,7 +91,7 @@ fn covering(a: Shift, b: Shift) -> Shift {
     Shift { cells: a.cells.max(b.cells), by }
 }
 
-/// The same for so many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for (ε, δ) by
+/// The same for this many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for (ε, δ) by
 /// the usual formula on the amplified parameters.
 fn chained(one: Component, owners: u32) -> Component {
     match (&one.law, one.form) {
@@ -146,11 +146,11 @@ fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
 
 fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
     let by = shift.by.get() * group as f64;
-    let word = words::of(event.kind());
+    let word = words::of(event.word());
     let law = word.law(by)?;
     // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
     // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
-    let without_pair = group > 1 && event.kind().is_additive() && !matches!(event.kind(), Kind::Gaussian { .. });
+    let without_pair = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
     let (times, cells) = (event.times() as f64, shift.cells as f64);
     if form == Form::Whole || cells <= 1.0 {
         return Ok(Component { form, without_pair, is_cover: word.covers(by), ..Component::whole(law, times * cells) });
@@ -160,7 +160,7 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let law = law.in_all_cells(cells).ok_or_else(|| {
         Error::refused(format!(
             "a sampled {} event that moves {} cells at once has no proven bound here: state its loss as pure or zcdp",
-            event.kind().name(),
+            event.word().name(),
             shift.cells
         ))
     })?;

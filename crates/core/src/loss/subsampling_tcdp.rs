@@ -64,7 +64,7 @@ fn gaussian_expectation(mu: f64, order: f64, term: impl Fn(f64) -> f64) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Kind, Moves, Sampling, Shift};
+    use crate::event::{Event, Moves, Sampling, Shift, Word};
     use crate::loss::Loss;
     use crate::noise::SinhNormal;
     use crate::quantity::{Epsilon, Rate, Scale, Sigma};
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn sampled_sinh_normal_noise_is_accounted_for_and_cheaper_than_on_everybody() {
-        let kind = Kind::SinhNormal { sigma: Sigma::new(8.436).unwrap(), a: Scale::new(25.8).unwrap() };
-        let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap())).repeated(10).unwrap();
+        let word = Word::SinhNormal { sigma: Sigma::new(8.436).unwrap(), a: Scale::new(25.8).unwrap() };
+        let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap())).repeated(10).unwrap();
         let delta = |event: Event| {
             Loss::of(&[event], &Scope::Presence).unwrap().delta(Epsilon::new(1.0).unwrap()).unwrap().upper
         };

@@ -4,7 +4,7 @@ use crate::calibrate::{
     Free, Moved, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure, sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
@@ -90,10 +90,10 @@ impl Noise {
                 if delta.get() == 0.0 {
                     return Ok(laplace);
                 }
-                let any = Event::new(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? }, moves.clone());
-                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.kind().clone();
+                let any = Event::new(Word::DiscreteGaussian { sigma: Sigma::new(1.0)? }, moves.clone());
+                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.word().clone();
                 let gaussian = match found {
-                    Kind::DiscreteGaussian { sigma } => Some(Self::gaussian(sigma)),
+                    Word::DiscreteGaussian { sigma } => Some(Self::gaussian(sigma)),
                     _ => None,
                 };
                 let better = |noise: &Self| noise.standard_deviation() < laplace.standard_deviation();
@@ -121,11 +121,11 @@ impl Noise {
     /// What accounting makes of the event is an upper bound for adding independent draws to each cell.
     pub fn event(&self, moves: Moves) -> Result<Event> {
         match self {
-            Self::Laplace(noise) => Ok(Event::new(Kind::DiscreteLaplace { scale: noise.scale() }, moves)),
-            Self::Gaussian(noise) => Ok(Event::new(Kind::DiscreteGaussian { sigma: noise.sigma() }, moves)),
+            Self::Laplace(noise) => Ok(Event::new(Word::DiscreteLaplace { scale: noise.scale() }, moves)),
+            Self::Gaussian(noise) => Ok(Event::new(Word::DiscreteGaussian { sigma: noise.sigma() }, moves)),
             Self::SinhNormal(noise) => {
                 noise.check_intact()?;
-                Ok(Event::new(Kind::SinhNormal { sigma: noise.sigma(), a: noise.a() }, moves))
+                Ok(Event::new(Word::SinhNormal { sigma: noise.sigma(), a: noise.a() }, moves))
             }
             Self::TruncatedLaplace(noise) => truncated_event(noise.scale(), noise.bound(), &moves),
         }
@@ -267,7 +267,7 @@ fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
     let outermost = (0..(largest as i64).min(bound + 1)).map(|i| (i as f64 / scale.get()).exp());
     let delta = (edge_mass_upper(scale.get(), bound) * outermost.sum::<f64>() * (1.0 + 1e-12)).min(1.0);
     let epsilon = Epsilon::new(epsilon_of_laplace(scale, Sensitivity::new(largest)?))?;
-    Ok(Event::new(Kind::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
+    Ok(Event::new(Word::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
 }
 
 fn as_single_moves(moves: &Moves) -> Result<Moves> {
@@ -353,7 +353,7 @@ mod tests {
         let moves = Moves::by_scope(vec![one], vec![Shift::new(2, 1.0).unwrap()], Vec::new());
         let event = noise.event(moves).unwrap();
         assert_eq!(event.moves().shifts(&Scope::Person)[0].cells, 2);
-        let Kind::Approximate { epsilon, delta } = event.kind() else { panic!("not approximate") };
+        let Word::Approximate { epsilon, delta } = event.word() else { panic!("not approximate") };
         assert!(epsilon.get() >= 0.5 && epsilon.get() < 0.5 + 1e-15);
         assert!((delta.get() / 0.001_658_687_869_373_008 - 1.0).abs() < 1e-9);
     }

@@ -6,7 +6,7 @@
 //! distribution of noising the whole domain (Vadhan 2017, §7.7.1; Cormode et al. 2012).
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind};
+use crate::event::{Event, Word};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
 use crate::quantity::{Beta, Exact, Scale, checked};
@@ -102,7 +102,7 @@ impl HugeDomainHistogram {
 
     /// What was done: discrete Laplace noise on the key of each owner (every key of the domain got it).
     pub fn events(&self) -> Result<Vec<Event>> {
-        Ok(vec![Event::new(Kind::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?)])
+        Ok(vec![Event::new(Word::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?)])
     }
 
     /// The most that one published count is off, except with probability β; an unpublished key's count is below threshold + this.

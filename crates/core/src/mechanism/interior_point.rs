@@ -15,16 +15,16 @@ use super::additive::Noise;
 use super::piecewise::{Segment, sample};
 use crate::calibrate::{down, range_for_zcdp};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho, Sensitivity, checked};
 
 mod fullest;
 #[cfg(test)]
 pub(super) mod law;
-mod places;
+mod leaves;
 mod recursion;
-pub(super) use places::{Place, Places};
+pub(super) use leaves::{Leaf, Leaves};
 pub(super) use recursion::{Recursion, Thresholds, table};
 
 /// Finds a key between the least and the largest of the data.
@@ -43,11 +43,11 @@ pub(super) use recursion::{Recursion, Thresholds, table};
 #[derive(Debug, Clone)]
 pub struct InteriorPoint {
     bits: u32,
-    method: Method,
+    method: Search,
 }
 
 #[derive(Debug, Clone)]
-enum Method {
+enum Search {
     /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when replaced.
     Exponential(Epsilon),
     /// F(j) = #{x ≤ j}: a node's value is how many keys it holds.
@@ -64,7 +64,7 @@ impl InteriorPoint {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("an interior point needs epsilon above 0"));
         }
-        Ok(Self { bits: checked_bits(bits)?, method: Method::Exponential(epsilon) })
+        Ok(Self { bits: checked_bits(bits)?, method: Search::Exponential(epsilon) })
     }
 
     /// By one level of the recursion, (ρ, ω)-tCDP when an owner is replaced, for a failure probability β.
@@ -84,8 +84,8 @@ impl InteriorPoint {
         let quantiles = [quantile(&nodes, all), quantile(&nodes, quarter), quantile(&before, quarter)];
         let levels = f64::from(bits) + 1.0;
         let thresholds = Thresholds::new(levels, (epsilon.get(), 1), beta.get(), quantiles);
-        let recursion = Recursion { places: Places::new(bits, 0), epsilon, sensitivity: 1, nodes, before, thresholds };
-        Ok(Self { bits, method: Method::Recursive(Box::new(recursion)) })
+        let recursion = Recursion { leaves: Leaves::new(bits, 0), epsilon, sensitivity: 1, nodes, before, thresholds };
+        Ok(Self { bits, method: Search::Recursive(Box::new(recursion)) })
     }
 
     /// The way that needs fewer owners, both (ρ, ω)-tCDP when an owner is replaced.
@@ -109,8 +109,8 @@ impl InteriorPoint {
     /// Which way it is.
     pub fn name(&self) -> &'static str {
         match self.method {
-            Method::Exponential(_) => "exponential mechanism",
-            Method::Recursive(_) => "recursion",
+            Search::Exponential(_) => "exponential mechanism",
+            Search::Recursive(_) => "recursion",
         }
     }
 
@@ -119,11 +119,11 @@ impl InteriorPoint {
         let beta: Beta = checked(beta)?;
         match &self.method {
             // The best score is at least n/2, and at most 2^bits keys have score 0.
-            Method::Exponential(epsilon) => {
+            Search::Exponential(epsilon) => {
                 let ln_keys = f64::from(self.bits) * std::f64::consts::LN_2;
                 Ok(2.0 / epsilon.get() * (ln_keys - beta.get().ln()))
             }
-            Method::Recursive(recursive) => Ok(recursive.thresholds.height() as f64),
+            Search::Recursive(recursive) => Ok(recursive.thresholds.height() as f64),
         }
     }
 
@@ -139,14 +139,14 @@ impl InteriorPoint {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         match &self.method {
-            Method::Exponential(epsilon) => {
+            Search::Exponential(epsilon) => {
                 let rate = Exact::from_f64(epsilon.get())?.rational().clone();
                 Ok(sample(&score_segments(&sorted, last), &rate, 1, bits).unwrap_or(0))
             }
-            Method::Recursive(recursive) => {
+            Search::Recursive(recursive) => {
                 let runs = sorted.chunk_by(|a, b| a == b);
-                let jumps: Vec<(Place, i64)> =
-                    runs.map(|run| (Place { key: run[0], tie: 0 }, run.len() as i64)).collect();
+                let jumps: Vec<(Leaf, i64)> =
+                    runs.map(|run| (Leaf { key: run[0], tie: 0 }, run.len() as i64)).collect();
                 Ok(recursive.release(&jumps, bits)?.key)
             }
         }
@@ -157,12 +157,12 @@ impl InteriorPoint {
         let scoped = |presence: Shift, person: Shift| Moves::by_scope(vec![presence], vec![person], Vec::new());
         let one = Shift::one_cell(1.0)?;
         match &self.method {
-            Method::Exponential(epsilon) => {
-                Ok(vec![Event::new(Kind::Exponential { epsilon: *epsilon }, scoped(one, Shift::one_cell(2.0)?))])
+            Search::Exponential(epsilon) => {
+                Ok(vec![Event::new(Word::Exponential { epsilon: *epsilon }, scoped(one, Shift::one_cell(2.0)?))])
             }
             // The fullest node of a level moves by at most one in either scope; replacing moves two nodes of a level.
-            Method::Recursive(recursive) => Ok(vec![
-                Event::new(Kind::Exponential { epsilon: recursive.epsilon }, scoped(one, one)),
+            Search::Recursive(recursive) => Ok(vec![
+                Event::new(Word::Exponential { epsilon: recursive.epsilon }, scoped(one, one)),
                 Noise::SinhNormal(recursive.nodes.clone()).event(scoped(one, Shift::new(2, 1.0)?))?,
                 Noise::SinhNormal(recursive.before.clone()).event(scoped(one, one))?,
             ]),

@@ -18,7 +18,7 @@
 
 use crate::calibrate::epsilon_of_laplace;
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves};
+use crate::event::{Event, Moves, Word};
 use crate::noise::{BitSource, KNorm};
 use crate::quantity::{Beta, Epsilon, Scale, Sensitivity, checked};
 use libm::lgamma;
@@ -54,7 +54,7 @@ impl KNormMechanism {
     /// What a release is, for the ledger: 1/scale (rounded up) for a move of one unit.
     pub fn events(&self) -> Result<Vec<Event>> {
         let epsilon = Epsilon::new(epsilon_of_laplace(self.scale, Sensitivity::ONE))?;
-        Ok(vec![Event::new(Kind::Pure { epsilon }, self.moves.clone())])
+        Ok(vec![Event::new(Word::Pure { epsilon }, self.moves.clone())])
     }
 
     /// The error to plan with: the largest error of all the answers exceeds this with probability at most β.

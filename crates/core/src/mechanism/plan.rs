@@ -9,7 +9,7 @@ use crate::calibrate::{
     Free, Moved, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of, sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind};
+use crate::event::{Event, Word};
 use crate::loss::Loss;
 use crate::noise::SinhNormal;
 use crate::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
@@ -172,11 +172,11 @@ impl Calibration<'_> {
         let mut noises = Vec::new();
         if self.releases == 1 {
             noises.push(Noise::laplace(pure));
-        } else if let Kind::DiscreteLaplace { scale } = self.calibrated(Kind::DiscreteLaplace { scale: pure })? {
+        } else if let Word::DiscreteLaplace { scale } = self.calibrated(Word::DiscreteLaplace { scale: pure })? {
             noises.push(Noise::laplace(scale));
         }
         let mut gaussian = 1.0;
-        if let Kind::DiscreteGaussian { sigma } = self.calibrated(Kind::DiscreteGaussian { sigma: Sigma::new(1.0)? })? {
+        if let Word::DiscreteGaussian { sigma } = self.calibrated(Word::DiscreteGaussian { sigma: Sigma::new(1.0)? })? {
             gaussian = sigma.get();
             noises.push(Noise::gaussian(sigma));
         }
@@ -195,7 +195,7 @@ impl Calibration<'_> {
         if self.releases > 1 {
             keys = Delta::new(self.delta.get() / (2.0 * self.releases as f64))?;
             let half = Self { delta: Delta::new(self.delta.get() / 2.0)?, ..*self };
-            if let Kind::DiscreteLaplace { scale: found } = half.calibrated(Kind::DiscreteLaplace { scale })? {
+            if let Word::DiscreteLaplace { scale: found } = half.calibrated(Word::DiscreteLaplace { scale })? {
                 scale = found;
             }
         }
@@ -206,12 +206,12 @@ impl Calibration<'_> {
         scale_for_pure(self.epsilon, Moved::units(u64::from(self.moved) * self.releases))
     }
 
-    fn event(&self, kind: Kind) -> Result<Event> {
-        Event::new(kind, one_cell_per_owner()?).repeated(self.releases)
+    fn event(&self, word: Word) -> Result<Event> {
+        Event::new(word, one_cell_per_owner()?).repeated(self.releases)
     }
 
-    fn calibrated(&self, kind: Kind) -> Result<Kind> {
-        Ok(calibrate(&self.event(kind)?, Free::Noise, self.scope, self.epsilon, self.delta)?.kind().clone())
+    fn calibrated(&self, word: Word) -> Result<Word> {
+        Ok(calibrate(&self.event(word)?, Free::Noise, self.scope, self.epsilon, self.delta)?.word().clone())
     }
 
     /// One release: scale and bound directly. Several: half of δ for the edges, the largest ε per move for the rest.
@@ -220,8 +220,8 @@ impl Calibration<'_> {
             (pure, self.delta.get() / runs)
         } else {
             let edge = self.delta.get() / (2.0 * runs);
-            let one = Kind::Approximate { epsilon: self.epsilon, delta: Delta::new(edge)? };
-            let Kind::Approximate { epsilon, .. } = self.calibrated(one)? else { return Ok(None) };
+            let one = Word::Approximate { epsilon: self.epsilon, delta: Delta::new(edge)? };
+            let Word::Approximate { epsilon, .. } = self.calibrated(one)? else { return Ok(None) };
             (scale_for_pure(epsilon, Moved::units(1))?, edge)
         };
         truncation(scale.get(), edge).map(|bound| Noise::truncated_laplace(scale, bound)).transpose()
@@ -266,7 +266,7 @@ impl Calibration<'_> {
             (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon.get()),
             (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon.get()),
             _ => {
-                let event = self.event(Kind::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
+                let event = self.event(Word::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
                 Loss::of(&[event], self.scope)?.delta(self.epsilon)?.upper
             }
         };

@@ -17,7 +17,7 @@
 
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Exact, Probability, checked};
 use num_rational::BigRational;
@@ -203,7 +203,7 @@ impl Quantile {
         // Both are whole numbers below 2^21, so that an inexact quotient is seen by multiplying back.
         let nearest = whole / sensitivity;
         let replaced = if nearest.mul_add(sensitivity, -whole) < 0.0 { nearest.next_up() } else { nearest };
-        Ok(vec![Event::new(Kind::Exponential { epsilon: self.epsilon }, self.moves(replaced)?)])
+        Ok(vec![Event::new(Word::Exponential { epsilon: self.epsilon }, self.moves(replaced)?)])
     }
 
     fn moves(&self, replaced: f64) -> Result<Moves> {

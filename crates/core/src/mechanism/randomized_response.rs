@@ -16,7 +16,7 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Kind, Moves, Shift};
+use crate::event::{Choices, Event, Moves, Shift, Word};
 use crate::noise::refine::{self, Precision, Weights};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 use crate::quantity::{Beta, Epsilon, Exact, checked};
@@ -101,8 +101,8 @@ impl RandomizedResponse {
 
     /// What one owner's answer is, for the ledger: replacing the owner's value moves one answer.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let kind = Kind::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
-        Ok(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))])
+        let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
+        Ok(vec![Event::new(word, Moves::everywhere(Shift::one_cell(1.0)?))])
     }
 
     /// Unbiased estimates from how often each answer came: (count − n·p_flip)/(p_keep − p_flip).

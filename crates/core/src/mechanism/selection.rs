@@ -15,7 +15,7 @@
 use super::piecewise::{Segment, sample};
 use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli, uniform};
 use crate::quantity::{Beta, Epsilon, Exact, Scale, checked};
 use num_rational::BigRational;
@@ -138,10 +138,10 @@ impl Selection {
     pub fn events(&self) -> Result<Vec<Event>> {
         match &self.selector {
             Selector::Exponential(epsilon) => {
-                Ok(vec![Event::new(Kind::Exponential { epsilon: *epsilon }, self.change.moves()?)])
+                Ok(vec![Event::new(Word::Exponential { epsilon: *epsilon }, self.change.moves()?)])
             }
             Selector::PermuteAndFlip(epsilon) | Selector::NoisyMax(epsilon, _) => {
-                Ok(vec![Event::new(Kind::Pure { epsilon: *epsilon }, self.change.moves()?)])
+                Ok(vec![Event::new(Word::Pure { epsilon: *epsilon }, self.change.moves()?)])
             }
             Selector::ObviousAnswer(answer) => answer.events(),
         }

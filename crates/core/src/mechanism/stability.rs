@@ -9,7 +9,7 @@
 use super::additive::Noise;
 use crate::calibrate::{Moved, Target, scale_for_pure};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
 use crate::scope::Scope;
@@ -185,7 +185,7 @@ pub struct KeySelection {
     probabilities: Vec<f64>,
 }
 
-/// Beyond so many steps the probabilities are refused: ε/g is then too small to be of use.
+/// Beyond this many steps the probabilities are refused: ε/g is then too small to be of use.
 const MOST_STEPS: usize = 50_000_000;
 
 impl KeySelection {
@@ -226,7 +226,7 @@ impl KeySelection {
         Ok(Self { epsilon, delta, keys: keys_per_owner, probabilities })
     }
 
-    /// With which probability a key of so many owners is published.
+    /// With which probability a key of this many owners is published.
     pub fn probability(&self, owners: u64) -> f64 {
         let last = self.probabilities.len() - 1;
         self.probabilities[usize::try_from(owners).unwrap_or(last).min(last)]
@@ -249,7 +249,7 @@ impl KeySelection {
     /// What was done. Replacing an owner is one leaving and one coming.
     pub fn events(&self) -> Result<Vec<Event>> {
         let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(2.0)?], Vec::new());
-        Ok(vec![Event::new(Kind::Approximate { epsilon: self.epsilon, delta: self.delta }, moves)])
+        Ok(vec![Event::new(Word::Approximate { epsilon: self.epsilon, delta: self.delta }, moves)])
     }
 
     /// How many owners a key needs to be published, except with probability β. There is no count to be off.

@@ -186,7 +186,7 @@ impl Blocks {
     }
 
     /// Independent draws, handed to `place` together with their slots.
-    pub(super) fn fill<T: Shape, S: BitSource + ?Sized, P: Place>(
+    pub(super) fn fill<T: Shape, S: BitSource + ?Sized, P: Store>(
         &self,
         shape: &T,
         bits: &mut S,
@@ -299,7 +299,7 @@ impl Blocks {
 }
 
 /// How a draw gets into its slot.
-pub(super) trait Place: Copy {
+pub(super) trait Store: Copy {
     /// A draw that is small.
     fn narrow(self, slot: &mut i64, offset: i64);
     /// Any draw.

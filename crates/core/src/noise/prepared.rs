@@ -1,6 +1,6 @@
 //! A shape and its table, made when it pays: the first few draws go without, because a table costs as much as many draws.
 
-use super::blocks::{Blocks, Place, Shape};
+use super::blocks::{Blocks, Shape, Store};
 use super::source::BitSource;
 use super::{add, into_i64};
 use std::fmt;
@@ -64,7 +64,7 @@ impl<T: Drawn> Prepared<T> {
         self.draw_all(bits, values, Add);
     }
 
-    fn draw_all<S: BitSource + ?Sized, P: Place>(&self, bits: &mut S, slots: &mut [i64], place: P) {
+    fn draw_all<S: BitSource + ?Sized, P: Store>(&self, bits: &mut S, slots: &mut [i64], place: P) {
         if self.pays_for(slots.len()) {
             return self.table().fill(&self.shape, bits, slots, place);
         }
@@ -109,7 +109,7 @@ impl<T: PartialEq> PartialEq for Prepared<T> {
 #[derive(Clone, Copy)]
 struct Put;
 
-impl Place for Put {
+impl Store for Put {
     #[inline]
     fn narrow(self, slot: &mut i64, offset: i64) {
         *slot = offset;
@@ -122,7 +122,7 @@ impl Place for Put {
 #[derive(Clone, Copy)]
 struct Add;
 
-impl Place for Add {
+impl Store for Add {
     #[inline]
     fn narrow(self, slot: &mut i64, offset: i64) {
         *slot = slot.saturating_add(offset);

@@ -23,7 +23,7 @@ mod domain;
 mod fit;
 mod nested;
 mod people;
-mod query;
+mod predicate;
 mod rows;
 mod transform;
 
@@ -37,5 +37,5 @@ pub mod residual;
 
 pub use domain::{Domain, Subset};
 pub use people::People;
-pub use query::{Queries, Query};
+pub use predicate::{Predicate, Queries};
 pub use rows::Model;

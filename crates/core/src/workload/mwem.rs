@@ -10,10 +10,10 @@
 //! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.
 
 use super::domain::Subset;
-use super::query::Queries;
+use super::predicate::Queries;
 use crate::calibrate::{Moved, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
 use crate::error::{Error, Result};
-use crate::event::{Charge, Event, Kind, Shift, charged_by_scope};
+use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
 use crate::quantity::{Rho, Sensitivity, Sigma};
@@ -148,7 +148,7 @@ impl Mwem {
     /// presence and person, and with blocks (or ℓ = 1) for single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
-        let zcdp = |rho: f64| Ok::<Charge, Error>((Kind::Zcdp { rho: Rho::new(rho)? }, one.clone()));
+        let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let single = match self.families {
             Families::Blocks => self.rho(Subset::of(&[0])),
             // (ℓ²ρ_s + ℓρ_m)/ℓ

@@ -54,7 +54,7 @@ pub(super) struct Nest {
     first_inner: usize,
     block_cells: usize,
     blocks: usize,
-    places: Vec<Place>,
+    places: Vec<Stretch>,
     /// The attributes of a block that tables share with attributes outside, each once, in lexical order; with their tables' cells.
     parts: Vec<(Subset, usize)>,
     /// The tables that lie in a block as a whole, in lexical order.
@@ -63,7 +63,7 @@ pub(super) struct Nest {
 
 /// Where a table is in a block: a whole stretch of it, since the block's attributes come last.
 #[derive(Debug, Clone)]
-struct Place {
+struct Stretch {
     cells: usize,
     /// Attributes outside the block, with the distance in the table from one value to the next.
     outer: Vec<(usize, usize)>,
@@ -101,9 +101,9 @@ impl Nest {
             };
             let outer: Vec<(usize, usize)> = outer.iter().map(&mut next).collect();
             let part = sets.binary_search_by(|set| lexically(set, &part)).unwrap_or(0);
-            Place { cells: domain.table_cells(table.common(inner)), outer, part }
+            Stretch { cells: domain.table_cells(table.common(inner)), outer, part }
         };
-        let places: Vec<Place> = tables.iter().map(place).collect();
+        let places: Vec<Stretch> = tables.iter().map(place).collect();
         let is_inside =
             |(number, &table): (usize, &Subset)| places[number].outer.is_empty().then(|| (table.common(inner), number));
         let mut inside: Vec<(Subset, usize)> = tables.iter().enumerate().filter_map(is_inside).collect();
@@ -133,7 +133,7 @@ impl Nest {
     }
 
     /// The tables that reach outside: each one's number, where its stretch in the block begins, and its place.
-    fn crossing<'a>(&'a self, values: &'a [usize]) -> impl Iterator<Item = (usize, usize, &'a Place)> {
+    fn crossing<'a>(&'a self, values: &'a [usize]) -> impl Iterator<Item = (usize, usize, &'a Stretch)> {
         let crossing = self.places.iter().enumerate().filter(|(_, place)| !place.outer.is_empty());
         crossing.map(|(number, place)| {
             (number, place.outer.iter().map(|&(attribute, distance)| values[attribute] * distance).sum(), place)
@@ -260,7 +260,7 @@ pub(super) struct Gather<'a, N> {
 
 impl<'a, N: Number> Gather<'a, N> {
     pub(super) fn new(nest: &'a Nest) -> Self {
-        let cells = |place: &Place| {
+        let cells = |place: &Stretch| {
             let outer = place.outer.iter().map(|&(attribute, _)| nest.sizes[attribute]).product::<usize>();
             vec![N::default(); outer * place.cells]
         };

@@ -2,7 +2,7 @@
 
 use crate::calibrate::{Moved, rho_of_gaussian, sigma_for_zcdp};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 
@@ -45,7 +45,7 @@ impl People {
     pub fn events(&self) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
         let moves = Moves::by_scope(one.clone(), one, Vec::new());
-        Ok(vec![Event::new(Kind::DiscreteGaussian { sigma: self.sigma }, moves)])
+        Ok(vec![Event::new(Word::DiscreteGaussian { sigma: self.sigma }, moves)])
     }
 
     /// The noisy number, at least 1.

@@ -6,8 +6,8 @@
 use super::domain::{Domain, Subset};
 use super::mwem::{Families, Mwem};
 use super::people::People;
+use super::predicate::Queries;
 use super::projection::Projection;
-use super::query::Queries;
 use super::residual::Plan;
 use crate::calibrate::least;
 use crate::error::{Error, Result};

@@ -15,7 +15,7 @@ use super::rows::Model;
 use super::transform;
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::event::{Charge, Event, Kind, Shift, charged_by_scope};
+use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 use std::collections::BTreeMap;
@@ -145,7 +145,7 @@ impl Plan {
     /// presence, person and single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
-        let zcdp = |rho: f64| Ok::<Charge, Error>((Kind::Zcdp { rho: Rho::new(rho)? }, one.clone()));
+        let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let changes = self.charges_by_attributes();
         let changes = changes.into_iter().map(|(attributes, rho)| Ok((attributes.named(names)?, zcdp(up(rho))?)));
         charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes.collect::<Result<_>>()?)

@@ -6,7 +6,7 @@ mod traps;
 mod vectors;
 
 use scumble::attacker::{
-    AddedNoise, Bound, Group, Knowledge, Lambda, Listed, Population, Published, Query, Release, Scenario, Uncertainty,
+    AddedNoise, Asked, Bound, Group, Knowledge, Lambda, Listed, Population, Published, Release, Scenario, Uncertainty,
     Which,
 };
 use scumble::quantity::{Delta, Epsilon, Probability};
@@ -43,12 +43,12 @@ fn scenario(records: u64, box_lambda: f64, epsilon: f64) -> Scenario {
         conditional_on_block: false,
         release: Release { published: Published::Count, on_same_units: 1, observed: None },
         noise: AddedNoise::None,
-        query: Query::Epsilon(Epsilon::new(epsilon).unwrap()),
+        query: Asked::Epsilon(Epsilon::new(epsilon).unwrap()),
     }
 }
 
-fn asking_delta(delta: f64) -> Query {
-    Query::Delta(Delta::new(delta).unwrap())
+fn asking_delta(delta: f64) -> Asked {
+    Asked::Delta(Delta::new(delta).unwrap())
 }
 
 fn beliefs(groups: &[(f64, u64)], listed: Listed) -> Uncertainty {

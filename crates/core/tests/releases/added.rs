@@ -1,7 +1,7 @@
 //! Mechanisms that add noise to integers: what comes out, less what went in, has the law of the event.
 
 use crate::statistics::{DRAWS, Law, SLIP, frequency, noise, outcomes, proportional};
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::additive::{Additive, Noise};
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, Partition, Phase, Size};
 use scumble::mechanism::cdf::Cdf;
@@ -75,7 +75,7 @@ fn fresh(noise: &Noise) -> Noise {
 fn truncated() {
     let mechanism = Additive::new(Noise::truncated_laplace(scale(2.0), 10).unwrap(), one());
     let event = mechanism.events().unwrap().remove(0);
-    let Kind::Approximate { epsilon, delta } = event.kind() else { panic!("{event:?}") };
+    let Word::Approximate { epsilon, delta } = event.word() else { panic!("{event:?}") };
     let law = |epsilon: f64| Law::of_weights(10, |z| (-epsilon * z.abs() as f64).exp());
     let claimed = law(epsilon.get());
     assert!((delta.get() / claimed.mass(10) - 1.0).abs() < 1e-9, "{delta:?}");
@@ -122,7 +122,7 @@ pub fn people() {
 pub fn k_norm() {
     let mechanism = KNormMechanism::new(scale(2.0), 3, one()).unwrap();
     let event = mechanism.events().unwrap().remove(0);
-    let Kind::Pure { epsilon } = event.kind() else { panic!("{event:?}") };
+    let Word::Pure { epsilon } = event.word() else { panic!("{event:?}") };
     let law = |epsilon: f64| {
         let shell = |m: i64| ((2 * m + 1).pow(3) - (2 * m - 1).max(0).pow(3)) as f64;
         proportional((0..120).map(|m| (m, shell(m) * (-epsilon * m as f64).exp())))
@@ -237,7 +237,7 @@ pub fn heavy_hitters() {
     let node = |children: Vec<Child>, threshold: i64| Node { children, threshold, clip: 3, scale: scale(2.0) };
     let tree = Tree::new(1, vec![node(vec![Child::Attribute(0)], 5)], &[]).unwrap();
     let event = tree.events(&["a".to_string()]).unwrap().remove(2);
-    assert!(matches!(event.kind(), Kind::HeavyHitters { .. }), "{event:?}");
+    assert!(matches!(event.word(), Word::HeavyHitters { .. }), "{event:?}");
     let finder = HeavyHitters::new(tree, vec![2]).unwrap();
     let mut bits = InsecureSeededSource::new(14);
     let column = vec![0u8, 0, 0, 0, 0, 0, 1];

@@ -3,7 +3,7 @@
 
 use crate::added::published;
 use crate::statistics::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional};
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::Loss;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::interior_point::InteriorPoint;
@@ -23,8 +23,8 @@ fn epsilon(value: f64) -> Epsilon {
 
 /// ε of the event's word.
 fn epsilon_of(event: &Event) -> f64 {
-    match event.kind() {
-        Kind::Exponential { epsilon } | Kind::Pure { epsilon } | Kind::RandomizedResponse { epsilon, .. } => {
+    match event.word() {
+        Word::Exponential { epsilon } | Word::Pure { epsilon } | Word::RandomizedResponse { epsilon, .. } => {
             epsilon.get()
         }
         ref other => panic!("{other:?}"),
@@ -257,7 +257,7 @@ pub fn stability_histogram() {
         let delta = Law::of_event(&event, 1.0).at_least(threshold - 1) * (1.0 + 1e-9);
         let made = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
         let events = made.events().unwrap();
-        let Kind::NewKeys(keys) = events[0].kind() else { panic!("{events:?}") };
+        let Word::NewKeys(keys) = events[0].word() else { panic!("{events:?}") };
         let claimed = keys.delta();
         let law = |count: i64, factor: f64| published(&Law::of_event(&events[0], factor), count, threshold);
         let mut bits = InsecureSeededSource::new(70 + index as u64);
@@ -295,7 +295,7 @@ pub fn key_selection() {
     for (keys, seed) in [(1u32, 80), (2, 81)] {
         let selection = KeySelection::new(epsilon(0.3 * f64::from(keys)), Delta::new(0.2).unwrap(), keys).unwrap();
         let event = selection.events().unwrap().remove(0);
-        let Kind::Approximate { epsilon, delta } = event.kind() else { panic!() };
+        let Word::Approximate { epsilon, delta } = event.word() else { panic!() };
         let law = |owners: usize, factor: f64| {
             let epsilon = epsilon.get() / f64::from(keys) / factor;
             let delta = 1.0 - (1.0 - delta.get() / factor).powf(1.0 / f64::from(keys));

@@ -2,7 +2,7 @@
 
 use crate::added::published;
 use crate::statistics::{DRAWS, Law, SLIP, outcomes};
-use scumble::event::{Event, Kind};
+use scumble::event::{Event, Word};
 use scumble::learn::threshold::Learner;
 use scumble::learn::{distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
@@ -25,7 +25,7 @@ fn one_node(attributes: usize) -> (Tree, Event) {
     let tree = Tree::new(attributes, vec![node], &[]).unwrap();
     let names: Vec<String> = (0..attributes).map(|j| format!("a{j}")).collect();
     let event = tree.events(&names).unwrap().remove(2);
-    assert!(matches!(event.kind(), Kind::HeavyHitters { .. }));
+    assert!(matches!(event.word(), Word::HeavyHitters { .. }));
     (tree, event)
 }
 

@@ -1,6 +1,6 @@
 //! Laws that an event's words define, and comparisons of what was drawn with them, each with a proven false alarm.
 
-use scumble::event::{Event, Kind};
+use scumble::event::{Event, Word};
 use scumble::noise::SinhNormal;
 use scumble::quantity::{Scale, Sigma};
 use std::collections::BTreeMap;
@@ -45,19 +45,19 @@ impl Law {
 
     /// What the word of the event says that was added to each cell, with its parameter times `factor`.
     pub fn of_event(event: &Event, factor: f64) -> Self {
-        match event.kind() {
-            Kind::DiscreteLaplace { scale } | Kind::HeavyHitters { scale, .. } => {
+        match event.word() {
+            Word::DiscreteLaplace { scale } | Word::HeavyHitters { scale, .. } => {
                 Self::discrete_laplace(scale.get() * factor)
             }
-            Kind::DiscreteGaussian { sigma } => Self::discrete_gaussian(sigma.get() * factor),
-            Kind::SinhNormal { sigma, a } => {
+            Word::DiscreteGaussian { sigma } => Self::discrete_gaussian(sigma.get() * factor),
+            Word::SinhNormal { sigma, a } => {
                 let (sigma, a) = (Sigma::new(sigma.get() * factor).unwrap(), Scale::new(a.get() * factor).unwrap());
                 let noise = SinhNormal::new(sigma, a).unwrap();
                 Self::of_weights(noise.table().last_index() as i64 + 200, |z| noise.table().probability(z))
             }
-            Kind::NewKeys(keys) => Self::of_event(&Event::new(keys.noise().clone(), event.moves().clone()), factor),
+            Word::NewKeys(keys) => Self::of_event(&Event::new(keys.noise().clone(), event.moves().clone()), factor),
             // Pure noise on a move by one: the ratio of neighbouring masses is e^ε.
-            Kind::Pure { epsilon } => Self::discrete_laplace(factor / epsilon.get()),
+            Word::Pure { epsilon } => Self::discrete_laplace(factor / epsilon.get()),
             other => panic!("{other:?} does not say what was added"),
         }
     }

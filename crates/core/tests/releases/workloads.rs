@@ -1,7 +1,7 @@
 //! Many queries at once: what comes out against the ρ of the events.
 
 use crate::statistics::{DRAWS, Law, SLIP, concentrated_cost, noise, outcomes, proportional};
-use scumble::event::{Event, Kind};
+use scumble::event::{Event, Word};
 use scumble::loss::filter::Spent;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Exact, Rho, Sigma};
@@ -9,7 +9,7 @@ use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::mwem::{Families, Mwem};
 use scumble::workload::projection::Projection;
 use scumble::workload::residual::Plan;
-use scumble::workload::{Domain, Queries, Query, Subset};
+use scumble::workload::{Domain, Predicate, Queries, Subset};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rho_of(events: &[Event], scope: &Scope) -> f64 {
@@ -80,7 +80,7 @@ fn solved(mut matrix: [[f64; 6]; 6], mut right: [f64; 6]) -> [f64; 6] {
 /// One query far from its ends: what is projected is the noisy answer itself.
 pub fn projection() {
     let domain = Domain::new(vec![2]).unwrap();
-    let queries = Queries::new(&domain, vec![Query::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
+    let queries = Queries::new(&domain, vec![Predicate::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
     let projection = Projection::new(queries, Sigma::new(6.0).unwrap());
     let event = projection.events(&["a".to_string()]).unwrap().remove(0);
     let mut bits = InsecureSeededSource::new(91);
@@ -93,7 +93,7 @@ pub fn projection() {
 /// so that the shares in their order are the counts; the one that changes nothing is the exact one.
 pub fn mwem_measures() {
     let domain = Domain::new(vec![2]).unwrap();
-    let queries = Queries::new(&domain, vec![Query::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
+    let queries = Queries::new(&domain, vec![Predicate::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
     let mwem = Mwem::new(queries, 1, 1, Rho::new(0.04).unwrap(), Families::Blocks).unwrap();
     let events = mwem.events(&["a".to_string()]).unwrap();
     let sigma = (1.0 / rho_of(&events, &Scope::Person)).sqrt();
@@ -109,7 +109,7 @@ pub fn mwem_measures() {
 /// Half of ρ is for picking, c²/2: of two queries that are off by 500 and 492, the odds are e^{8c}.
 pub fn mwem_picks() {
     let domain = Domain::new(vec![2, 2]).unwrap();
-    let query = |attribute| Query::conjunction(&domain, &[(attribute, 1)]).unwrap();
+    let query = |attribute| Predicate::conjunction(&domain, &[(attribute, 1)]).unwrap();
     for (families, seed) in [(Families::Blocks, 93), (Families::Joint, 94)] {
         let queries = Queries::new(&domain, vec![query(0), query(1)]).unwrap();
         let mwem = Mwem::new(queries, 1, 1, Rho::new(0.09).unwrap(), families).unwrap();
@@ -134,6 +134,6 @@ pub fn projection_events_name_their_noise() {
     let domain = Domain::new(vec![3, 2]).unwrap();
     let projection = Projection::new(Queries::marginals(&domain, 2).unwrap(), Sigma::new(3.0).unwrap());
     for event in projection.events(&names()).unwrap() {
-        assert_eq!(*event.kind(), Kind::DiscreteGaussian { sigma: projection.sigma() });
+        assert_eq!(*event.word(), Word::DiscreteGaussian { sigma: projection.sigma() });
     }
 }

@@ -375,7 +375,7 @@ impl Bounder {
         *ranked = copies;
     }
 
-    /// Whether the third rule can drop some of so many rows.
+    /// Whether the third rule can drop some of this many rows.
     fn cuts_rows(&self, rows: usize) -> bool {
         self.bounds.groups.saturating_mul(self.bounds.rows_per_group).min(rows as u64) > self.bounds.rows
     }

@@ -97,7 +97,7 @@ impl Grid {
         (value.clamp(self.lower, self.upper) / self.step + 0.5).floor() as i64
     }
 
-    /// The value of so many steps, within the bounds, to twelve digits: 0.3 rather than 0.30000000000000004.
+    /// The value of this many steps, within the bounds, to twelve digits: 0.3 rather than 0.30000000000000004.
     pub fn value(&self, steps: i64) -> f64 {
         let value = steps as f64 * self.step;
         format!("{value:.11e}").parse().unwrap_or(value).clamp(self.lower, self.upper)

@@ -64,7 +64,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// A file of so many columns, none of which has been declared yet.
+    /// A file of this many columns, none of which has been declared yet.
     pub fn new(file: &DataFile, width: usize) -> Result<Self> {
         // The columns of a CSV file have their places as names: those in the file may be anything.
         let fields = match file.form {

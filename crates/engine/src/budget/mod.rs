@@ -79,12 +79,12 @@ impl Budget {
 
     /// The limits as they stand in a ledger: exact, in a fixed order.
     pub(crate) fn json(&self) -> serde_json::Value {
-        let told = |limit: &Limit| serde_json::json!(exactly(limit));
-        let attributes = self.attributes.iter().map(|(name, limit)| (name.clone(), told(limit)));
+        let shown = |limit: &Limit| serde_json::json!(exactly(limit));
+        let attributes = self.attributes.iter().map(|(name, limit)| (name.clone(), shown(limit)));
         let attributes: serde_json::Map<_, _> = attributes.collect();
         serde_json::json!({
-            "presence": self.presence.as_ref().map(told), "person": self.person.as_ref().map(told),
-            "attributes": attributes, "every_attribute": self.every_attribute.as_ref().map(told),
+            "presence": self.presence.as_ref().map(shown), "person": self.person.as_ref().map(shown),
+            "attributes": attributes, "every_attribute": self.every_attribute.as_ref().map(shown),
         })
     }
 }

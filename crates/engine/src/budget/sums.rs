@@ -101,7 +101,7 @@ impl Sums {
 
     /// As JSON, every number exactly.
     pub(crate) fn json(&self) -> Value {
-        let mut told = Map::new();
+        let mut shown = Map::new();
         let (mut attributes, mut sets) = (Map::new(), Vec::new());
         for (scope, spent) in &self.by_scope {
             match scope {
@@ -111,36 +111,36 @@ impl Sums {
                 Scope::Attributes(set) => {
                     sets.push(json!({ "attributes": set.iter().collect::<Vec<_>>(), "spent": spent.to_text() }));
                 }
-                scope => drop(told.insert(scope.to_string(), json!(spent.to_text()))),
+                scope => drop(shown.insert(scope.to_string(), json!(spent.to_text()))),
             }
         }
-        told.insert("others".into(), json!(self.others.to_text()));
-        told.insert("attributes".into(), Value::Object(attributes));
-        told.insert("sets".into(), Value::Array(sets));
-        Value::Object(told)
+        shown.insert("others".into(), json!(self.others.to_text()));
+        shown.insert("attributes".into(), Value::Object(attributes));
+        shown.insert("sets".into(), Value::Array(sets));
+        Value::Object(shown)
     }
 
     /// What [`Sums::json`] wrote.
-    pub(crate) fn from_json(told: &Value) -> Result<Self> {
+    pub(crate) fn from_json(shown: &Value) -> Result<Self> {
         let refused = || Error::machine("the sums are not in a form that this version knows");
         let spent = |value: &Value| -> Result<Spent> {
             Spent::from_text(value.as_str().ok_or_else(refused)?).map_err(|_| refused())
         };
         let mut sums = Self::nothing();
-        sums.others = spent(&told["others"])?;
+        sums.others = spent(&shown["others"])?;
         for scope in [Scope::Presence, Scope::Person] {
-            let value = spent(&told[scope.to_string()])?;
+            let value = spent(&shown[scope.to_string()])?;
             sums.by_scope.insert(scope, value);
         }
-        for (name, value) in told["attributes"].as_object().ok_or_else(refused)? {
+        for (name, value) in shown["attributes"].as_object().ok_or_else(refused)? {
             sums.by_scope.insert(one_attribute(name)?, spent(value)?);
         }
-        for set in told["sets"].as_array().ok_or_else(refused)? {
+        for set in shown["sets"].as_array().ok_or_else(refused)? {
             let names = set["attributes"].as_array().ok_or_else(refused)?.iter().filter_map(Value::as_str);
             sums.by_scope.insert(Scope::Attributes(AttributeSet::new(names)?), spent(&set["spent"])?);
         }
         // What was left out or written in another order would not be what was written.
-        if sums.json() == *told { Ok(sums) } else { Err(refused()) }
+        if sums.json() == *shown { Ok(sums) } else { Err(refused()) }
     }
 }
 
@@ -148,14 +148,14 @@ impl Sums {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scumble::event::{Choices, Kind, Moves, NewKeys, Path, Shift, Touch};
+    use scumble::event::{Choices, Moves, NewKeys, Path, Shift, Touch, Word};
     use scumble::quantity::{Scale, Sigma};
 
     /// Laplace or Gaussian noise on some attributes, or the same everywhere.
     fn event((gaussian, scale, touched): (bool, f64, u8)) -> Event {
         let kind = match gaussian {
-            true => Kind::DiscreteGaussian { sigma: Sigma::new(scale).unwrap() },
-            false => Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() },
+            true => Word::DiscreteGaussian { sigma: Sigma::new(scale).unwrap() },
+            false => Word::DiscreteLaplace { scale: Scale::new(scale).unwrap() },
         };
         let shifts = vec![Shift::new(2, 1.0).unwrap()];
         let names = ["a", "b", "c"].into_iter().enumerate().filter(|(bit, _)| touched >> bit & 1 == 1);
@@ -212,20 +212,20 @@ mod tests {
     fn what_events_cost_is_a_rule_with_a_number() {
         use scumble::quantity::{Delta, Epsilon, Omega, Rho};
         let (epsilon, shift) = (Epsilon::new(0.3).unwrap(), Shift::new(3, 2.0).unwrap());
-        let laplace = Kind::DiscreteLaplace { scale: Scale::new(7.0).unwrap() };
+        let laplace = Word::DiscreteLaplace { scale: Scale::new(7.0).unwrap() };
         let kinds = [
-            Kind::Laplace { scale: Scale::new(7.0).unwrap() },
-            Kind::DiscreteLaplace { scale: Scale::new(7.0).unwrap() },
-            Kind::Gaussian { sigma: Sigma::new(5.0).unwrap() },
-            Kind::DiscreteGaussian { sigma: Sigma::new(5.0).unwrap() },
-            Kind::RandomizedResponse { epsilon, values: Choices::new(4).unwrap() },
-            Kind::Pure { epsilon },
-            Kind::Exponential { epsilon },
-            Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() },
-            Kind::Zcdp { rho: Rho::new(0.01).unwrap() },
-            Kind::Tcdp { rho: Rho::new(0.01).unwrap(), omega: Omega::new(80.0).unwrap() },
-            Kind::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() },
-            Kind::NewKeys(NewKeys::new(laplace, Delta::new(1e-9).unwrap(), 3).unwrap()),
+            Word::Laplace { scale: Scale::new(7.0).unwrap() },
+            Word::DiscreteLaplace { scale: Scale::new(7.0).unwrap() },
+            Word::Gaussian { sigma: Sigma::new(5.0).unwrap() },
+            Word::DiscreteGaussian { sigma: Sigma::new(5.0).unwrap() },
+            Word::RandomizedResponse { epsilon, values: Choices::new(4).unwrap() },
+            Word::Pure { epsilon },
+            Word::Exponential { epsilon },
+            Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() },
+            Word::Zcdp { rho: Rho::new(0.01).unwrap() },
+            Word::Tcdp { rho: Rho::new(0.01).unwrap(), omega: Omega::new(80.0).unwrap() },
+            Word::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() },
+            Word::NewKeys(NewKeys::new(laplace, Delta::new(1e-9).unwrap(), 3).unwrap()),
         ];
         let mut text = String::new();
         for kind in kinds {

@@ -1,5 +1,5 @@
 use super::*;
-use scumble::event::{Kind, Moves, Shift, Touch};
+use scumble::event::{Moves, Shift, Touch, Word};
 use scumble::quantity::Scale;
 
 fn exact(text: &str) -> Exact {
@@ -11,7 +11,7 @@ fn laplace(scale: f64) -> Event {
     let two = Shift::new(2, 1.0).unwrap();
     let state = AttributeSet::new(["state"]).unwrap();
     let moves = Moves::by_scope(vec![one], vec![two], vec![Touch { attributes: state, shifts: vec![two] }]);
-    Event::new(Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() }, moves)
+    Event::new(Word::DiscreteLaplace { scale: Scale::new(scale).unwrap() }, moves)
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn checked(project: &Project) -> Result<()> {
 /// A row as text: what is missing is nothing.
 type Row = Vec<Option<String>>;
 
-/// The rows that a query would read, split among so many processors as eagerly as possible, sorted.
+/// The rows that a query would read, split among this many processors as eagerly as possible, sorted.
 fn read_split(project: &Project, partitions: usize, batch: usize) -> std::result::Result<Vec<Row>, String> {
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
     config.options_mut().optimizer.repartition_file_min_size = 1;

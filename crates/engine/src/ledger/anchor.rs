@@ -45,8 +45,8 @@ impl Anchor {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::input(format!("the anchors {shown} cannot be read ({error})")))?;
         let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-        let told = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let anchors: Vec<(usize, Self)> = told
+        let kept = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let anchors: Vec<(usize, Self)> = kept
             .map(|(number, line)| {
                 let anchor = Self::parsed(line);
                 let anchor =

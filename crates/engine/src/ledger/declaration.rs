@@ -77,14 +77,14 @@ impl Declaration {
         json!({ "source": self.source, "owner": self.owner, "public": self.public, "columns": self.columns })
     }
 
-    fn from_json(told: &Value) -> Option<Self> {
-        let owner = match &told["owner"] {
+    fn from_json(shown: &Value) -> Option<Self> {
+        let owner = match &shown["owner"] {
             Value::Null => None,
             owner => Some(owner.as_str()?.to_string()),
         };
-        let columns = told["columns"].as_object()?.iter().map(|(name, domain)| (name.clone(), domain.clone()));
-        let source = told["source"].as_str()?.to_string();
-        Some(Self { source, owner, public: told["public"].as_bool()?, columns: columns.collect() })
+        let columns = shown["columns"].as_object()?.iter().map(|(name, domain)| (name.clone(), domain.clone()));
+        let source = shown["source"].as_str()?.to_string();
+        Some(Self { source, owner, public: shown["public"].as_bool()?, columns: columns.collect() })
     }
 }
 
@@ -126,15 +126,15 @@ pub(super) fn to_json(declarations: &Declarations) -> Value {
     Value::Object(declarations.iter().map(|(name, table)| (name.clone(), table.json())).collect())
 }
 
-pub(super) fn from_json(told: &Value) -> Option<Declarations> {
-    let tables = told.as_object()?.iter();
+pub(super) fn from_json(shown: &Value) -> Option<Declarations> {
+    let tables = shown.as_object()?.iter();
     tables.map(|(name, table)| Some((name.clone(), Declaration::from_json(table)?))).collect()
 }
 
 /// What a column is, as far as sensitivities and keys depend on it.
 fn domain(domain: &Domain) -> Value {
-    let mut told = Map::new();
-    let mut put = |key: &str, value: Value| drop(told.insert(key.to_string(), value));
+    let mut shown = Map::new();
+    let mut put = |key: &str, value: Value| drop(shown.insert(key.to_string(), value));
     match domain {
         Domain::Int { bounds } => {
             put("type", json!("int"));
@@ -157,7 +157,7 @@ fn domain(domain: &Domain) -> Value {
         }
         Domain::Bool => put("type", json!("bool")),
     }
-    Value::Object(told)
+    Value::Object(shown)
 }
 
 /// A column for a sentence.

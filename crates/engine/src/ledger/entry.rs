@@ -161,7 +161,7 @@ pub(super) fn committed(value: &Value, sequence: u64) -> Result<(u64, String), S
 }
 
 pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
-    let place = scumble_wire::Place::at(&value["events"], format!("entry {sequence}, events"));
+    let place = scumble_wire::Located::at(&value["events"], format!("entry {sequence}, events"));
     let events = events_at(&place).map_err(|error| error.to_string())?;
     Ok(Charge {
         sequence,

@@ -126,10 +126,10 @@ impl Standing {
 
     /// Whether `after` is what this standing would write, up to the last digits of sums that another machine computed.
     pub(super) fn wrote(&self, after: &Value) -> bool {
-        let rest = |told: &Value| {
-            let mut told = told.clone();
-            told["sums"] = Value::Null;
-            told
+        let rest = |shown: &Value| {
+            let mut shown = shown.clone();
+            shown["sums"] = Value::Null;
+            shown
         };
         let sums = Sums::from_json(&after["sums"]);
         let agree = self.sums.as_ref().zip(sums.ok()).is_some_and(|(ours, theirs)| ours.agree_with(&theirs));

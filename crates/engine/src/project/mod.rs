@@ -57,11 +57,11 @@ pub struct Table {
 /// How much of one owner's rows counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounding {
-    /// At most so many rows in all.
+    /// At most this many rows in all.
     pub rows: Option<u64>,
-    /// At most so many groups of a `GROUP BY`.
+    /// At most this many groups of a `GROUP BY`.
     pub groups: Option<u64>,
-    /// At most so many rows in each group.
+    /// At most this many rows in each group.
     pub rows_per_group: Option<u64>,
 }
 
@@ -123,7 +123,7 @@ pub struct Attacker {
     pub uncertainty: f64,
     /// Whether it was declared that the attacker considers different owners independent.
     pub independent: bool,
-    /// The δ at which ε is told; the budget's smallest if that was not said.
+    /// The δ at which ε is shown; the budget's smallest if that was not said.
     pub delta: Option<Delta>,
 }
 
@@ -145,7 +145,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
     /// The number that decides the noise.
-    pub target: Target,
+    pub target: Goal,
     /// δ, where the release needs one.
     pub delta: Option<Exact>,
     /// Who the number is about.
@@ -155,13 +155,13 @@ pub struct Cost {
 impl Cost {
     /// What stands in the request of a kind that takes no cost; no plan of such a kind looks at it.
     pub(crate) fn nothing() -> Self {
-        Self { target: Target::Epsilon(Exact::zero()), delta: None, scope: CostScope::Person }
+        Self { target: Goal::Epsilon(Exact::zero()), delta: None, scope: CostScope::Person }
     }
 }
 
 /// The number that decides the noise.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Target {
+pub enum Goal {
     /// ε: discrete Laplace noise, or Gaussian where δ is given and that is better.
     Epsilon(Exact),
     /// ρ: discrete Gaussian noise.

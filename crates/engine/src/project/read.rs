@@ -1,7 +1,7 @@
 //! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
 
 use super::section::{Section, Spot, parse};
-use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Project, Request, Table, Target};
+use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
 use crate::place::Origin;
@@ -305,8 +305,8 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
         false => Err(spot.error("a release that may cost nothing can publish nothing: give more than 0")),
     };
     let target = match (section.get("epsilon"), section.get("rho"), section.get("accuracy")) {
-        (Some(spot), None, None) => Target::Epsilon(above_zero(spot, epsilon(spot)?)?),
-        (None, Some(spot), None) => Target::Rho(above_zero(spot, rho(spot)?)?),
+        (Some(spot), None, None) => Goal::Epsilon(above_zero(spot, epsilon(spot)?)?),
+        (None, Some(spot), None) => Goal::Rho(above_zero(spot, rho(spot)?)?),
         (None, None, Some(spot)) => accuracy(spot.section()?)?,
         _ => return Err(section.error("a cost has exactly one of epsilon, rho and accuracy")),
     };
@@ -319,12 +319,12 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
     Ok(Cost { target, delta, scope })
 }
 
-pub(crate) fn accuracy(section: &Section) -> Result<Target> {
+pub(crate) fn accuracy(section: &Section) -> Result<Goal> {
     section.only(&["within", "confidence"])?;
     let within = positive(section.need("within")?)?;
     let spot = section.need("confidence")?;
     match spot.number()? {
-        confidence if confidence > 0.0 && confidence < 1.0 => Ok(Target::Accuracy { within, confidence }),
+        confidence if confidence > 0.0 && confidence < 1.0 => Ok(Goal::Accuracy { within, confidence }),
         _ => Err(spot.error("confidence must be a number in (0, 1)")),
     }
 }

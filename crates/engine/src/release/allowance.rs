@@ -4,7 +4,7 @@ use super::field::{Field, Numbers};
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
-use crate::project::{Cost, CostScope, Request, Target};
+use crate::project::{Cost, CostScope, Goal, Request};
 use scumble::calibrate::largest_rho;
 use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
@@ -53,17 +53,17 @@ pub(super) struct Allowance {
 enum Notion {
     /// ε at this δ.
     Epsilon { delta: Exact },
-    /// ρ, but for this δ.
+    /// ρ, except for this δ.
     Rho { delta: Exact },
 }
 
 impl Allowance {
-    /// What a cost allows to a release of `kind` for these attributes; ε is told at `delta`.
+    /// What a cost allows to a release of `kind` for these attributes; ε is shown at `delta`.
     pub fn of(cost: &Cost, kind: &str, names: &[String], delta: Exact, exceptions: &Exceptions) -> Result<Self> {
         let (notion, number) = match &cost.target {
-            Target::Epsilon(epsilon) => (Notion::Epsilon { delta }, epsilon),
-            Target::Rho(rho) => (Notion::Rho { delta }, rho),
-            Target::Accuracy { .. } => {
+            Goal::Epsilon(epsilon) => (Notion::Epsilon { delta }, epsilon),
+            Goal::Rho(rho) => (Notion::Rho { delta }, rho),
+            Goal::Accuracy { .. } => {
                 return Err(Error::input(format!(
                     "accuracy can be asked of COUNT and SUM; for kind {kind} give epsilon or rho"
                 )));

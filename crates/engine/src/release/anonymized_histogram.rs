@@ -5,13 +5,13 @@
 
 use super::field::{Field, Word};
 use super::histogram::{COLUMN, COLUMNS, Counted, counted};
-use super::output::{Answers, BandedCurve, Cell, Column, Details};
+use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details};
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
-use super::{Analysed, CostAbout, Expected, Kind, Limit, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Floor, Kind, Plan, Priced};
 use crate::backend::Backend;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
-use crate::project::{Cost, CostScope, Project, Request, Target};
+use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::sql::Cut;
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, Query};
@@ -29,7 +29,7 @@ use std::rc::Rc;
 const CONFIDENCE: f64 = 0.95;
 /// How likely they may fail for a layout that is large enough; that a private size makes it too small adds 0.0005 at most.
 const BETA: f64 = 0.0495;
-/// The shares of the most frequent values are told for these many of them.
+/// The shares of the most frequent values are shown for these many of them.
 const TOPS: [u64; 3] = [1, 10, 100];
 /// So many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
@@ -117,7 +117,7 @@ impl Elements {
     /// # Guarantee
     /// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
     fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
-        let Target::Epsilon(epsilon) = &cost.target else {
+        let Goal::Epsilon(epsilon) = &cost.target else {
             let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
             return Err(Error::input(sentence));
         };
@@ -235,11 +235,11 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
 }
 
 /// The expected error beside that of the hardest histograms known.
-fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Limit> {
+fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Floor> {
     // An owner of c elements moves c of them: what holds for ε per element is the bound to compare with.
     let each = Epsilon::new(mechanism.epsilon().get() / mechanism.elements_per_owner() as f64)?;
     let (least, _) = lower_bound(elements, each, Delta::new(0.0)?)?;
-    Ok(Limit {
+    Ok(Floor {
         column: "how_many".to_string(),
         error: "all counts together (L1)",
         expected: mechanism.expected_error(elements)?,
@@ -253,7 +253,7 @@ fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Limit> {
 
 /// The frequency-of-frequencies table, smallest counts first; what follows from it; and the picture. A function of `released` alone.
 fn answers(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Answers> {
-    let column = |name: &str, cells: Vec<Cell>| Column { name: name.to_string(), cells, uncertainty: None };
+    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
     let runs = || released.partition.runs().rev();
     let columns = vec![
         column("count", runs().map(|run| Cell::Whole(i128::from(run.count))).collect()),
@@ -319,7 +319,7 @@ fn notes(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Vec<Str
     let statistics = Statistics::of(partition);
     let off = mechanism.error(BETA, released.laid_out_for)?;
     let mut notes = vec![
-        "Each row: so many values occur exactly this often. Which values they are is not published.".to_string(),
+        "Each row: how many values occur exactly this often. Which values they are is not published.".to_string(),
         format!("All counts together are off by at most {off:.0}, with probability {}.", CONFIDENCE),
         format!(
             "About {} rows with {} different values, of which {} occur once.",

@@ -5,7 +5,7 @@
 
 use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
-use super::output::{Answers, Cell, Column, Details, Uncertainty, check_names};
+use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
 use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
@@ -250,12 +250,12 @@ fn answers(steps: &Steps, below: &[f64], errors: &[f64]) -> Answers {
     });
     Answers {
         columns: vec![
-            Column {
+            AnswerColumn {
                 name: steps.column.clone(),
                 cells: steps.cut.values.iter().map(|value| number(*value)).collect(),
                 uncertainty: None,
             },
-            Column {
+            AnswerColumn {
                 name: "count".to_string(),
                 uncertainty: Some(uncertainty.collect()),
                 cells: below.iter().map(|count| Cell::Number(*count)).collect(),

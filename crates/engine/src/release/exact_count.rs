@@ -7,10 +7,10 @@
 //! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
 
 use super::field::{Field, Placed};
-use super::output::{Answers, Cell, Column, Details};
+use super::output::{AnswerColumn, Answers, Cell, Details};
 use super::rows::{TABLE, quoted, table};
 use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
-use crate::attackers::{Answer, Counted, answer};
+use crate::attackers::{Counted, Finding, answer};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request};
@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use scumble::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
-use scumble::event::{Event, Kind as EventKind, Moves, Shift, Touch};
+use scumble::event::{Event, Moves, Shift, Touch, Word};
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, json};
@@ -95,7 +95,7 @@ fn one_condition(condition: &Placed<String>) -> Result<String> {
 fn guarantee(project: &Project, counted: &Counted, request: &Request) -> Result<Learned> {
     let place = request.fields.place();
     match answer(project, counted)? {
-        Some(Answer::Learned(learned)) if matches!(learned.verdict, Verdict::Guarantee(_)) => Ok(*learned),
+        Some(Finding::Learned(learned)) if matches!(learned.verdict, Verdict::Guarantee(_)) => Ok(*learned),
         Some(other) => Err(Error::at(place, format!("an exact count would protect nobody: {}", other.words()))),
         None => Err(Error::at(
             place,
@@ -107,7 +107,7 @@ fn guarantee(project: &Project, counted: &Counted, request: &Request) -> Result<
 /// (0, 1): true of everything. In the scopes that the count depends on nothing is promised; an attribute that no condition reads
 /// is not in it.
 fn nothing_promised(cut: &Cut) -> Result<Event> {
-    let kind = EventKind::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(1.0)? };
+    let kind = Word::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(1.0)? };
     let one = vec![Shift::one_cell(1.0)?];
     let attributes = AttributeSet::new(cut.query.rows.iter().cloned())?;
     let touches = if attributes.is_empty() { Vec::new() } else { vec![Touch { attributes, shifts: one.clone() }] };
@@ -121,7 +121,7 @@ fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec
         "filters": { "attributes": cut.query.rows },
         "noise": "none: not differentially private",
         "i_accept_assumptions": true,
-        "attacker": Answer::Learned(Box::new(learned.clone())).json(),
+        "attacker": Finding::Learned(Box::new(learned.clone())).json(),
     });
     let expected = Expected {
         column: "count".to_string(),
@@ -152,13 +152,13 @@ fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec
 fn answers(learned: &Learned, count: i128) -> Answers {
     let words = learned.words.replacen(brittleness(), "", 1).trim().to_string();
     let notes = vec![brittleness().to_string(), words, VOID.to_string()];
-    let column = Column { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
+    let column = AnswerColumn { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
     let mut facts = Map::new();
     facts.insert("differentially_private".into(), json!(false));
     Answers { columns: vec![column], notes, details: Details { curve: None, facts, limits: Vec::new() } }
 }
 
-/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not told.
+/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not said.
 fn contradicted(learned: &Learned, count: i128) -> Result<()> {
     let mut scenario = learned.scenario.clone();
     scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));

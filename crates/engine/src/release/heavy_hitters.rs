@@ -3,13 +3,13 @@
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use super::field::{Field, Placed, Word};
 use super::noise::Noise;
-use super::output::{Answers, Cell, Column, Details, Uncertainty};
+use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
 use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::budget::own_share;
 use crate::error::{Error, Result};
-use crate::project::{Cost, Project, Request, Target};
+use crate::project::{Cost, Goal, Project, Request};
 use scumble::calibrate::{Stop, halve};
 use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
@@ -134,7 +134,7 @@ impl Design {
         let most = sizes.iter().flatten().map(|&size| f64::from(size)).fold(1.0, f64::max);
         let candidates = if most > f64::from(MOST_COMBINED) { most } else { most * most };
         // An (ε, δ) is counted with a fixed part of its δ for the values that are not public.
-        let own = if matches!(cost.target, Target::Rho(_)) { delta.clone() } else { own_share(delta) };
+        let own = if matches!(cost.target, Goal::Rho(_)) { delta.clone() } else { own_share(delta) };
         let share = own.to_f64_down() / wanted.unknown.len().max(1) as f64 * (1.0 - 1e-9);
         let unknown_delta = if wanted.unknown.is_empty() { Rule::default().unknown_delta } else { Delta::new(share)? };
         let (clip, unknown) = (candidates.max(160.0).ln(), wanted.unknown.clone());
@@ -246,15 +246,15 @@ fn rule(attributes: &Attributes, tree: &Tree) -> Value {
 }
 
 /// One column per attribute, then the counts, the largest first.
-fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> Vec<Column> {
+fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> Vec<AnswerColumn> {
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));
-    let mut columns: Vec<Column> = Vec::new();
+    let mut columns: Vec<AnswerColumn> = Vec::new();
     for (attribute, name) in names.iter().enumerate() {
         let cell = |code: u32| records.values[attribute].get(code as usize).cloned().unwrap_or(Cell::Null);
         let cells = strings.iter().map(|string| cell(string.values[attribute])).collect();
-        columns.push(Column { name: name.clone(), cells, uncertainty: None });
+        columns.push(AnswerColumn { name: name.clone(), cells, uncertainty: None });
     }
     let (error, half) = (noise.standard_deviation(), noise.quantile(0.05));
     let uncertainty = strings.iter().map(|string| Uncertainty {
@@ -262,7 +262,7 @@ fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> 
         low: string.count as f64 - half,
         high: string.count as f64 + half,
     });
-    columns.push(Column {
+    columns.push(AnswerColumn {
         name: "count".to_string(),
         uncertainty: Some(uncertainty.collect()),
         cells: strings.iter().map(|string| Cell::Whole(i128::from(string.count))).collect(),

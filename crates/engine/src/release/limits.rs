@@ -11,12 +11,12 @@ use scumble::quantity::{Delta, Epsilon, Exact, Omega, Rho};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
 
-/// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to so many owners.
+/// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to this many owners.
 const LARGE_ORDER: f64 = 1e4;
 
 /// An expected error and the least that anybody could promise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limit {
+pub struct Floor {
     /// The column.
     pub column: String,
     /// Which error.
@@ -29,7 +29,7 @@ pub struct Limit {
     pub about: String,
 }
 
-impl Limit {
+impl Floor {
     /// How many times the least possible error the expected one is; none where the bound says nothing.
     pub fn factor(&self) -> Option<f64> {
         (self.least > 0.0 && self.expected.is_finite()).then(|| self.expected / self.least)
@@ -93,7 +93,7 @@ impl Privacy {
 }
 
 /// The limits of a query's counts and sums.
-pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<Vec<Limit>> {
+pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<Vec<Floor>> {
     let mut limits = Vec::new();
     let (Some(presence), Some(person)) =
         (Privacy::of(events, noises, &Scope::Presence)?, Privacy::of(events, noises, &Scope::Person)?)
@@ -117,7 +117,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             ""
         };
         let single = presence.standard_error_lower();
-        limits.push(Limit {
+        limits.push(Floor {
             column: column.clone(),
             error: "standard error of each cell",
             expected: noise.standard_deviation() * step,
@@ -130,7 +130,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             // Over few cells this says less than what holds for a single one.
             && least > single
         {
-            limits.push(Limit {
+            limits.push(Floor {
                 column,
                 error: "largest error of all cells, in half of the runs",
                 expected: noise.maximum(cells as f64, 0.5) * step,

@@ -30,8 +30,8 @@ mod run;
 mod sql;
 
 pub use field::Listed;
-pub use limits::Limit;
-pub use output::{Answers, BandedCurve, Cell, Column, Details, Uncertainty};
+pub use limits::Floor;
+pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Uncertainty};
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
 pub(crate) use publish::{free, written};
 pub use run::{Outcome, Planned, Runner};

@@ -2,7 +2,7 @@
 
 use crate::budget::own_share;
 use crate::error::{Error, Result};
-use crate::project::{Cost, CostScope, Target};
+use crate::project::{Cost, CostScope, Goal};
 use scumble::calibrate::{
     Moved, Stop, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of, sigma_for_zcdp,
 };
@@ -79,7 +79,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         })
     };
     match &cost.target {
-        Target::Epsilon(epsilon) => {
+        Goal::Epsilon(epsilon) => {
             let pure = pure(epsilon)?;
             let Some(given) = &cost.delta else { return Ok(pure) };
             // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by itself.
@@ -90,11 +90,11 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
             let concentrated = concentrated(&rho)?;
             Ok(if total(&concentrated) < total(&pure) { concentrated } else { pure })
         }
-        Target::Rho(rho) => concentrated(rho),
-        Target::Accuracy { .. } if !demand.quantiles.is_empty() => {
+        Goal::Rho(rho) => concentrated(rho),
+        Goal::Accuracy { .. } if !demand.quantiles.is_empty() => {
             Err(Error::input("accuracy can be asked of COUNT and SUM; for quantiles give epsilon or rho"))
         }
-        Target::Accuracy { within, confidence } => {
+        Goal::Accuracy { within, confidence } => {
             let noises = demand.steps.iter().map(|step| accurate(*step, *within, 1.0 - confidence));
             Ok(Calibrated { noises: noises.collect::<Result<_>>()?, quantiles: Vec::new(), key_delta })
         }
@@ -115,7 +115,7 @@ fn key_delta(cost: &Cost, demand: &Demand<'_>) -> Result<Option<f64>> {
     }
     let hundredth = |delta: &Exact| own_share(delta).to_f64_down() / 100.0;
     match (&cost.delta, &demand.default_delta) {
-        (Some(delta), _) if matches!(cost.target, Target::Rho(_)) => Ok(Some(delta.to_f64_down())),
+        (Some(delta), _) if matches!(cost.target, Goal::Rho(_)) => Ok(Some(delta.to_f64_down())),
         (Some(delta), _) => Ok(Some(own_share(delta).to_f64_down())),
         (None, Some(delta)) => Ok(Some(hundredth(delta))),
         (None, None) => Err(Error::input(
@@ -177,7 +177,7 @@ pub fn threshold(noise: &Noise, delta: f64, keys: u64) -> Result<i64> {
 mod tests {
     use super::*;
     use crate::budget::Spent;
-    use scumble::event::{Event, Kind};
+    use scumble::event::{Event, Word};
 
     fn laplace_of(scale: f64) -> Noise {
         Noise::laplace(Scale::new(scale).unwrap())
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_noise_pays_for_exactly_k_groups() {
         // A peer kept k groups and paid for k − 1.
-        let cost = Cost { target: Target::Epsilon("0.5".parse().unwrap()), delta: None, scope: CostScope::Presence };
+        let cost = Cost { target: Goal::Epsilon("0.5".parse().unwrap()), delta: None, scope: CostScope::Presence };
         for k in 1..=5u64 {
             let shift = Shift::new(k, 1.0).unwrap();
             let moves = [Moves::by_scope(vec![shift], vec![shift], vec![])];
@@ -242,7 +242,7 @@ mod tests {
                 let shift = Shift::new(cells, by).unwrap();
                 let moves = vec![Moves::everywhere(shift); parts];
                 let steps = vec![Some(1.0); parts];
-                for target in [Target::Epsilon(decimal.parse().unwrap()), Target::Rho(decimal.parse().unwrap())] {
+                for target in [Goal::Epsilon(decimal.parse().unwrap()), Goal::Rho(decimal.parse().unwrap())] {
                     let cost = Cost { target: target.clone(), delta: None, scope: CostScope::Person };
                     let quantiles = [Moves::everywhere(Shift::new(cells, 4.0 / 3.0).unwrap())];
                     let demand = Demand {
@@ -258,12 +258,12 @@ mod tests {
                         .quantiles
                         .iter()
                         .zip(&quantiles)
-                        .map(|(epsilon, moves)| Event::new(Kind::Exponential { epsilon: *epsilon }, moves.clone()));
+                        .map(|(epsilon, moves)| Event::new(Word::Exponential { epsilon: *epsilon }, moves.clone()));
                     let events: Vec<Event> = noised.chain(picked).collect();
                     let spent = Spent::of(&events, &Scope::Person).unwrap();
                     let limit: Exact = decimal.parse().unwrap();
                     let cost = match target {
-                        Target::Epsilon(_) => spent.epsilon(&Exact::zero()).unwrap(),
+                        Goal::Epsilon(_) => spent.epsilon(&Exact::zero()).unwrap(),
                         _ => spent.rho(&Exact::zero()).unwrap(),
                     };
                     assert!(cost <= limit, "{decimal}: {cost} is more");

@@ -1,6 +1,6 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
-use super::Limit;
+use super::Floor;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers {
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<AnswerColumn>,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// What does not fit a table.
@@ -23,7 +23,7 @@ pub struct Details {
     /// More fields of the answer's JSON.
     pub facts: Map<String, Value>,
     /// What nobody could beat, where that is known only with the answer.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<Floor>,
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.
@@ -43,7 +43,7 @@ pub struct BandedCurve {
 
 /// One published column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct AnswerColumn {
     /// Its name.
     pub name: String,
     /// Its cells.
@@ -119,7 +119,7 @@ impl Answers {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// The query's columns and, after each noisy one, `COLUMN_error`. Texts are those of the data but for two things, which JSON and
+    /// The query's columns and, after each noisy one, `COLUMN_error`. Texts are those of the data except for two things, which JSON and
     /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
     /// has an apostrophe before it.
     pub fn csv(&self) -> String {

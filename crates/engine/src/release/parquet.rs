@@ -1,6 +1,6 @@
 //! The published answer as a Parquet file: the same columns as the CSV, with their types.
 
-use super::output::{Answers, Cell, Column};
+use super::output::{AnswerColumn, Answers, Cell};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -27,7 +27,7 @@ pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
 }
 
 /// Whole numbers where all are whole and fit, numbers where all are numbers, truths, and else texts.
-fn values(column: &Column) -> ArrayRef {
+fn values(column: &AnswerColumn) -> ArrayRef {
     let filled = || column.cells.iter().filter(|cell| **cell != Cell::Null);
     let whole = |cell: &Cell| match cell {
         Cell::Whole(number) => i64::try_from(*number).ok(),
@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn a_file_read_back_has_the_columns_of_the_csv() {
         let unsure = |standard_error| Uncertainty { standard_error, low: 0.0, high: 1.0 };
-        let column = |name: &str, cells: Vec<Cell>, uncertainty| Column { name: name.to_string(), cells, uncertainty };
+        let column =
+            |name: &str, cells: Vec<Cell>, uncertainty| AnswerColumn { name: name.to_string(), cells, uncertainty };
         let answers = Answers {
             columns: vec![
                 column("state", vec![Cell::Text("a,b".into()), Cell::Null], None),

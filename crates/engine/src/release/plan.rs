@@ -1,7 +1,7 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
 use super::records::{Attributes, Records};
-use super::{Answers, Limit};
+use super::{Answers, Floor};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::hash::Key;
@@ -72,14 +72,14 @@ pub struct Plan {
     /// The error to expect of each published column.
     pub expected: Vec<Expected>,
     /// What nobody could beat at this release's privacy, where that is known.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
     pub counted: Counted,
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
     pub(super) query: Option<Rc<Cut>>,
-    /// From rows to answers. Why it fails is told to nobody.
+    /// From rows to answers. Why it fails is said to nobody.
     pub compute: Compute,
 }
 
@@ -168,10 +168,10 @@ impl Expected {
                 "rows": assumed.rows, "standard_error": assumed.standard_error, "least": assumed.least, "most": assumed.most,
             })
         });
-        let mut told = json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about });
+        let mut shown = json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about });
         if !self.cells.is_empty() {
-            told["cells"] = json!(self.cells);
+            shown["cells"] = json!(self.cells);
         }
-        told
+        shown
     }
 }

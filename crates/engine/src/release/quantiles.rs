@@ -2,7 +2,7 @@
 
 use super::cdf::{FIELDS as CDF_FIELDS, Ordered, number, ordered};
 use super::field::Field;
-use super::output::{Answers, Cell, Column};
+use super::output::{AnswerColumn, Answers, Cell};
 use super::rows::quoted;
 use super::sql::{RANK_ERROR, analysed};
 use super::{Analysed, CostAbout, Kind, Plan};
@@ -71,7 +71,7 @@ fn in_rows(answers: Answers, fractions: &[f64]) -> Result<Answers> {
     let values = indices.clone().map(|index| found(column_of(index))).collect::<Result<Vec<f64>>>()?;
     let errors =
         indices.map(|index| found(format!("{}{RANK_ERROR}", column_of(index)))).collect::<Result<Vec<f64>>>()?;
-    let column = |name: &str, cells: Vec<Cell>| Column { name: name.to_string(), cells, uncertainty: None };
+    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
     Ok(Answers {
         columns: vec![
             column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),

@@ -2,7 +2,7 @@
 
 use super::guarded::guarded;
 use super::publish::Places;
-use super::{Analysed, Answers, Charged, Limit, Plan, alone, kinds};
+use super::{Analysed, Answers, Charged, Floor, Plan, alone, kinds};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
@@ -10,7 +10,7 @@ use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
-use crate::project::{Cost, Project, Request, Target, file_stem};
+use crate::project::{Cost, Goal, Project, Request, file_stem};
 use crate::sql::preflight;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
@@ -37,7 +37,7 @@ pub struct Outcome {
     /// What was published.
     pub answers: Answers,
     /// What nobody could beat at its privacy, where that is known.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
     pub counted: Counted,
     /// Its place in the ledger.
@@ -146,16 +146,16 @@ impl<'a> Runner<'a> {
     fn largest(&self, planned: &Planned, charged: &Sums) -> Result<String> {
         let asked = &planned.request.cost;
         let (word, most) = match &asked.target {
-            Target::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
-            Target::Rho(rho) => ("rho", rho.to_f64()),
-            Target::Accuracy { .. } => return Ok("ask for less accuracy".to_string()),
+            Goal::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
+            Goal::Rho(rho) => ("rho", rho.to_f64()),
+            Goal::Accuracy { .. } => return Ok("ask for less accuracy".to_string()),
         };
         let fits = |number: &str| -> Result<bool> {
             let exact: Exact = number.parse()?;
             if exact <= Exact::zero() {
                 return Ok(false);
             }
-            let target = if word == "rho" { Target::Rho(exact) } else { Target::Epsilon(exact) };
+            let target = if word == "rho" { Goal::Rho(exact) } else { Goal::Epsilon(exact) };
             let smaller = planned.analysed.at(&Cost { target, ..asked.clone() })?;
             Ok(self.project.budget.first_refusal(charged, smaller.events())?.is_none())
         };
@@ -175,12 +175,12 @@ impl<'a> Runner<'a> {
 
     /// Runs all, one after the other.
     ///
-    /// What can be wrong with budgets, places and the form of the sources is told before the first charge, and depends on no value.
+    /// What can be wrong with budgets, places and the form of the sources is shown before the first charge, and depends on no value.
     /// A release that fails after its charge publishes nothing and stays charged, the sentence is always the same, and the releases
     /// after it are not begun.
     ///
     /// # Guarantee
-    /// No row is read and no noise is drawn without the ledger's receipt; outputs are written only after noise was drawn. What is told
+    /// No row is read and no noise is drawn without the ledger's receipt; outputs are written only after noise was drawn. What is shown
     /// about a failure depends on the release's name alone.
     pub fn release(
         &self,
@@ -337,11 +337,12 @@ impl<'a> Runner<'a> {
         let Request { name, kind, .. } = &planned.request;
         let answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
         let csv = answers.csv();
-        let told = serde_json::json!({
+        let shown = serde_json::json!({
             "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
             "answers": answers.json(),
         });
-        let contents = [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{told:#}\n").into_bytes()];
+        let contents =
+            [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
         // A charge in a ledger that is gone is none.
         ledger.in_place()?;
         let files = places.put(&contents.each_ref().map(Vec::as_slice))?;
@@ -360,7 +361,7 @@ struct Made {
 /// The one sentence for everything that can fail after a charge: it depends on no value and on no cause.
 fn interrupted(name: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not told, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
+        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::html::escaped;
-use crate::attackers::{Answer, answer};
+use crate::attackers::{Finding, answer};
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
 use crate::project::Attacker;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
 pub(super) struct Against {
     release: String,
-    answer: Answer,
+    answer: Finding,
     /// ε of the release in the scope `person`, at `delta`.
     unassuming: Option<f64>,
     delta: f64,
@@ -45,14 +45,14 @@ impl Report<'_> {
 
 impl Against {
     pub(super) fn json(&self) -> Value {
-        let mut told = self.answer.json();
-        told["release"] = json!(self.release);
+        let mut shown = self.answer.json();
+        shown["release"] = json!(self.release);
         if let Some(epsilon) = self.epsilon() {
-            told["epsilon"] = json!(epsilon);
+            shown["epsilon"] = json!(epsilon);
         }
-        told["without_assumptions"] = json!({ "scope": "person", "epsilon": self.unassuming, "delta": self.delta });
-        told["other_releases"] = json!(self.others);
-        told
+        shown["without_assumptions"] = json!({ "scope": "person", "epsilon": self.unassuming, "delta": self.delta });
+        shown["other_releases"] = json!(self.others);
+        shown
     }
 
     /// ε against this attacker: never more than without assumptions, which hold against everybody.
@@ -64,7 +64,7 @@ impl Against {
 
     fn guarantee(&self) -> Option<&Guarantee> {
         match &self.answer {
-            Answer::Learned(learned) => match &learned.verdict {
+            Finding::Learned(learned) => match &learned.verdict {
                 Verdict::Guarantee(guarantee) => Some(guarantee),
                 _ => None,
             },

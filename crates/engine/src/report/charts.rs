@@ -1,7 +1,7 @@
 //! The charts of releases: bars with their intervals, lines with their bands.
 
 use super::html::shown;
-use crate::release::{BandedCurve, Cell, Column, Outcome};
+use crate::release::{AnswerColumn, BandedCurve, Cell, Outcome};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.
@@ -49,13 +49,14 @@ pub(super) fn both_sizes(drawing: &Drawing) -> String {
 }
 
 /// Bars with 95% intervals, or a line with its band where the labels are numbers in order.
-fn drawing(outcome: &Outcome, column: &Column) -> Option<Drawing> {
+fn drawing(outcome: &Outcome, column: &AnswerColumn) -> Option<Drawing> {
     let list = column.uncertainty.as_ref()?;
     let rows = column.cells.len();
     if rows < 2 {
         return None;
     }
-    let labels: Vec<&Column> = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_none()).collect();
+    let labels: Vec<&AnswerColumn> =
+        outcome.answers.columns.iter().filter(|column| column.uncertainty.is_none()).collect();
     let number = |row: usize| column.cells[row].number().unwrap_or(f64::NAN);
     let title = format!("{} with 95% intervals", column.name);
     if let [label] = labels[..]

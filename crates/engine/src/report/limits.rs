@@ -2,16 +2,16 @@
 
 use super::Report;
 use super::html::{digits, escaped};
-use crate::release::Limit;
+use crate::release::Floor;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The limits of all releases as JSON.
 pub(super) fn json(report: &Report<'_>) -> Value {
-    let of_release = |name: &str, limit: &Limit| {
-        let mut told = limit.json();
-        told["release"] = json!(name);
-        told
+    let of_release = |name: &str, limit: &Floor| {
+        let mut shown = limit.json();
+        shown["release"] = json!(name);
+        shown
     };
     let all =
         report.outcomes.iter().flat_map(|outcome| outcome.limits.iter().map(|limit| of_release(&outcome.name, limit)));

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct Report<'a> {
     /// The project.
     pub project: &'a Project,
-    /// The last charges of the ledger, those of this run included: they are told one by one.
+    /// The last charges of the ledger, those of this run included: they are shown one by one.
     pub charges: &'a [Charge],
     /// What all charges add up to.
     pub standing: &'a Standing,
@@ -98,7 +98,7 @@ impl Report<'_> {
         Question { budget: &self.project.budget, attributes, delta: None, sets, group: None }
     }
 
-    /// The δ at which a scope is told.
+    /// The δ at which a scope is shown.
     pub(crate) fn delta(&self, scope: &Scope) -> Result<Exact> {
         let attributes = self.project.attributes();
         let limits = self.project.budget.limits(&attributes)?;
@@ -126,7 +126,7 @@ impl Report<'_> {
         spent.ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))
     }
 
-    /// How many charges are not told one by one.
+    /// How many charges are not shown one by one.
     pub(crate) fn earlier(&self) -> u64 {
         self.standing.releases().saturating_sub(self.charges.len() as u64)
     }

@@ -33,7 +33,7 @@ pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;
 pub(super) struct Row {
     /// The owner's attributes that they are about.
     pub name: String,
-    /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds but for a δ has no odds).
+    /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds except with probability δ has no odds).
     pub numbers: [Option<f64>; 5],
 }
 
@@ -78,9 +78,9 @@ pub(super) fn json(report: &Report<'_>) -> Result<Value> {
     let keys =
         ["posterior_odds_factor", "bit_guess", "prior_to_posterior", "with_or_without", "mutual_information_bits"];
     let row = |row: Row| {
-        let mut told = json!({ "scope": row.name });
-        keys.iter().zip(row.numbers).for_each(|(key, number)| told[*key] = json!(number));
-        told
+        let mut shown = json!({ "scope": row.name });
+        keys.iter().zip(row.numbers).for_each(|(key, number)| shown[*key] = json!(number));
+        shown
     };
     let meanings: Value =
         keys.iter().zip(FIELDS).map(|(key, (_, meaning))| (key.to_string(), json!(meaning))).collect();

@@ -72,7 +72,7 @@ impl Spread {
 }
 
 /// The query's answer.
-pub(crate) struct Answer {
+pub(crate) struct QueryAnswer {
     /// The rows.
     pub batch: RecordBatch,
     /// For each output column that depends on noise and is a number: how far its rows may be off.
@@ -117,11 +117,11 @@ pub(crate) fn run(
     columns: &[ArrayRef],
     errors: Errors,
     backend: &Backend,
-) -> Result<Answer> {
+) -> Result<QueryAnswer> {
     let batch = finished(plan, aggregate, columns, backend)?;
     let (rows, batch) = without_rows(&batch)?;
     let errors = errors.into_iter().map(|errors| errors.map(|all| rows.iter().map(|row| all[*row]).collect()));
-    Ok(Answer { errors: errors.collect(), batch, outputs: outputs(plan, aggregate)?, rows })
+    Ok(QueryAnswer { errors: errors.collect(), batch, outputs: outputs(plan, aggregate)?, rows })
 }
 
 /// For each output column that is a number and depends on noise, the spread in each released row (before HAVING, ORDER BY and LIMIT):

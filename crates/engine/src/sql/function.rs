@@ -114,7 +114,7 @@ pub(super) fn interval(name: &str, count: usize, arguments: &[Known]) -> Option<
     }
 }
 
-/// The bounds of a number rounded to so many digits: it moves by half a unit of the last one at most, and a little more as 10⁻ⁿ is rounded.
+/// The bounds of a number rounded to this many digits: it moves by half a unit of the last one at most, and a little more as 10⁻ⁿ is rounded.
 pub(super) fn rounded(function: &ScalarFunction, arguments: &[Known]) -> Option<(f64, f64)> {
     let (low, high) = arguments.first()?.interval?;
     let unit = 10f64.powi(-i32::try_from(function.args.get(1).and_then(written)?).ok()?);

@@ -144,7 +144,7 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
     Ok(cells)
 }
 
-/// Where the number of rows of a cell is known, each sum is within so many times its row's bounds.
+/// Where the number of rows of a cell is known, each sum is within this many times its row's bounds.
 fn within_counts(cut: &Cut, sums: &[i128]) -> Result<()> {
     let measures = || cut.query.measures.iter().zip(sums);
     let of_rows = |(measure, sum): (&Measure, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);

@@ -115,7 +115,7 @@ pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend:
     let mut written = HashSet::new();
     aggregate.group_expr.retain(|key| written.insert(key.clone()));
     if aggregate.group_expr.len() + aggregate.aggr_expr.len() != aggregate.schema.fields().len() {
-        return Err(source.error("group by", "the columns of GROUP BY cannot be told apart; name each once"));
+        return Err(source.error("group by", "the columns of GROUP BY cannot be distinguished; name each once"));
     }
     let below = below::below(&aggregate.input, project, &hidden, &source)?;
     let query = measure::query(&aggregate, &below, bounding, &source)?;

@@ -246,7 +246,7 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
 #[test]
 fn a_query_that_fails_on_one_value_gives_null_there() {
     // disease < 5 compares a text with a number, CAST(age + 70 AS TINYINT) does not fit from 58 on: both failed where one person's
-    // value was reached, and told it for nothing.
+    // value was reached, and that was learned for nothing.
     let rows = "sex,state,age,y,b\nf,bob,58,1,true\nm,12,20,2,false\nf,,30,3,\n";
     let tables = Tables::of(PEOPLE, &[("people.csv", rows)]);
     let count = |condition: &str| {

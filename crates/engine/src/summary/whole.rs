@@ -8,7 +8,7 @@
 use crate::budget::Spent;
 use crate::error::Result;
 use crate::ledger::Charge;
-use scumble::event::{Event, Kind, Moves, Shift};
+use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::Scope;
 use std::borrow::Cow;
@@ -34,21 +34,21 @@ pub(super) fn for_groups<'a>(charge: &'a Charge, scope: &Scope) -> Result<Cow<'a
     let whole = (0..OWN_DELTAS).fold(Exact::zero(), |sum, _| sum + own.clone());
     let known = spent.pure_sum().map(|epsilon| (epsilon, own)).or_else(|| Some((spent.epsilon(&whole)?, whole)));
     let (epsilon, delta) = known.map_or((0.0, 1.0), |(epsilon, delta)| (epsilon.to_f64_up(), delta.to_f64_up()));
-    let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta.min(1.0))? };
+    let kind = Word::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta.min(1.0))? };
     Ok(Cow::Owned(vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0)?))]))
 }
 
 /// Noise, and quantiles perhaps, and then (0, δ): what a query with unknown keys wrote.
 fn has_keys_of_their_own(events: &[Event]) -> bool {
     let is_key = |event: &Event| {
-        has_delta(event) && matches!(event.kind(), Kind::Approximate { epsilon, .. } if epsilon.get() == 0.0)
+        has_delta(event) && matches!(event.word(), Word::Approximate { epsilon, .. } if epsilon.get() == 0.0)
     };
     let is_query = |event: &Event| {
-        matches!(event.kind(), Kind::DiscreteLaplace { .. } | Kind::DiscreteGaussian { .. } | Kind::Exponential { .. })
+        matches!(event.word(), Word::DiscreteLaplace { .. } | Word::DiscreteGaussian { .. } | Word::Exponential { .. })
     };
     matches!(events, [others @ .., last] if !others.is_empty() && is_key(last) && others.iter().all(is_query))
 }
 
 fn has_delta(event: &Event) -> bool {
-    matches!(event.kind(), Kind::Approximate { delta, .. } if delta.get() > 0.0)
+    matches!(event.word(), Word::Approximate { delta, .. } if delta.get() > 0.0)
 }

@@ -8,7 +8,7 @@
 mod statistics;
 
 use crate::support::Folder;
-use scumble::event::{Event, Kind};
+use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
@@ -30,7 +30,7 @@ fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -
     (planned[0].plan.events.clone(), outcomes.into_iter().map(|outcome| outcome.answers).collect())
 }
 
-/// A column `x` with so many rows of each of the first whole numbers.
+/// A column `x` with this many rows of each of the first whole numbers.
 fn even(values: usize, times: usize) -> String {
     let rows = (0..values).flat_map(|value| std::iter::repeat_n(format!("{value}\n"), times));
     format!("x\n{}", rows.collect::<String>())
@@ -79,7 +79,7 @@ fn histogram() {
 fn cdf() {
     let request = "kind = \"cdf\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { rho = 0.5 }";
     let (events, answers) = released(&whole_numbers(4095), &even(4096, 40), request, 3, 3);
-    let Kind::DiscreteGaussian { sigma } = events[0].kind() else { panic!("{events:?}") };
+    let Word::DiscreteGaussian { sigma } = events[0].word() else { panic!("{events:?}") };
     let mut squares = 0.0;
     for answers in &answers {
         let below: Vec<f64> = numbers(answers, "count").collect();
@@ -108,7 +108,7 @@ fn quantiles() {
     // Different coins are more concentrated than as many equal ones of the mean probability (Hoeffding 1956).
     let law = |factor: f64| {
         let chance = |(fraction, event): (&f64, &Event)| {
-            let Kind::Exponential { epsilon } = event.kind() else { panic!("{event:?}") };
+            let Word::Exponential { epsilon } = event.word() else { panic!("{event:?}") };
             let rate = epsilon.get() / factor / (2.0 * fraction.max(1.0 - fraction));
             1.0 / (1.0 + 3.0 * (-rate * 10.0 * fraction).exp() + 6.0 * (-rate * 10.0 * (1.0 - fraction)).exp())
         };
@@ -125,7 +125,7 @@ fn heavy_hitters() {
     let request =
         "kind = \"heavy-hitters\"\ntable = \"t\"\ncolumns = [\"x\"]\ncost = { epsilon = 2, scope = \"attribute\" }";
     let (events, answers) = released(&whole_numbers(999), &even(1000, 50), request, 8, 5);
-    let event = events.iter().find(|event| matches!(event.kind(), Kind::HeavyHitters { .. })).unwrap();
+    let event = events.iter().find(|event| matches!(event.word(), Word::HeavyHitters { .. })).unwrap();
     let drawn: Vec<i64> =
         answers.iter().flat_map(|answers| numbers(answers, "count")).map(|count| count as i64 - 50).collect();
     assert_eq!(drawn.len(), 8000);

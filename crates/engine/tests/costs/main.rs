@@ -8,7 +8,7 @@ mod drawn;
 #[path = "../support/mod.rs"]
 mod support;
 
-use scumble::event::{Event, Kind};
+use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
@@ -282,8 +282,8 @@ fn with_several_rows_each_attribute_is_charged_as_a_person() {
 }
 
 /// An accuracy is a noise that keeps it, and hardly a smaller one.
-fn laplace(kind: &Kind) -> Option<f64> {
-    if let Kind::DiscreteLaplace { scale } = kind { Some(scale.get()) } else { None }
+fn laplace(kind: &Word) -> Option<f64> {
+    if let Word::DiscreteLaplace { scale } = kind { Some(scale.get()) } else { None }
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn an_accuracy_is_kept_and_not_bettered() {
             .plan
             .events
             .iter()
-            .filter_map(|event| match event.kind() {
-                Kind::NewKeys(keys) => laplace(keys.noise()),
+            .filter_map(|event| match event.word() {
+                Word::NewKeys(keys) => laplace(keys.noise()),
                 kind => laplace(kind),
             })
             .collect();

@@ -16,7 +16,7 @@ pub struct Arguments {
     elements: u64,
     #[command(flatten)]
     mechanism: MechanismArguments,
-    /// The most elements that one owner has; costs so many times as much
+    /// The most elements that one owner has; costs this many times as much
     #[arg(long, default_value_t = 1)]
     elements_per_owner: u64,
     /// How likely the stated error may be exceeded

@@ -14,7 +14,7 @@ use scumble_chart::{Axis, Band, Chart, Series};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The text shows so many rows of the table at each end.
+/// The text shows this many rows of the table at each end.
 const SHOWN_RUNS: usize = 8;
 /// So many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
@@ -23,7 +23,7 @@ const CURVE_POINTS: u32 = 300;
 pub struct Arguments {
     /// The counts: one per line, or `count,how_many` per line
     counts: PathBuf,
-    /// The most elements that one owner has; costs so many times as much
+    /// The most elements that one owner has; costs this many times as much
     #[arg(long, default_value_t = 1)]
     elements_per_owner: u64,
     #[command(flatten)]

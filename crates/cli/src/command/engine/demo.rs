@@ -34,9 +34,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let out = project.folder().join("out");
     let (outcomes, head, report) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     if arguments.json {
-        let told =
+        let shown =
             serde_json::json!({ "project": file, "releases": outcomes.len(), "report": report, "head": head.hex() });
-        return print(&format!("{told:#}\n"));
+        return print(&format!("{shown:#}\n"));
     }
     if quiet {
         return Ok(());

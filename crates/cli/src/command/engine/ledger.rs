@@ -42,13 +42,13 @@ enum Action {
 struct ShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is told, instead of the budget's
+    /// The delta at which epsilon is shown, instead of the budget's
     #[arg(long, value_name = "DELTA")]
     delta: Option<Delta>,
     /// Also tell about these attributes together (a,b; may be given several times)
     #[arg(long, value_name = "NAMES")]
     attributes: Vec<String>,
-    /// Also tell about groups of so many owners at once
+    /// Also tell about groups of this many owners at once
     #[arg(long, value_name = "OWNERS")]
     group: Option<NonZeroU32>,
     /// Print JSON
@@ -143,18 +143,18 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
     let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets, group: arguments.group };
-    let mut told = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
-    told["head"] = json!(head.hex());
-    told["entries"] = json!(head.entries);
+    let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
+    shown["head"] = json!(head.hex());
+    shown["entries"] = json!(head.entries);
     if arguments.json {
-        return print(&format!("{told:#}\n"));
+        return print(&format!("{shown:#}\n"));
     }
-    print(&format!("{}{}\n", text(&told), head_line(&head)))
+    print(&format!("{}{}\n", text(&shown), head_line(&head)))
 }
 
-fn text(told: &Value) -> String {
+fn text(shown: &Value) -> String {
     let number = |value: &Value| value.as_f64().map_or("∞".to_string(), rounded_up);
-    let attributes = told["attributes"].as_object().cloned().unwrap_or_default();
+    let attributes = shown["attributes"].as_object().cloned().unwrap_or_default();
     let mut rows = Vec::new();
     let mut row = |name: &str, cost: &Value, left: &Value| {
         let left = left["epsilon"].as_f64().or(left["rho"].as_f64());
@@ -162,13 +162,13 @@ fn text(told: &Value) -> String {
         rows.push(vec![name.to_string(), number(&cost["epsilon"]), number(&cost["delta"]), left]);
     };
     for scope in ["presence", "person"] {
-        row(scope, &told[scope], &told["remaining"][scope]);
+        row(scope, &shown[scope], &shown["remaining"][scope]);
     }
     for (name, cost) in &attributes {
-        row(name, cost, &told["remaining"]["attributes"][name]);
+        row(name, cost, &shown["remaining"]["attributes"][name]);
     }
     let mut text = table(&["scope", "epsilon", "delta", "left"], rows);
-    if let Some(groups) = told.get("groups") {
+    if let Some(groups) = shown.get("groups") {
         let whole = ["presence", "person"].map(|scope| (scope.to_string(), groups[scope].clone()));
         let of_attributes = groups["attributes"].as_object().cloned().unwrap_or_default();
         let rows = whole
@@ -177,7 +177,7 @@ fn text(told: &Value) -> String {
             .map(|(name, cost)| vec![name, number(&cost["epsilon"]), number(&cost["delta"])]);
         text.push_str(&table(&[&format!("groups of {}", groups["size"]), "epsilon", "delta"], rows.collect()));
     }
-    let releases = told["releases"].as_array().cloned().unwrap_or_default();
+    let releases = shown["releases"].as_array().cloned().unwrap_or_default();
     let rows = releases.iter().map(|release| {
         let word = |field: &str| release[field].as_str().unwrap_or_default().to_string();
         vec![

@@ -9,7 +9,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute, rounded_up};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Expected, Limit, Planned};
+use scumble_engine::release::{Expected, Floor, Planned};
 use serde_json::{Map, Value, json};
 
 /// What `plan` takes.
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub struct Arguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is told, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
+    /// The delta at which epsilon is shown, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
     /// Print JSON
@@ -49,8 +49,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             releases.push(release_json(planned, &project, &scopes, &delta)?);
         }
         let delta = asked.unwrap_or(usual).to_f64();
-        let told = json!({ "delta": delta, "releases": releases, "fits": fits.is_ok(), "budget": budget });
-        return print(&format!("{told:#}\n"));
+        let shown = json!({ "delta": delta, "releases": releases, "fits": fits.is_ok(), "budget": budget });
+        return print(&format!("{shown:#}\n"));
     }
     let mut text = String::new();
     for planned in &planned {
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The δ at which a release is told where nobody asked for one: the usual one, or that of its cost, below
+/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, below
 /// which there may be no ε.
 fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact, Failure> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
@@ -87,15 +87,15 @@ fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     let mut whole = Map::new();
     let mut attributes = Map::new();
     for scope in scopes {
-        let told = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
+        let shown = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
         match scope {
-            Scope::Attributes(_) => attributes.insert(short(scope), told),
-            _ => whole.insert(short(scope), told),
+            Scope::Attributes(_) => attributes.insert(short(scope), shown),
+            _ => whole.insert(short(scope), shown),
         };
     }
     whole.insert("attributes".into(), Value::Object(attributes));
     let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
-    let limits: Vec<Value> = planned.plan.limits.iter().map(Limit::json).collect();
+    let limits: Vec<Value> = planned.plan.limits.iter().map(Floor::json).collect();
     let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
@@ -107,8 +107,8 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     let mut text = format!("{} ({})\n", planned.request.name, planned.request.kind);
     let mut rows = Vec::new();
     for scope in scopes {
-        let told = cost(planned, scope, delta)?.map_or("∞".to_string(), rounded_up);
-        rows.push(vec![short(scope), told]);
+        let shown = cost(planned, scope, delta)?.map_or("∞".to_string(), rounded_up);
+        rows.push(vec![short(scope), shown]);
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
     let errors = planned.plan.expected.clone().into_iter().map(|expected| {

@@ -42,10 +42,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let (outcomes, head, _) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     let text = outcomes.iter().map(|outcome| match arguments.json {
         true => {
-            let mut told = outcome.answers.json();
-            told["ledger_head"] = serde_json::json!(head.hex());
-            told["ledger_entries"] = serde_json::json!(head.entries);
-            format!("{told:#}\n")
+            let mut shown = outcome.answers.json();
+            shown["ledger_head"] = serde_json::json!(head.hex());
+            shown["ledger_entries"] = serde_json::json!(head.entries);
+            format!("{shown:#}\n")
         }
         false => outcome.answers.csv(),
     });

@@ -55,8 +55,8 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             .iter()
             .map(|outcome| json!({ "name": outcome.name, "sequence": outcome.sequence, "files": outcome.files, "answers": outcome.answers.json() }))
             .collect();
-        let told = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
-        return print(&format!("{told:#}\n"));
+        let shown = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
+        return print(&format!("{shown:#}\n"));
     }
     if quiet {
         return Ok(());

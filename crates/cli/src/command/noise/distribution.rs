@@ -16,7 +16,7 @@ use scumble::quantity::{Exact, Probability, Scale, Sigma};
 pub enum Distribution {
     /// P[z] ∝ e^(−z²/2σ²) on the integers
     DiscreteGaussian {
-        /// The parameter σ: the standard deviation but for discretisation
+        /// The parameter σ: the standard deviation except for discretisation
         #[arg(long, allow_hyphen_values = true)]
         sigma: Sigma,
         #[command(flatten)]
@@ -105,7 +105,7 @@ pub enum Distribution {
         #[command(flatten)]
         common: Common,
     },
-    /// A uniformly random set of so many of 0, …, universe − 1, in order on one line
+    /// A uniformly random set of this many of 0, …, universe − 1, in order on one line
     Subset {
         /// How many there are
         #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]

@@ -13,7 +13,7 @@
 //! Π(1 − δᵢ) ≥ 1 − Σδᵢ ≥ 1 − δ₀: toss one more coin there that makes the product 1 − δ₀ exactly. So the law of all answers is
 //! (1 − δ₀)𝒫′ + δ₀𝒫″, where 𝒫′ is the process that always draws from P′, and the same with 𝒬; hence it is
 //! (ε, δ₀ + (1 − δ₀)δ′)-private if 𝒫′ and 𝒬′ are (ε, δ′)-close. (This is δ-approximate zCDP of [Whitehouse–Ramdas–Rogers–Wu 2023].) The
-//! same step proves the limits in ρ and D_α: they hold but for an event of probability δ if Σδᵢ ≤ δ, and no δ is split there.
+//! same step proves the limits in ρ and D_α: they hold except with probability δ if Σδᵢ ≤ δ, and no δ is split there.
 //!
 //! *The ways.* Let L be the loss of 𝒫′ against 𝒬′, stopped before the rule would be broken. At the end of each path one of the ways
 //! holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ be the loss of the process
@@ -29,7 +29,7 @@
 //! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
 //! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
 
-use super::cost::{Cost, Truncated, repeated, rounded_up_f64};
+use super::price::{Price, Truncated, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling};
 use crate::loss::words;
@@ -41,11 +41,11 @@ use std::ops::Range;
 /// Sums over the events so far, each an upper bound and exact as a sum: the odometer.
 ///
 /// ```
-/// use scumble::event::{Event, Kind, Moves, Shift};
+/// use scumble::event::{Event, Word, Moves, Shift};
 /// use scumble::loss::filter::Spent;
 /// use scumble::quantity::{Epsilon, Exact};
 /// use scumble::scope::Scope;
-/// let half = Event::new(Kind::Pure { epsilon: Epsilon::new(0.5)? }, Moves::everywhere(Shift::one_cell(1.0)?));
+/// let half = Event::new(Word::Pure { epsilon: Epsilon::new(0.5)? }, Moves::everywhere(Shift::one_cell(1.0)?));
 /// let spent = Spent::of(&[half.clone(), half], &Scope::Person)?;
 /// assert_eq!(spent.epsilon(&Exact::zero()), Some("1".parse()?));
 /// # Ok::<(), scumble::Error>(())
@@ -96,15 +96,15 @@ impl Spent {
         };
         let nothing = Exact::zero();
         let mut worst =
-            Cost { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
-        let word = words::of(event.kind());
+            Price { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
+        let word = words::of(event.word());
         for shift in event.moves().shifts(moved) {
-            let cost = word.cost(&shift, members)?;
-            worst = Cost {
-                pure: larger(worst.pure, cost.pure),
-                rho: larger(worst.rho, cost.rho),
-                truncated: worse(worst.truncated, cost.truncated),
-                delta: worst.delta.max(cost.delta),
+            let price = word.price(&shift, members)?;
+            worst = Price {
+                pure: larger(worst.pure, price.pure),
+                rho: larger(worst.rho, price.rho),
+                truncated: worse(worst.truncated, price.truncated),
+                delta: worst.delta.max(price.delta),
             };
         }
         let times = |number: Exact| repeated(&number, event.times());
@@ -116,7 +116,7 @@ impl Spent {
         if worst.pure.is_none() && truncated.is_none() {
             return Err(Error::refused(format!(
                 "a {} event has no finite cost under the filter rule: account for it as pure, zcdp, tcdp or approximate",
-                event.kind().name()
+                event.word().name()
             )));
         }
         self.truncated = self
@@ -170,12 +170,12 @@ impl Spent {
         converted(self.rho_of_all.as_ref()?, fraction(delta, CONCENTRATED_SHARE).to_f64_down())
     }
 
-    /// An upper bound of ρ, but for an event of probability δ; none if the events' own δ is more, or some event has no ρ.
+    /// An upper bound of ρ, except with probability δ; none if the events' own δ is more, or some event has no ρ.
     pub fn rho(&self, delta: &Exact) -> Option<Exact> {
         if self.delta > *delta { None } else { self.rho_of_all.clone() }
     }
 
-    /// An upper bound of ρ for all orders below ω, but for an event of probability δ; none if some event has a smaller ω or the
+    /// An upper bound of ρ for all orders below ω, except with probability δ; none if some event has a smaller ω or the
     /// events' own δ is more.
     ///
     /// # Guarantee

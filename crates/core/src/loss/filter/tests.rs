@@ -1,7 +1,7 @@
 //! The filter rule: exact sums, the scope's own costs, and refusals that leave the filter usable.
 
 use super::*;
-use crate::event::{Kind, Moves, Path, Shift, Touch};
+use crate::event::{Moves, Path, Shift, Touch, Word};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use crate::scope::AttributeSet;
 
@@ -18,12 +18,12 @@ fn laplace(scale: f64) -> Event {
     let two = Shift::new(2, 1.0).unwrap();
     let state = AttributeSet::new(["state"]).unwrap();
     let moves = Moves::by_scope(vec![one], vec![two], vec![Touch { attributes: state, shifts: vec![two] }]);
-    Event::new(Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() }, moves)
+    Event::new(Word::DiscreteLaplace { scale: Scale::new(scale).unwrap() }, moves)
 }
 
 fn gaussian(sigma: f64) -> Event {
     let moves = Moves::everywhere(Shift::one_cell(1.0).unwrap());
-    Event::new(Kind::DiscreteGaussian { sigma: Sigma::new(sigma).unwrap() }, moves)
+    Event::new(Word::DiscreteGaussian { sigma: Sigma::new(sigma).unwrap() }, moves)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn costs_follow_the_scope() {
 #[test]
 fn ten_tenths_are_one_and_an_eleventh_is_too_much() {
     let limit = Limit::Approximate { epsilon: exact("1"), delta: Exact::zero() };
-    let pure = Kind::Pure { epsilon: Epsilon::new(0.1).unwrap() };
+    let pure = Word::Pure { epsilon: Epsilon::new(0.1).unwrap() };
     let event = Event::new(pure, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     // 0.1 as f64 is above 1/10, so ten of them are above 1; a calibrated scale makes the cost at most 1/10.
     let calibrated = laplace(20.000000000000004);
@@ -77,8 +77,8 @@ fn converted_for_test(rho: f64, delta: f64) -> f64 {
 
 #[test]
 fn the_events_own_delta_counts() {
-    let kind = Kind::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(1e-10).unwrap() };
-    let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+    let word = Word::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(1e-10).unwrap() };
+    let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     let spent = Spent::of(&vec![event; 10], &Scope::Person).unwrap();
     // A quarter of a limit's δ is for them.
     assert!(spent.epsilon(&exact("4.1e-9")).is_some());
@@ -104,15 +104,15 @@ fn an_overdraw_is_refused_in_one_sentence_and_the_filter_goes_on() {
 
 #[test]
 fn an_event_without_a_rule_is_refused() {
-    let kind = Kind::Pair(crate::event::Pair::new(vec![1.0], vec![1.0]).unwrap());
-    let event = Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+    let word = Word::Pair(crate::event::Pair::new(vec![1.0], vec![1.0]).unwrap());
+    let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     let refused = Spent::of(&[event], &Scope::Person).unwrap_err().to_string();
     assert!(refused.starts_with("a filter has no rule for a pair event"), "{refused}");
 }
 
 fn tcdp(rho: f64, omega: f64) -> Event {
-    let kind = Kind::Tcdp { rho: Rho::new(rho).unwrap(), omega: Omega::new(omega).unwrap() };
-    Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
+    let word = Word::Tcdp { rho: Rho::new(rho).unwrap(), omega: Omega::new(omega).unwrap() };
+    Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_tcdp_limit_adds_rho_and_demands_omega() {
     assert_eq!(filter.spent().truncated_rho(&exact("8"), &Exact::zero()), Some(exact("0.25")));
     assert!(filter.admit(&gaussian(1.0)).is_err());
     filter.admit(&tcdp(0.25, 100.0)).unwrap();
-    // Neither (ε, δ) nor ρ can be told of a tCDP event by sums alone.
+    // Neither (ε, δ) nor ρ can be said of a tCDP event by sums alone.
     assert!(filter.spent().epsilon(&exact("0.1")).is_none());
     assert!(filter.spent().rho(&exact("0.1")).is_none());
 }
@@ -154,8 +154,8 @@ fn a_renyi_limit_counts_rho_times_the_order() {
 
 #[test]
 fn separate_cells_of_an_exponential_mechanism_add_up_their_rho() {
-    let kind = Kind::Exponential { epsilon: Epsilon::new(0.5).unwrap() };
-    let event = Event::new(kind, Moves::everywhere(Shift::new(3, 2.0).unwrap()));
+    let word = Word::Exponential { epsilon: Epsilon::new(0.5).unwrap() };
+    let event = Event::new(word, Moves::everywhere(Shift::new(3, 2.0).unwrap()));
     let spent = Spent::of(&[event], &Scope::Person).unwrap();
     assert_eq!(spent.epsilon(&Exact::zero()), Some(exact("3")));
     let rho = spent.rho(&Exact::zero()).unwrap().to_f64();
@@ -167,12 +167,12 @@ fn a_group_of_three_costs_nine_times_the_rho() {
     // A slip that charged k instead of k² for groups passed all tests.
     let three = Scope::Person.group(3.try_into().unwrap());
     let zcdp =
-        Event::new(Kind::Zcdp { rho: Rho::new(0.25).unwrap() }, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+        Event::new(Word::Zcdp { rho: Rho::new(0.25).unwrap() }, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     let exponential = Event::new(
-        Kind::Exponential { epsilon: Epsilon::new(0.5).unwrap() },
+        Word::Exponential { epsilon: Epsilon::new(0.5).unwrap() },
         Moves::everywhere(Shift::one_cell(1.0).unwrap()),
     );
-    let hitters = Kind::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() };
+    let hitters = Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() };
     let hitters = Event::new(hitters, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     for event in [gaussian(2.0), zcdp, exponential, tcdp(0.125, 80.0), hitters] {
         let rho = |scope: &Scope| {
@@ -180,7 +180,7 @@ fn a_group_of_three_costs_nine_times_the_rho() {
             spent.truncated_rho(&exact("2"), &Exact::zero()).unwrap().to_f64()
         };
         let ratio = rho(&three) / rho(&Scope::Person);
-        assert!((ratio - 9.0).abs() < 1e-9, "{}: {ratio}", event.kind().name());
+        assert!((ratio - 9.0).abs() < 1e-9, "{}: {ratio}", event.word().name());
     }
     // Pure noise: ε threefold, ρ by ε·tanh(ε/2) of the threefold ε.
     let spent = Spent::of(&[laplace(4.0)], &three).unwrap();
@@ -191,8 +191,8 @@ fn a_group_of_three_costs_nine_times_the_rho() {
 }
 
 fn approximate(epsilon: f64, delta: f64) -> Event {
-    let kind = Kind::Approximate { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() };
-    Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
+    let word = Word::Approximate { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() };
+    Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sums as text, for whoever must keep them: every number exactly.
 
 use super::Spent;
-use super::cost::Truncated;
+use super::price::Truncated;
 use crate::error::{Error, Result};
 use crate::quantity::Exact;
 use num_bigint::BigInt;
@@ -115,21 +115,21 @@ fn exact(word: &str) -> Option<Exact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Kind, Moves, Shift};
+    use crate::event::{Event, Moves, Shift, Word};
     use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
     use crate::scope::Scope;
     use proptest::prelude::*;
 
     fn events(parameters: &[(u8, f64, f64, u64)]) -> Vec<Event> {
         let one = |&(which, a, b, times): &(u8, f64, f64, u64)| {
-            let kind = match which % 5 {
-                0 => Kind::DiscreteLaplace { scale: Scale::new(a).unwrap() },
-                1 => Kind::DiscreteGaussian { sigma: Sigma::new(a).unwrap() },
-                2 => Kind::Approximate { epsilon: Epsilon::new(b).unwrap(), delta: Delta::new(b * 1e-9).unwrap() },
-                3 => Kind::Tcdp { rho: Rho::new(b).unwrap(), omega: Omega::new(3.0 + a).unwrap() },
-                _ => Kind::Exponential { epsilon: Epsilon::new(b).unwrap() },
+            let word = match which % 5 {
+                0 => Word::DiscreteLaplace { scale: Scale::new(a).unwrap() },
+                1 => Word::DiscreteGaussian { sigma: Sigma::new(a).unwrap() },
+                2 => Word::Approximate { epsilon: Epsilon::new(b).unwrap(), delta: Delta::new(b * 1e-9).unwrap() },
+                3 => Word::Tcdp { rho: Rho::new(b).unwrap(), omega: Omega::new(3.0 + a).unwrap() },
+                _ => Word::Exponential { epsilon: Epsilon::new(b).unwrap() },
             };
-            Event::new(kind, Moves::everywhere(Shift::new(3, 1.0).unwrap())).repeated(times).unwrap()
+            Event::new(word, Moves::everywhere(Shift::new(3, 1.0).unwrap())).repeated(times).unwrap()
         };
         parameters.iter().map(one).collect()
     }

@@ -81,7 +81,7 @@ pub(crate) struct Composed {
     step: f64,
     /// The loss at the first index.
     start: f64,
-    /// K(θ), and K(0): the logarithm of the untilted mass, 0 but for what was raised.
+    /// K(θ), and K(0): the logarithm of the untilted mass, 0 except for what was raised.
     cumulant: f64,
     ln_mass: f64,
     /// p̃ at each index, with what lies outside of the window wrapped around.
@@ -201,8 +201,8 @@ pub(crate) fn compose(
         outside,
         stray: raised + 2.0 * doubtful,
         weight: (largest, weight_norm),
-        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, but for rounded ends of cells: the
-        // product of so many factors.
+        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, except for rounded ends of cells: the
+        // product of this many factors.
         relative: (1e-13 * (runs + 10.0) + rounding + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed).exp_m1(),
         infinite,
         infinite_upper,
@@ -377,7 +377,7 @@ impl Composed {
         if epsilon < self.start {
             return self.infinite;
         }
-        // Losses that are nodes up to rounding were moved by at most the misfit, but for the mass that went one node too far.
+        // Losses that are nodes up to rounding were moved by at most the misfit, except for the mass that went one node too far.
         let epsilon = epsilon + self.misfit.0;
         let (sum, factor) = self.sum(epsilon);
         let excess = self.excess(epsilon) + 2.0 * self.weight.0 * self.misfit.1;

@@ -266,7 +266,7 @@ fn turn_unit(deviation: f64) -> f64 {
 const LEAST_TILT: f64 = 1e-4;
 const LARGEST_TILT: f64 = 2000.0;
 const LEAST_WIDTH: f64 = 1e-3;
-/// The largest tilt in units of one over the deviation: losses may be as small as one likes, and the answer lies so many deviations above.
+/// The largest tilt in units of one over the deviation: losses may be as small as one likes, and the answer lies this many deviations above.
 const LARGEST_SCORE: f64 = 50.0;
 
 /// ln δ at the loss K′(θ), by the saddle-point approximation.

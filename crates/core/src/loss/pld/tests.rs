@@ -19,7 +19,7 @@ fn response_atoms(epsilon: f64, rate: f64) -> [(f64, f64); 2] {
     [((high / flip).ln(), high), ((low / truth).ln(), low)]
 }
 
-/// δ(ε) of so many runs, by the binomial sum.
+/// δ(ε) of this many runs, by the binomial sum.
 fn exact_delta(epsilon: f64, rate: f64, times: u32, at: f64) -> f64 {
     let [(high, p), (low, q)] = response_atoms(epsilon, rate);
     let runs = f64::from(times);

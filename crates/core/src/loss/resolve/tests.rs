@@ -1,4 +1,4 @@
-use crate::event::{Event, Kind, Moves, Sampling, Shift};
+use crate::event::{Event, Moves, Sampling, Shift, Word};
 use crate::loss::{Answer, Loss};
 use crate::quantity::{Delta, Epsilon, Rate, Scale, Sigma};
 use crate::scope::Scope;
@@ -18,42 +18,42 @@ fn poisson(rate: f64) -> Sampling {
 /// The sample of a composition was once accounted for as the composition of samples: 1.24 for 1.43.
 #[test]
 fn an_owner_in_the_sample_moves_all_of_its_cells() {
-    let kinds = [Kind::Pure { epsilon: Epsilon::new(1.0).unwrap() }, Kind::Laplace { scale: Scale::new(1.0).unwrap() }];
-    for kind in kinds {
-        let event = Event::new(kind, Moves::everywhere(Shift::new(2, 1.0).unwrap()));
+    let words = [Word::Pure { epsilon: Epsilon::new(1.0).unwrap() }, Word::Laplace { scale: Scale::new(1.0).unwrap() }];
+    for word in words {
+        let event = Event::new(word, Moves::everywhere(Shift::new(2, 1.0).unwrap()));
         let answer = epsilon(&[event.sampled(poisson(0.5))], &Scope::Presence, 0.0);
         let truth = (0.5 * 2f64.exp_m1()).ln_1p();
         assert!(answer.upper >= truth && answer.upper <= truth * (1.0 + 1e-9), "{} {truth}", answer.upper);
     }
 }
 
-fn gaussian() -> Kind {
-    Kind::DiscreteGaussian { sigma: Sigma::new(4.0).unwrap() }
+fn gaussian() -> Word {
+    Word::DiscreteGaussian { sigma: Sigma::new(4.0).unwrap() }
 }
 
-fn moving(kind: Kind, shifts: &[(u64, f64)]) -> Event {
+fn moving(word: Word, shifts: &[(u64, f64)]) -> Event {
     let shifts: Vec<Shift> = shifts.iter().map(|(cells, by)| Shift::new(*cells, *by).unwrap()).collect();
-    Event::new(kind, Moves::by_scope(shifts.clone(), shifts, Vec::new()))
+    Event::new(word, Moves::by_scope(shifts.clone(), shifts, Vec::new()))
 }
 
 /// One cell by 2 or two cells by 1 was once two cells by 2.
 #[test]
 fn alternatives_cost_what_the_worst_choice_costs() {
-    let either = |kind: Kind| moving(kind, &[(1, 2.0), (2, 1.0)]);
-    let laplace = Kind::DiscreteLaplace { scale: Scale::new(3.0).unwrap() };
-    for kind in [gaussian(), laplace] {
+    let either = |word: Word| moving(word, &[(1, 2.0), (2, 1.0)]);
+    let laplace = Word::DiscreteLaplace { scale: Scale::new(3.0).unwrap() };
+    for word in [gaussian(), laplace] {
         for times in [1u64, 3] {
             // All ways to choose run by run, written out.
             let ways = (0..=times).map(|count| {
-                let first = moving(kind.clone(), &[(1, 2.0)]).repeated(count.max(1)).unwrap();
-                let second = moving(kind.clone(), &[(2, 1.0)]).repeated((times - count).max(1)).unwrap();
+                let first = moving(word.clone(), &[(1, 2.0)]).repeated(count.max(1)).unwrap();
+                let second = moving(word.clone(), &[(2, 1.0)]).repeated((times - count).max(1)).unwrap();
                 let mut events = Vec::new();
                 events.extend((count > 0).then_some(first));
                 events.extend((count < times).then_some(second));
                 epsilon(&events, &Scope::Presence, 1e-5)
             });
             let worst = ways.fold((0.0, 0.0), |most: (f64, f64), way| (most.0.max(way.lower), most.1.max(way.upper)));
-            let found = epsilon(&[either(kind.clone()).repeated(times).unwrap()], &Scope::Presence, 1e-5);
+            let found = epsilon(&[either(word.clone()).repeated(times).unwrap()], &Scope::Presence, 1e-5);
             assert!(
                 (found.upper - worst.1).abs() < 1e-9 && (found.lower - worst.0).abs() < 1e-9,
                 "{found:?} {worst:?}"
@@ -61,7 +61,7 @@ fn alternatives_cost_what_the_worst_choice_costs() {
         }
     }
     assert!(
-        (epsilon(&[either(Kind::DiscreteLaplace { scale: Scale::new(3.0).unwrap() })], &Scope::Person, 0.0).upper
+        (epsilon(&[either(Word::DiscreteLaplace { scale: Scale::new(3.0).unwrap() })], &Scope::Person, 0.0).upper
             - 2.0 / 3.0)
             .abs()
             < 1e-12
@@ -85,7 +85,7 @@ fn many_runs_of_alternatives_stay_between_one_and_all() {
 fn a_group_on_a_sample_costs_no_less_than_the_mixture_of_its_sizes() {
     let (scale, rate) = (2.0, 0.3);
     let event = Event::new(
-        Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() },
+        Word::DiscreteLaplace { scale: Scale::new(scale).unwrap() },
         Moves::everywhere(Shift::one_cell(1.0).unwrap()),
     );
     let group = Scope::Presence.group(2.try_into().unwrap());
@@ -125,8 +125,8 @@ fn a_group_with_alternatives_costs_at_least_every_mixture_of_them() {
 fn groups_on_samples_are_answered_for_every_notion() {
     let group = Scope::Presence.group(3.try_into().unwrap());
     let one = Moves::everywhere(Shift::one_cell(1.0).unwrap());
-    let sampled = |kind: Kind| Event::new(kind, one.clone()).sampled(poisson(0.01)).repeated(100).unwrap();
-    let noise = sampled(Kind::Gaussian { sigma: Sigma::new(2.0).unwrap() });
+    let sampled = |word: Word| Event::new(word, one.clone()).sampled(poisson(0.01)).repeated(100).unwrap();
+    let noise = sampled(Word::Gaussian { sigma: Sigma::new(2.0).unwrap() });
     let (three, alone) =
         (epsilon(std::slice::from_ref(&noise), &group, 1e-6), epsilon(&[noise], &Scope::Presence, 1e-6));
     assert!(
@@ -134,8 +134,8 @@ fn groups_on_samples_are_answered_for_every_notion() {
         "{three:?} {alone:?}"
     );
     // (ε, δ): amplified, then the chain's formula.
-    let kind = Kind::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(1e-9).unwrap() };
-    let once = Event::new(kind, one.clone()).sampled(poisson(0.1));
+    let word = Word::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(1e-9).unwrap() };
+    let once = Event::new(word, one.clone()).sampled(poisson(0.1));
     let amplified = (0.1 * 0.5f64.exp_m1()).ln_1p();
     let truth = 1e-10 * ((3.0 * amplified).exp_m1() / amplified.exp_m1());
     let found = loss(&[once], &group).delta(Epsilon::new(3.0 * amplified + 1e-12).unwrap()).unwrap();

@@ -1,9 +1,9 @@
 //! `approximate`: anything (ε, δ)-private; its worst pair is that of \[KOV15\].
 
-use super::{Word, owners};
+use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::cost::{Cost, Moved, exact, pure_to_rho, rational_to_f64, rounded_up, rounded_up_f64};
+use crate::loss::filter::price::{Moved, Price, exact, pure_to_rho, rational_to_f64, rounded_up, rounded_up_f64};
 use crate::loss::law::{Law, group_of_approximate};
 use crate::quantity::{Delta, Epsilon};
 use num_rational::BigRational;
@@ -11,7 +11,7 @@ use num_rational::BigRational;
 /// ε and δ.
 pub(super) struct Approximate(pub(super) Epsilon, pub(super) Delta);
 
-impl Word for Approximate {
+impl Accounting for Approximate {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(group_of_approximate(self.0.get(), self.1.get(), owners("approximate", by)?))
     }
@@ -20,13 +20,13 @@ impl Word for Approximate {
         by > 1.0 && self.1.get() > 0.0
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         cost_of_owners(self.0.get(), self.1.get(), &Moved::owners(shift, members)?.in_all())
     }
 }
 
 /// (ε, δ) for k owners: kε and δ·(e^{kε} − 1)/(e^ε − 1), which is kδ at ε = 0.
-fn cost_of_owners(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost> {
+fn cost_of_owners(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Price> {
     let total = exact(epsilon)? * owners;
     let number = rational_to_f64(owners);
     let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
@@ -35,5 +35,5 @@ fn cost_of_owners(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Cost
     let delta = if number == 1.0 { exact(delta)? } else { exact(grown)? };
     let rho = pure_to_rho(rational_to_f64(&total));
     let rho = rounded_up_f64(rho);
-    Ok(Cost { pure: Some(rounded_up(&total)), rho, truncated: None, delta: rounded_up(&delta) })
+    Ok(Price { pure: Some(rounded_up(&total)), rho, truncated: None, delta: rounded_up(&delta) })
 }

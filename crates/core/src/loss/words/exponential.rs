@@ -1,16 +1,16 @@
 //! `exponential`: a mechanism whose privacy loss has range ε; a move is how far the score moves.
 
-use super::Word;
+use super::Accounting;
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::cost::{Cost, Moved, exact, integer, rounded_up};
+use crate::loss::filter::price::{Moved, Price, exact, integer, rounded_up};
 use crate::loss::law::Law;
 use crate::quantity::Epsilon;
 
 /// The range where the score moves by 1.
 pub(super) struct Exponential(pub(super) Epsilon);
 
-impl Word for Exponential {
+impl Accounting for Exponential {
     fn law(&self, by: f64) -> Result<Law> {
         super::owners("exponential", by)?;
         // The range is linear in how far the score moves; the product is rounded up.
@@ -18,11 +18,11 @@ impl Word for Exponential {
         Ok(Law::BoundedRange { epsilon })
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let moved = Moved::far(shift, members)?;
         let each = exact(self.0.get())? * &moved.by;
         // Bounded range η is η²/8-zCDP [Cesar–Rogers 2021]; each cell is a mechanism of its own.
         let rho = rounded_up(&(&moved.cells * &each * &each / integer(8)));
-        Ok(Cost::pure(&(moved.cells * each), Some(rho)))
+        Ok(Price::pure(&(moved.cells * each), Some(rho)))
     }
 }

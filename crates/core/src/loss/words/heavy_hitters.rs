@@ -3,10 +3,10 @@
 //! What a test costs, and a path of equal nodes. The theorems and their proof stand with the mechanism (`mechanism::heavy_hitters`), which
 //! computes whole trees from the same tests.
 
-use super::{Word, owners};
+use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::{Path, Shift};
-use crate::loss::filter::cost::{Cost, Moved, exact, rational_to_f64, rounded_up_f64};
+use crate::loss::filter::price::{Moved, Price, exact, rational_to_f64, rounded_up_f64};
 use crate::loss::law::Law;
 use crate::loss::shape::{Shape, Shared};
 use crate::quantity::Scale;
@@ -20,7 +20,7 @@ pub(crate) use moments::{Neighbours, Tests};
 /// A path with this scale at every node.
 pub(super) struct HeavyHitters(pub(super) Scale, pub(super) Path);
 
-impl Word for HeavyHitters {
+impl Accounting for HeavyHitters {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("heavy-hitters", by)?;
         Ok(Law::Own(Shared(Arc::new(OfOwners { scale: self.0, path: self.1, owners }))))
@@ -30,16 +30,16 @@ impl Word for HeavyHitters {
         by > 1.0
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let all = Moved::owners(shift, members)?.in_all();
         let (path, owners) = (self.1, rational_to_f64(&all));
         let rho = path_rho(self.0, path.clip(), path.rise(), path.levels())? * owners * owners * (1.0 + 1e-15);
         let epsilon = exact(path_epsilon(self.0, path.clip(), path.rise(), path.levels()))?;
-        Ok(Cost::pure(&(epsilon * all), rounded_up_f64(rho)))
+        Ok(Price::pure(&(epsilon * all), rounded_up_f64(rho)))
     }
 }
 
-/// The path of so many owners. The costs of several attributes of one tree may be added up, but pairs must not be convolved: it has none.
+/// The path of this many owners. The costs of several attributes of one tree may be added up, but pairs must not be convolved: it has none.
 #[derive(Debug)]
 struct OfOwners {
     scale: Scale,
@@ -183,5 +183,5 @@ thread_local! {
     static KNOWN_PATHS: RefCell<HashMap<(u64, u32, u32, u32), f64>> = RefCell::new(HashMap::new());
 }
 
-/// More are forgotten: nobody looks at so many at once.
+/// More are forgotten: nobody looks at this many at once.
 const MOST_KNOWN_PATHS: usize = 4096;

@@ -1,27 +1,27 @@
 //! `laplace`: continuous Laplace noise: a shift of λ scales is λ-private, and its Rényi curve is exact \[Mir17, Proposition 6\].
 
-use super::Word;
+use super::Accounting;
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::cost::{Cost, Moved, exact};
+use crate::loss::filter::price::{Moved, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Scale;
 
 /// With this scale.
 pub(super) struct Laplace(pub(super) Scale);
 
-impl Word for Laplace {
+impl Accounting for Laplace {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::Laplace { lambda: by / self.0.get() })
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         laplace_cost(self.0, shift, members)
     }
 }
 
 /// Each cell is by/scale-private.
-pub(super) fn laplace_cost(scale: Scale, shift: &Shift, members: u32) -> Result<Cost> {
+pub(super) fn laplace_cost(scale: Scale, shift: &Shift, members: u32) -> Result<Price> {
     let moved = Moved::far(shift, members)?;
-    Ok(Cost::pure_cells(&moved.cells, &(&moved.by / exact(scale.get())?)))
+    Ok(Price::pure_cells(&moved.cells, &(&moved.by / exact(scale.get())?)))
 }

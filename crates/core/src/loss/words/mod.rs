@@ -1,13 +1,13 @@
 //! What accounting knows of each word, a file for each, and one line here.
 //!
-//! A new word: its variant in `event::Kind`, a file here that says which law a move makes it follow and what a filter charges, a line in [`of`],
+//! A new word: its variant in `event::Word`, a file here that says which law a move makes it follow and what a filter charges, a line in [`of`],
 //! and its JSON form in `scumble-wire`. A law that no other word has is a [`Shape`](super::shape::Shape) in the same file: its pure bound, its
 //! Rényi curve, its dominating pair.
 
-use super::filter::cost::Cost;
+use super::filter::price::Price;
 use super::law::Law;
 use crate::error::{Error, Result};
-use crate::event::{Kind, Shift};
+use crate::event::{Shift, Word};
 
 mod approximate;
 mod discrete_gaussian;
@@ -25,7 +25,7 @@ mod tcdp;
 mod zcdp;
 
 /// One word with its parameters.
-pub(crate) trait Word {
+pub(crate) trait Accounting {
     /// The law of what moves by `by`.
     fn law(&self, by: f64) -> Result<Law>;
 
@@ -35,10 +35,10 @@ pub(crate) trait Word {
     }
 
     /// What a filter charges when `members` owners make the given move at once.
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost>;
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price>;
 
     /// The noise on numbers of which only those are published that reach a threshold.
-    fn noise(&self) -> Option<&Kind> {
+    fn noise(&self) -> Option<&Word> {
         None
     }
 
@@ -49,24 +49,24 @@ pub(crate) trait Word {
 }
 
 /// The registry.
-pub(crate) fn of(kind: &Kind) -> Box<dyn Word + '_> {
-    match kind {
-        Kind::Gaussian { sigma } => Box::new(gaussian::Gaussian(*sigma)),
-        Kind::DiscreteGaussian { sigma } => Box::new(discrete_gaussian::DiscreteGaussian(*sigma)),
-        Kind::Laplace { scale } => Box::new(laplace::Laplace(*scale)),
-        Kind::DiscreteLaplace { scale } => Box::new(discrete_laplace::DiscreteLaplace(*scale)),
-        Kind::SinhNormal { sigma, a } => Box::new(sinh_normal::SinhNormal(*sigma, *a)),
-        Kind::RandomizedResponse { epsilon, values } => {
+pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
+    match word {
+        Word::Gaussian { sigma } => Box::new(gaussian::Gaussian(*sigma)),
+        Word::DiscreteGaussian { sigma } => Box::new(discrete_gaussian::DiscreteGaussian(*sigma)),
+        Word::Laplace { scale } => Box::new(laplace::Laplace(*scale)),
+        Word::DiscreteLaplace { scale } => Box::new(discrete_laplace::DiscreteLaplace(*scale)),
+        Word::SinhNormal { sigma, a } => Box::new(sinh_normal::SinhNormal(*sigma, *a)),
+        Word::RandomizedResponse { epsilon, values } => {
             Box::new(randomized_response::RandomizedResponse(*epsilon, *values))
         }
-        Kind::Exponential { epsilon } => Box::new(exponential::Exponential(*epsilon)),
-        Kind::Pure { epsilon } => Box::new(pure::Pure(*epsilon)),
-        Kind::Approximate { epsilon, delta } => Box::new(approximate::Approximate(*epsilon, *delta)),
-        Kind::Zcdp { rho } => Box::new(zcdp::Zcdp(*rho)),
-        Kind::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
-        Kind::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
-        Kind::NewKeys(keys) => Box::new(new_keys::Word(keys)),
-        Kind::Pair(pair) => Box::new(pair::Word(pair)),
+        Word::Exponential { epsilon } => Box::new(exponential::Exponential(*epsilon)),
+        Word::Pure { epsilon } => Box::new(pure::Pure(*epsilon)),
+        Word::Approximate { epsilon, delta } => Box::new(approximate::Approximate(*epsilon, *delta)),
+        Word::Zcdp { rho } => Box::new(zcdp::Zcdp(*rho)),
+        Word::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
+        Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
+        Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
+        Word::Pair(pair) => Box::new(pair::Given(pair)),
     }
 }
 

@@ -19,7 +19,7 @@
 //! *s(j).* Publishing a key is one event E of its noisy number; let P be the law of the number of j owners, Q of one, which is P moved by
 //! j − 1 owners. If the noise is ε-private for that move, P(E) ≤ e^ε·Q(E) and 1 − P(E) ≥ e^{−ε}(1 − Q(E)). If its Rényi
 //! divergence of order α is K/(α−1), then by Hölder's inequality P(E) ≤ (e^K·Q(E)^{α−1})^{1/α}, and the same with the complement of E and P and Q
-//! exchanged gives 1 − P(E) ≥ ((1 − Q(E))^α·e^{−K})^{1/(α−1)}. If that holds but for a probability f (truncated noise), P(E) ≤ f + the same
+//! exchanged gives 1 − P(E) ≥ ((1 − Q(E))^α·e^{−K})^{1/(α−1)}. If that holds except with a probability f (truncated noise), P(E) ≤ f + the same
 //! of Q(E)/(1 − f). The least of all is taken; for Laplace noise the first is exact.
 //!
 //! *On a sample* of rate r, one owner: given whom else the sample holds, the tables' laws are (1−r)·R + r·P and (1−r)·R + r·Q, where P, Q and R
@@ -30,18 +30,18 @@
 //! Before this word a ledger had two events, the noise and (0, δ), and (0, kδ) for groups, which is less than e^{(k−1)ε}δ where the noise is small.
 
 use crate::error::Result;
-use crate::event::{Kind, NewKeys, Shift};
-use crate::loss::filter::cost::{Cost, rounded_up};
+use crate::event::{NewKeys, Shift, Word};
+use crate::loss::filter::price::{Price, rounded_up};
 use crate::loss::law::Law;
 use crate::loss::renyi::Curve;
 use crate::loss::special::golden_section;
 use crate::quantity::Exact;
 
 /// The noise, the threshold's δ, and the keys per owner.
-pub(super) struct Word<'a>(pub(super) &'a NewKeys);
+pub(super) struct Keys<'a>(pub(super) &'a NewKeys);
 
-impl super::Word for Word<'_> {
-    /// Of the noise; what the threshold adds is [`super::Word::shown`].
+impl super::Accounting for Keys<'_> {
+    /// Of the noise; what the threshold adds is [`super::Accounting::shown`].
     fn law(&self, by: f64) -> Result<Law> {
         super::of(self.0.noise()).law(by)
     }
@@ -50,13 +50,13 @@ impl super::Word for Word<'_> {
         super::of(self.0.noise()).covers(by)
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
-        let noise = super::of(self.0.noise()).cost(shift, members)?;
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
+        let noise = super::of(self.0.noise()).price(shift, members)?;
         let shown = Exact::from_f64(shown(self.0, shift.by.get(), members))?;
-        Ok(Cost { delta: noise.delta + rounded_up(shown.rational()), ..noise })
+        Ok(Price { delta: noise.delta + rounded_up(shown.rational()), ..noise })
     }
 
-    fn noise(&self) -> Option<&Kind> {
+    fn noise(&self) -> Option<&Word> {
         Some(self.0.noise())
     }
 
@@ -99,7 +99,7 @@ fn most_for_each_owner(keys: &NewKeys, by: f64, owners: u64) -> f64 {
 }
 
 /// h = −ln(1 − P(E)) at most, where −ln(1 − Q(E)) ≤ `one` and Q is P moved by `by`.
-fn hazard(noise: &Kind, by: f64, one: f64) -> f64 {
+fn hazard(noise: &Word, by: f64, one: f64) -> f64 {
     // A move of which nothing is known.
     let Ok(law) = super::of(noise).law(by) else { return f64::INFINITY };
     let (curve, failure) = law.curve();

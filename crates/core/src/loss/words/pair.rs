@@ -3,13 +3,13 @@
 use super::{no_rule, owners};
 use crate::error::{Error, Result};
 use crate::event::{Pair, Shift};
-use crate::loss::filter::cost::Cost;
+use crate::loss::filter::price::Price;
 use crate::loss::law::Law;
 
 /// With somebody, and without.
-pub(super) struct Word<'a>(pub(super) &'a Pair);
+pub(super) struct Given<'a>(pub(super) &'a Pair);
 
-impl super::Word for Word<'_> {
+impl super::Accounting for Given<'_> {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("pair", by)?;
         let law = Law::Pair { p: self.0.p().to_vec(), q: self.0.q().to_vec() };
@@ -28,7 +28,7 @@ impl super::Word for Word<'_> {
         by > 1.0
     }
 
-    fn cost(&self, _shift: &Shift, _members: u32) -> Result<Cost> {
+    fn price(&self, _shift: &Shift, _members: u32) -> Result<Price> {
         Err(no_rule("pair"))
     }
 }

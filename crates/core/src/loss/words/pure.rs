@@ -1,22 +1,22 @@
 //! `pure`: anything ε-private; randomized response is the worst of it.
 
-use super::{Word, owners};
+use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::cost::{Cost, Moved, exact};
+use crate::loss::filter::price::{Moved, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Epsilon;
 
 /// ε.
 pub(super) struct Pure(pub(super) Epsilon);
 
-impl Word for Pure {
+impl Accounting for Pure {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::Approximate { epsilon: owners("pure", by)? * self.0.get(), delta: 0.0 })
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let moved = Moved::owners(shift, members)?;
-        Ok(Cost::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
+        Ok(Price::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
     }
 }

@@ -1,16 +1,16 @@
 //! `randomized-response`: the truth, or one of the other values.
 
-use super::{Word, owners};
+use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::{Choices, Shift};
-use crate::loss::filter::cost::{Cost, Moved, exact};
+use crate::loss::filter::price::{Moved, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Epsilon;
 
-/// With this ε among so many values.
+/// With this ε among this many values.
 pub(super) struct RandomizedResponse(pub(super) Epsilon, pub(super) Choices);
 
-impl Word for RandomizedResponse {
+impl Accounting for RandomizedResponse {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("randomized-response", by)?;
         Ok(match owners {
@@ -23,8 +23,8 @@ impl Word for RandomizedResponse {
         by > 1.0
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let moved = Moved::owners(shift, members)?;
-        Ok(Cost::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
+        Ok(Price::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
     }
 }

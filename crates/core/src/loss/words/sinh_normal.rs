@@ -1,9 +1,9 @@
 //! `sinh-normal`: an integer-weight table; every number is certified from its integers ([`Certificate`]).
 
-use super::{Word, no_rule, steps};
+use super::{Accounting, no_rule, steps};
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::cost::Cost;
+use crate::loss::filter::price::Price;
 use crate::loss::law::Law;
 use crate::loss::shape::{Atom, Shape, Shared};
 use crate::loss::subsampling_tcdp::sinh_normal_replaced;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// With the parameters σ and A.
 pub(super) struct SinhNormal(pub(super) Sigma, pub(super) Scale);
 
-impl Word for SinhNormal {
+impl Accounting for SinhNormal {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(match steps("sinh-normal", by)? {
             0 => Law::DiscreteGaussian { sigma: self.0.get(), shift: 0 },
@@ -31,7 +31,7 @@ impl Word for SinhNormal {
         by >= 2.0
     }
 
-    fn cost(&self, _shift: &Shift, _members: u32) -> Result<Cost> {
+    fn price(&self, _shift: &Shift, _members: u32) -> Result<Price> {
         Err(no_rule("sinh-normal"))
     }
 }

@@ -1,16 +1,16 @@
 //! `tcdp`: anything with D_α ≤ ρα up to the order ω; groups by \[BDRS18\], refined in `truncated`.
 
-use super::{Word, owners};
+use super::{Accounting, owners};
 use crate::error::{Error, Result};
 use crate::event::Shift;
-use crate::loss::filter::cost::{Cost, Moved, Truncated, exact, integer, rational_to_f64, rounded_up};
+use crate::loss::filter::price::{Moved, Price, Truncated, exact, integer, rational_to_f64, rounded_up};
 use crate::loss::law::Law;
 use crate::quantity::{Exact, Omega, Rho};
 
 /// ρ and ω.
 pub(super) struct Tcdp(pub(super) Rho, pub(super) Omega);
 
-impl Word for Tcdp {
+impl Accounting for Tcdp {
     fn law(&self, by: f64) -> Result<Law> {
         let (rho, omega) = (self.0.get(), self.1.get());
         Ok(match owners("tcdp", by)? {
@@ -19,7 +19,7 @@ impl Word for Tcdp {
         })
     }
 
-    fn cost(&self, shift: &Shift, members: u32) -> Result<Cost> {
+    fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let moved = Moved::owners(shift, members)?;
         // k owners: (k²ρ, ω/k), for ω/k > 1 (BDRS18, Prop. 10).
         let omega = exact(self.1.get())? / &moved.by;
@@ -31,6 +31,6 @@ impl Word for Tcdp {
         }
         let rho = exact(self.0.get())? * &moved.cells * &moved.by * &moved.by;
         let truncated = Truncated { rho: rounded_up(&rho), omega: Some(Exact::from_rational(omega)) };
-        Ok(Cost { pure: None, rho: None, truncated: Some(truncated), delta: Exact::zero() })
+        Ok(Price { pure: None, rho: None, truncated: Some(truncated), delta: Exact::zero() })
     }
 }

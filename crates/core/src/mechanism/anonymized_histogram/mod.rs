@@ -46,7 +46,7 @@ pub use reconstruct::{BandPoint, Projection, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift, Touch};
+use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Scale};
 use crate::scope::AttributeSet;
@@ -244,14 +244,14 @@ impl AnonymizedHistogram {
         let mut events = Vec::new();
         if let Some(epsilon) = self.size_epsilon {
             let shift = Shift::one_cell(most)?;
-            events.push(Event::new(Kind::DiscreteLaplace { scale: scale_of(epsilon)? }, by_scope(shift, shift)));
+            events.push(Event::new(Word::DiscreteLaplace { scale: scale_of(epsilon)? }, by_scope(shift, shift)));
         }
         if self.elements_per_owner == NonZeroU64::MIN {
             let moves = by_scope(Shift::one_cell(1.0)?, Shift::new(2, 1.0)?);
-            events.push(Event::new(Kind::DiscreteLaplace { scale: scale_of(self.cell_epsilon)? }, moves));
+            events.push(Event::new(Word::DiscreteLaplace { scale: scale_of(self.cell_epsilon)? }, moves));
         } else {
             let moves = by_scope(Shift::one_cell(most)?, Shift::one_cell(2.0 * most)?);
-            events.push(Event::new(Kind::Pure { epsilon: self.cell_epsilon }, moves));
+            events.push(Event::new(Word::Pure { epsilon: self.cell_epsilon }, moves));
         }
         Ok(events)
     }

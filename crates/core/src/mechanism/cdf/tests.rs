@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::Kind;
+use crate::event::Word;
 use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Scale, Sigma};
@@ -42,7 +42,7 @@ fn the_event_counts_every_node_that_an_owner_can_move() {
         assert_eq!(claimed(&Scope::Presence), presence);
         // Who replaces an owner may have no value here.
         assert_eq!(claimed(&Scope::Person), person.max(presence));
-        assert!(matches!(event.kind(), Kind::DiscreteGaussian { .. }));
+        assert!(matches!(event.word(), Word::DiscreteGaussian { .. }));
     }
 }
 

@@ -22,7 +22,7 @@ impl Tree {
     ///
     /// # Guarantee
     /// For all datasets of the same size that differ in these attributes of one person: e^ε bounds the ratio of the probabilities
-    /// of every output (lists of all nodes, and the root's noisy counts), but for the mass [`Tree::delta`].
+    /// of every output (lists of all nodes, and the root's noisy counts), except for the mass [`Tree::delta`].
     ///
     /// ```
     /// use scumble::mechanism::heavy_hitters::{Rule, Shape};

@@ -342,7 +342,7 @@ fn worst_loss(tree: &Tree, domains: &[u32], pair: &(Dataset, Dataset)) -> f64 {
 
 #[test]
 fn no_output_of_the_whole_distribution_exceeds_the_formula() {
-    // ((0,1),2): 625 outputs; 3 × 2 values: 64 outputs. Every subset of attributes, all datasets of so many people.
+    // ((0,1),2): 625 outputs; 3 × 2 values: 64 outputs. Every subset of attributes, all datasets of this many people.
     let cases: [(Vec<u32>, Shape, f64, i64, i64, usize); 2] = [
         (vec![2, 2, 2], Shape::caterpillar(3).unwrap(), 2.0, 1, 1, 3),
         (vec![3, 2], Shape::balanced(2).unwrap(), 1.5, 2, 2, 4),
@@ -517,7 +517,7 @@ fn adding_a_person_costs_no_more_than_the_formula() {
     }
 }
 
-/// How far a frequency of so many trials may be from its probability, but for a probability of 1e-12 (Bernstein).
+/// How far a frequency of this many trials may be from its probability, except with a probability of 1e-12 (Bernstein).
 fn tolerance(probability: f64, trials: f64) -> f64 {
     let log = (2.0 / 1e-12f64).ln();
     (2.0 * probability * (1.0 - probability) * log / trials).sqrt() + log / trials

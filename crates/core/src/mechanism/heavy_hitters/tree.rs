@@ -1,7 +1,7 @@
 //! The public tree: which attributes are joined where, and the threshold, clip depth and scale of each node.
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Path, Shift, charged_by_scope};
+use crate::event::{Event, Path, Shift, Word, charged_by_scope};
 use crate::loss::words::heavy_hitters::ln_pass_probability;
 use crate::quantity::{Delta, Epsilon, Scale};
 use crate::scope::AttributeSet;
@@ -248,7 +248,7 @@ impl Tree {
     }
 
     /// What a change of one attribute is charged, such that charges may be added up over attributes.
-    fn change_of(&self, attribute: usize) -> Result<Kind> {
+    fn change_of(&self, attribute: usize) -> Result<Word> {
         let touched = self.touched(&[attribute]);
         let path: Vec<&Node> =
             self.nodes.iter().zip(&touched).filter(|(_, touched)| **touched).map(|(node, _)| node).collect();
@@ -307,17 +307,17 @@ impl Tree {
 }
 
 /// The event of a path of equal nodes. Thresholds that rise by more than the least rise only lower the cost.
-fn path_kind(path: &[&Node], least_rise: i64) -> Result<Kind> {
+fn path_kind(path: &[&Node], least_rise: i64) -> Result<Word> {
     let small =
         |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
     let (rise, clip) = (small(least_rise)?, small(path[0].clip)?);
     let levels = u32::try_from(path.len()).unwrap_or(u32::MAX);
-    Ok(Kind::HeavyHitters { scale: path[0].scale, path: Path::new(clip, rise, levels)? })
+    Ok(Word::HeavyHitters { scale: path[0].scale, path: Path::new(clip, rise, levels)? })
 }
 
-fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Kind> {
+fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Word> {
     let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
-    Ok(if delta.get() > 0.0 { Kind::Approximate { epsilon, delta } } else { Kind::Pure { epsilon } })
+    Ok(if delta.get() > 0.0 { Word::Approximate { epsilon, delta } } else { Word::Pure { epsilon } })
 }
 
 fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {

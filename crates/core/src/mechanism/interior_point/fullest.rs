@@ -1,6 +1,6 @@
 //! The node with the largest noisy count among up to 2^128, of which only the occupied ones are touched.
 
-use super::places::{Place, Places};
+use super::leaves::{Leaf, Leaves};
 use crate::error::{Error, Result};
 use crate::mechanism::huge_domain::{Keys, surviving_absent};
 use crate::noise::refine::Precision;
@@ -10,27 +10,27 @@ use num_rational::BigRational;
 use num_traits::One;
 use std::collections::BTreeMap;
 
-/// The node of a level with the largest noisy value, where `jumps` say how much is held at which places (in order, no place twice);
+/// The node of a level with the largest noisy value, where `jumps` say how much is held at which leaves (in order, no place twice);
 /// a uniformly random one if no noisy value exceeds a public bar.
 ///
 /// # Guarantee
 /// Exactly a function of independent noise on the values of all nodes of the level. The bar is such that at most about two
-/// empty nodes are expected above it: their number is drawn exactly, their places uniformly, their noise from the tail.
+/// empty nodes are expected above it: their number is drawn exactly, their leaves uniformly, their noise from the tail.
 pub(super) fn fullest_node<S: BitSource + ?Sized>(
-    jumps: &[(Place, i64)],
+    jumps: &[(Leaf, i64)],
     level: u32,
-    places: Places,
+    leaves: Leaves,
     noise: &SinhNormal,
     bits: &mut S,
-) -> Result<Place> {
-    let nodes = places.nodes(level);
+) -> Result<Leaf> {
+    let nodes = leaves.nodes(level);
     if nodes.bits() == 0 {
         return Ok(nodes.first());
     }
-    let present: BTreeMap<Place, i64> = node_values(jumps, level, places).collect();
+    let present: BTreeMap<Leaf, i64> = node_values(jumps, level, leaves).collect();
     let bar = Bar::new(noise, nodes)?;
-    let mut best: Option<(i64, Place)> = None;
-    let mut offer = |noisy: i64, node: Place| {
+    let mut best: Option<(i64, Leaf)> = None;
+    let mut offer = |noisy: i64, node: Leaf| {
         // The lowest of equals: any rule that does not look at the data.
         if noisy > bar.height && best.is_none_or(|(most, place)| noisy > most || (noisy == most && node < place)) {
             best = Some((noisy, node));
@@ -47,18 +47,14 @@ pub(super) fn fullest_node<S: BitSource + ?Sized>(
 }
 
 /// The nodes of a level that hold something, in order, with how much.
-pub(super) fn node_values(
-    jumps: &[(Place, i64)],
-    level: u32,
-    places: Places,
-) -> impl Iterator<Item = (Place, i64)> + '_ {
-    let runs = jumps.chunk_by(move |a, b| places.node(a.0, level) == places.node(b.0, level));
-    runs.map(move |run| (places.node(run[0].0, level), run.iter().map(|(_, jump)| jump).sum()))
+pub(super) fn node_values(jumps: &[(Leaf, i64)], level: u32, leaves: Leaves) -> impl Iterator<Item = (Leaf, i64)> + '_ {
+    let runs = jumps.chunk_by(move |a, b| leaves.node(a.0, level) == leaves.node(b.0, level));
+    runs.map(move |run| (leaves.node(run[0].0, level), run.iter().map(|(_, jump)| jump).sum()))
 }
 
 /// The bar for this many nodes: for tests of the whole recursion.
 #[cfg(test)]
-pub(super) fn bar_height(noise: &SinhNormal, nodes: Places) -> i64 {
+pub(super) fn bar_height(noise: &SinhNormal, nodes: Leaves) -> i64 {
     Bar::new(noise, nodes).expect("a small level has a bar").height
 }
 
@@ -70,7 +66,7 @@ struct Bar {
 
 impl Bar {
     /// The least height above which at most two of the nodes are expected.
-    fn new(noise: &SinhNormal, nodes: Places) -> Result<Self> {
+    fn new(noise: &SinhNormal, nodes: Leaves) -> Result<Self> {
         let table = noise.table();
         let nodes = nodes.count();
         // above/2^scale·nodes ≤ 2
@@ -145,14 +141,14 @@ mod tests {
     fn sparse_and_dense_argmax_have_the_same_distribution() {
         // 8 nodes, one with 3 keys. Dense: noise on all nodes, the same rule. χ² of two samples over 8 nodes, 2·10^4 draws each.
         let noise = noise();
-        let jumps = [(Place { key: 5, tie: 0 }, 3)];
-        let places = Places::new(3, 0);
-        let bar = Bar::new(&noise, places).unwrap();
+        let jumps = [(Leaf { key: 5, tie: 0 }, 3)];
+        let leaves = Leaves::new(3, 0);
+        let bar = Bar::new(&noise, leaves).unwrap();
         let draws = 20_000;
         let (mut sparse, mut dense) = ([0f64; 8], [0f64; 8]);
         let mut bits = InsecureSeededSource::new(31);
         for _ in 0..draws {
-            sparse[fullest_node(&jumps, 0, places, &noise, &mut bits).unwrap().key as usize] += 1.0;
+            sparse[fullest_node(&jumps, 0, leaves, &noise, &mut bits).unwrap().key as usize] += 1.0;
             let counts = [0, 0, 0, 0, 0, 3, 0, 0];
             let noisy: Vec<i64> = counts.iter().map(|count| count + noise.sample(&mut bits)).collect();
             let most = *noisy.iter().max().unwrap();
@@ -170,13 +166,13 @@ mod tests {
 
     #[test]
     fn the_sparse_law_is_the_dense_law() {
-        // Empty nodes above the bar: their number is binomial by `bar.exceeds`, their places uniform, and their noise is the
+        // Empty nodes above the bar: their number is binomial by `bar.exceeds`, their leaves uniform, and their noise is the
         // table's above the bar. So each node has its own noise if the bar's probability is the table's mass, integer by integer.
         let noise = noise();
         let table = noise.table();
         let whole = BigInt::one() << 128u32;
         for key_bits in [1, 2, 3, 6] {
-            let bar = Bar::new(&noise, Places::new(key_bits, 0)).unwrap();
+            let bar = Bar::new(&noise, Leaves::new(key_bits, 0)).unwrap();
             let height = usize::try_from(bar.height).unwrap();
             assert!(height < table.last_index(), "a small level's bar lies within the table");
             let listed: BigInt = table.weights()[height + 1..].iter().map(|weight| BigInt::from(*weight)).sum();
@@ -190,7 +186,7 @@ mod tests {
     fn the_bar_leaves_at_most_two_and_its_probability_is_that_of_the_table() {
         let noise = noise();
         for (key_bits, tie_bits) in [(1, 0), (3, 0), (40, 0), (128, 0), (128, 24)] {
-            let bar = Bar::new(&noise, Places::new(key_bits, tie_bits)).unwrap();
+            let bar = Bar::new(&noise, Leaves::new(key_bits, tie_bits)).unwrap();
             let expected = bar.exceeds.to_f64().unwrap() * 2f64.powi((key_bits + tie_bits) as i32);
             assert!(expected <= 2.0);
             let direct: f64 = (bar.height + 1..bar.height + 400).map(|k| noise.table().probability(k)).sum();

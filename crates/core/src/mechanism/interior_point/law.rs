@@ -28,23 +28,23 @@ impl Cumulative {
 /// The probability of each place (by its number), where `f` is F with F(−1) = 0 and F(last) = H, whatever the data.
 pub(in crate::mechanism) fn recursion_law(recursion: &Recursion, f: impl Fn(i64) -> i64) -> Vec<f64> {
     let Thresholds { occupied, too_full, margin } = recursion.thresholds;
-    let (root, height) = (recursion.places.bits(), too_full - occupied);
-    let places = 1i64 << root;
+    let (root, height) = (recursion.leaves.bits(), too_full - occupied);
+    let leaves = 1i64 << root;
     let value = |level: u32, node: i64| f(((node + 1) << level) - 1) - f((node << level) - 1);
-    let fullest = |level: u32| (0..places >> level).map(|node| value(level, node)).max().unwrap();
+    let fullest = |level: u32| (0..leaves >> level).map(|node| value(level, node)).max().unwrap();
     let gain = |level: u32| if level == root { height } else { (fullest(level) - occupied).clamp(0, height) };
     let score = |level: u32| gain(level).min(height - if level == 0 { 0 } else { gain(level - 1) });
     let rate = recursion.epsilon.get() / f64::from(2 * recursion.sensitivity);
     let weight = |level: u32| (rate * score(level) as f64).exp();
     let total: f64 = (0..=root).map(weight).sum();
     let (nodes, before) = (Cumulative::new(&recursion.nodes), Cumulative::new(&recursion.before));
-    let mut law = vec![0.0; places as usize];
+    let mut law = vec![0.0; leaves as usize];
     for level in 0..=root {
-        let values: Vec<i64> = (0..places >> level).map(|node| value(level, node)).collect();
+        let values: Vec<i64> = (0..leaves >> level).map(|node| value(level, node)).collect();
         let chances = if level == root {
             vec![1.0]
         } else {
-            node_law(&recursion.nodes, &nodes, &values, bar_height(&recursion.nodes, recursion.places.nodes(level)))
+            node_law(&recursion.nodes, &nodes, &values, bar_height(&recursion.nodes, recursion.leaves.nodes(level)))
         };
         for (node, chance) in chances.into_iter().enumerate() {
             let first = node << level;

@@ -1,5 +1,5 @@
 //! One level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected, for the *generalised* interior point
-//! problem: F(−1) = 0 ≤ F(0) ≤ … ≤ F(last) = H over the places of a binary tree is given by its jumps, and a place j with F(j) > 0 and
+//! problem: F(−1) = 0 ≤ F(0) ≤ … ≤ F(last) = H over the leaves of a binary tree is given by its jumps, and a place j with F(j) > 0 and
 //! F(j − 1) < H is wanted. A node's value is what F rises by on its interval, ends included: F(b) − F(a − 1).
 //!
 //! Why the place is right, with probabilities of β/4 each: the level has a node above τ₁, and none below it reaches τ₂ (exponential
@@ -8,7 +8,7 @@
 //! H − 2τ₂ in the second, and noise below half of that tells which.
 
 use super::fullest::{fullest_node, node_values};
-use super::places::{Place, Places};
+use super::leaves::{Leaf, Leaves};
 use crate::calibrate::{Calibrated, least_maximum_error};
 use crate::error::{Error, Result};
 use crate::mechanism::piecewise::{Segment, sample};
@@ -19,7 +19,7 @@ use num_rational::BigRational;
 /// One level of the recursion.
 #[derive(Debug, Clone)]
 pub(in crate::mechanism) struct Recursion {
-    pub(in crate::mechanism) places: Places,
+    pub(in crate::mechanism) leaves: Leaves,
     /// The range of the privacy loss of the exponential mechanism over levels, when no node's value moves by more than `sensitivity`.
     pub(in crate::mechanism) epsilon: Epsilon,
     pub(in crate::mechanism) sensitivity: u32,
@@ -96,12 +96,12 @@ impl Recursion {
     /// `sensitivity`, of `nodes` noise on the values of all nodes of one level, and of `before` noise on F at one place.
     pub(in crate::mechanism) fn release<S: BitSource + ?Sized>(
         &self,
-        jumps: &[(Place, i64)],
+        jumps: &[(Leaf, i64)],
         bits: &mut S,
-    ) -> Result<Place> {
+    ) -> Result<Leaf> {
         let level = self.level(jumps, bits)?;
-        let node = fullest_node(jumps, level, self.places, &self.nodes, bits)?;
-        let (first, last) = self.places.ends(node, level);
+        let node = fullest_node(jumps, level, self.leaves, &self.nodes, bits)?;
+        let (first, last) = self.leaves.ends(node, level);
         if level == 0 {
             return Ok(first);
         }
@@ -111,7 +111,7 @@ impl Recursion {
     }
 
     /// q(l) = min(g(l), H′ − g(l−1)) with g(l) = clamp(f̂(l) − τ₁, 0, H′), H′ = τ₂ − τ₁, and g = H′ at the root by fiat.
-    fn level<S: BitSource + ?Sized>(&self, jumps: &[(Place, i64)], bits: &mut S) -> Result<u32> {
+    fn level<S: BitSource + ?Sized>(&self, jumps: &[(Leaf, i64)], bits: &mut S) -> Result<u32> {
         let scores = self.scores(jumps);
         let best = scores.iter().copied().max().unwrap_or(0);
         let segment = |(level, score): (usize, &i64)| {
@@ -125,8 +125,8 @@ impl Recursion {
     }
 
     /// The score of each level.
-    pub(in crate::mechanism) fn scores(&self, jumps: &[(Place, i64)]) -> Vec<i64> {
-        let (root, height) = (self.places.bits(), self.thresholds.too_full - self.thresholds.occupied);
+    pub(in crate::mechanism) fn scores(&self, jumps: &[(Leaf, i64)]) -> Vec<i64> {
+        let (root, height) = (self.leaves.bits(), self.thresholds.too_full - self.thresholds.occupied);
         let gain = |level: u32| match level {
             level if level == root => height,
             level => (self.largest_value(jumps, level) - self.thresholds.occupied).clamp(0, height),
@@ -142,7 +142,7 @@ impl Recursion {
     }
 
     /// f̂(l): the value of the fullest node of a level.
-    fn largest_value(&self, jumps: &[(Place, i64)], level: u32) -> i64 {
-        node_values(jumps, level, self.places).map(|(_, value)| value).max().unwrap_or(0)
+    fn largest_value(&self, jumps: &[(Leaf, i64)], level: u32) -> i64 {
+        node_values(jumps, level, self.leaves).map(|(_, value)| value).max().unwrap_or(0)
     }
 }

@@ -49,16 +49,16 @@ fn the_exponential_way_costs_what_its_event_says() {
     }
 }
 
-fn jumps(values: &[u128]) -> Vec<(Place, i64)> {
+fn jumps(values: &[u128]) -> Vec<(Leaf, i64)> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    sorted.chunk_by(|a, b| a == b).map(|run| (Place { key: run[0], tie: 0 }, run.len() as i64)).collect()
+    sorted.chunk_by(|a, b| a == b).map(|run| (Leaf { key: run[0], tie: 0 }, run.len() as i64)).collect()
 }
 
 #[test]
 fn the_score_of_a_level_moves_by_at_most_one() {
     // The event of the level claims sensitivity 1 for q in both scopes: enumerate.
-    let recursion = Recursion { places: Places::new(3, 0), ..tiny_recursion().1 };
+    let recursion = Recursion { leaves: Leaves::new(3, 0), ..tiny_recursion().1 };
     let universe: Vec<u128> = (0..8).collect();
     for (left, right) in neighbours::presence(&universe, 4).into_iter().chain(neighbours::person(&universe, 3)) {
         for (a, b) in recursion.scores(&jumps(&left)).into_iter().zip(recursion.scores(&jumps(&right))) {
@@ -121,14 +121,14 @@ fn the_choice_follows_the_domain_and_bad_input_is_refused() {
 fn tiny_recursion() -> (InteriorPoint, Recursion) {
     let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
     let recursive = Recursion {
-        places: Places::new(2, 0),
+        leaves: Leaves::new(2, 0),
         epsilon: Epsilon::new(1.5).unwrap(),
         sensitivity: 1,
         nodes: noise.clone(),
         before: noise,
         thresholds: Thresholds { occupied: 1, too_full: 3, margin: 2 },
     };
-    (InteriorPoint { bits: 2, method: Method::Recursive(Box::new(recursive.clone())) }, recursive)
+    (InteriorPoint { bits: 2, method: Search::Recursive(Box::new(recursive.clone())) }, recursive)
 }
 
 /// The output law of the whole recursion over two-bit keys: F(j) = #{x ≤ j}.

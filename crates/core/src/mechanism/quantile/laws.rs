@@ -1,10 +1,10 @@
-//! Output laws of medians and of trees over tiny domains, from their definitions and not from their code: for tests. Places are numbers.
+//! Output laws of medians and of trees over tiny domains, from their definitions and not from their code: for tests. Leaves are numbers.
 
 use super::median::RecursiveMedian;
-use crate::event::{Event, Kind};
+use crate::event::{Event, Word};
 use crate::harness::{Claim, Distribution, Probability};
 use crate::mechanism::interior_point::law::recursion_law;
-use crate::mechanism::interior_point::{Place, Places, Recursion, Thresholds};
+use crate::mechanism::interior_point::{Leaf, Leaves, Recursion, Thresholds};
 use crate::noise::SinhNormal;
 use crate::quantity::{Epsilon, Scale, Sigma};
 use crate::scope::Scope;
@@ -16,9 +16,9 @@ pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
         let one = |event: &Event| -> f64 {
             let shifts = event.moves().shifts(scope);
             let [shift] = shifts[..] else { panic!("no event of a tree has alternatives: {shifts:?}") };
-            let cell = match event.kind() {
-                Kind::Exponential { epsilon } => order * (epsilon.get() * shift.by.get()).powi(2) / 8.0,
-                Kind::SinhNormal { sigma, a } => {
+            let cell = match event.word() {
+                Word::Exponential { epsilon } => order * (epsilon.get() * shift.by.get()).powi(2) / 8.0,
+                Word::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
                     noise.certificate(shift.by.get() as u64).unwrap().renyi_upper(order)
                 }
@@ -32,11 +32,11 @@ pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
     Claim { renyi: orders.map(|order| (order, renyi(order))).to_vec(), ..Claim::of(events, scope, &[0.25, 1.0, 3.0]) }
 }
 
-/// A median by the recursion over so few places and with such thresholds that a few values reach all of its branches.
-pub(super) fn tiny_median(places: Places, half_width: i64) -> RecursiveMedian {
+/// A median by the recursion over so few leaves and with such thresholds that a few values reach all of its branches.
+pub(super) fn tiny_median(leaves: Leaves, half_width: i64) -> RecursiveMedian {
     let noise = |sigma: f64, a: f64| SinhNormal::new(Sigma::new(sigma).unwrap(), Scale::new(a).unwrap()).unwrap();
     let recursion = Recursion {
-        places,
+        leaves,
         epsilon: Epsilon::new(1.5).unwrap(),
         sensitivity: 2,
         nodes: noise(1.286, 2.7),
@@ -60,13 +60,13 @@ pub(super) fn f(values: &[i64], half_width: i64, last: i64) -> impl Fn(i64) -> i
 }
 
 /// The place with this number.
-pub(super) fn place(number: i64, places: Places) -> Place {
-    Place { key: number as u128 >> places.tie_bits(), tie: number as u32 & ((1 << places.tie_bits()) - 1) }
+pub(super) fn place(number: i64, leaves: Leaves) -> Leaf {
+    Leaf { key: number as u128 >> leaves.tie_bits(), tie: number as u32 & ((1 << leaves.tie_bits()) - 1) }
 }
 
 /// The law of a median of the values of a part, by the recursion.
 pub(super) fn recursive_point(median: &RecursiveMedian, values: &[i64], range: (i64, i64)) -> BTreeMap<i64, f64> {
-    let last = (1i64 << median.recursion.places.bits()) - 1;
+    let last = (1i64 << median.recursion.leaves.bits()) - 1;
     let mut law = BTreeMap::new();
     for (place, chance) in (0i64..).zip(recursion_law(&median.recursion, f(values, median.half_width, last))) {
         *law.entry(place.clamp(range.0, range.1)).or_default() += chance;
@@ -109,16 +109,16 @@ pub(super) fn tree_law(point: PointLaw, values: &[i64], range: (i64, i64), level
 }
 
 /// The law of a tree's keys, averaged over all ways to break the values' ties.
-pub(super) fn keys_law(point: PointLaw, places: Places, levels: u32, keys: &[u128]) -> Distribution<Vec<u128>> {
-    let ways = 1u32 << (places.tie_bits() as usize * keys.len());
+pub(super) fn keys_law(point: PointLaw, leaves: Leaves, levels: u32, keys: &[u128]) -> Distribution<Vec<u128>> {
+    let ways = 1u32 << (leaves.tie_bits() as usize * keys.len());
     let mut law: BTreeMap<Vec<u128>, f64> = BTreeMap::new();
     for way in 0..ways {
         let tie =
-            |index: usize| i64::from(way >> (places.tie_bits() as usize * index)) & ((1 << places.tie_bits()) - 1);
-        let number = |(index, key): (usize, &u128)| ((*key as i64) << places.tie_bits()) + tie(index);
+            |index: usize| i64::from(way >> (leaves.tie_bits() as usize * index)) & ((1 << leaves.tie_bits()) - 1);
+        let number = |(index, key): (usize, &u128)| ((*key as i64) << leaves.tie_bits()) + tie(index);
         let values: Vec<i64> = keys.iter().enumerate().map(number).collect();
-        for (points, chance) in tree_law(point, &values, (0, (1 << places.bits()) - 1), levels) {
-            let points = points.into_iter().map(|number| place(number, places).key).collect();
+        for (points, chance) in tree_law(point, &values, (0, (1 << leaves.bits()) - 1), levels) {
+            let points = points.into_iter().map(|number| place(number, leaves).key).collect();
             *law.entry(points).or_default() += chance / f64::from(ways);
         }
     }

@@ -24,9 +24,9 @@
 
 use crate::calibrate::normal_tail_quantile;
 use crate::error::Result;
-use crate::event::{Event, Kind, Moves, Shift};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::mechanism::additive::Noise;
-use crate::mechanism::interior_point::{Place, Places, Recursion, Thresholds, table};
+use crate::mechanism::interior_point::{Leaf, Leaves, Recursion, Thresholds, table};
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Epsilon, Omega, Rho};
 
@@ -43,8 +43,8 @@ pub(super) struct RecursiveMedian {
 
 impl RecursiveMedian {
     /// For a tree of `levels` levels that is (ρ, ω)-tCDP when a value is replaced; each median fails with probability at most β.
-    pub(super) fn new(places: Places, levels: u32, (rho, omega): (Rho, Omega), beta: f64) -> Result<Self> {
-        let plan = Plan::new(places, levels, rho.get(), beta);
+    pub(super) fn new(leaves: Leaves, levels: u32, (rho, omega): (Rho, Omega), beta: f64) -> Result<Self> {
+        let plan = Plan::new(leaves, levels, rho.get(), beta);
         let epsilon = Epsilon::new((8.0 * plan.level).sqrt())?;
         let slope =
             |noise: &SinhNormal, by: u64| -> Result<f64> { Ok(noise.certificate(by)?.slope_upper(omega.get())) };
@@ -57,7 +57,7 @@ impl RecursiveMedian {
         let thresholds = Thresholds::new(plan.heights, (epsilon.get(), NODE_SENSITIVITY), beta, quantiles);
         let half_width = (thresholds.height() + 3) / 4;
         let thresholds = Thresholds { margin: 4 * half_width - 2 * thresholds.too_full, ..thresholds };
-        let recursion = Recursion { places, epsilon, sensitivity: NODE_SENSITIVITY, nodes, before, thresholds };
+        let recursion = Recursion { leaves, epsilon, sensitivity: NODE_SENSITIVITY, nodes, before, thresholds };
         Ok(Self { recursion, half_width })
     }
 
@@ -68,19 +68,19 @@ impl RecursiveMedian {
     /// takes no rank away, since all values lie in the range.
     pub(super) fn release<S: BitSource + ?Sized>(
         &self,
-        sorted: &[Place],
-        range: (Place, Place),
+        sorted: &[Leaf],
+        range: (Leaf, Leaf),
         bits: &mut S,
-    ) -> Result<Place> {
+    ) -> Result<Leaf> {
         Ok(self.recursion.release(&self.jumps(sorted), bits)?.clamp(range.0, range.1))
     }
 
     /// Where F rises, and by how much. Only about 2w of the values can be there: the others are clamped away.
-    pub(super) fn jumps(&self, sorted: &[Place]) -> Vec<(Place, i64)> {
+    pub(super) fn jumps(&self, sorted: &[Leaf]) -> Vec<(Leaf, i64)> {
         let (count, height) = (sorted.len() as i64, 4 * self.half_width);
         let f = |at_most: i64| (2 * at_most - count + 2 * self.half_width).clamp(0, height);
-        let mut jumps = vec![(self.recursion.places.first(), f(0))];
-        let mut rise = |place: Place, by: i64| match jumps.last_mut() {
+        let mut jumps = vec![(self.recursion.leaves.first(), f(0))];
+        let mut rise = |place: Leaf, by: i64| match jumps.last_mut() {
             Some(last) if last.0 == place => last.1 += by,
             _ => jumps.push((place, by)),
         };
@@ -89,7 +89,7 @@ impl RecursiveMedian {
         for (index, place) in (start..end).zip(&sorted[start as usize..]) {
             rise(*place, f(index + 1) - f(index));
         }
-        rise(self.recursion.places.last(), height - f(count));
+        rise(self.recursion.leaves.last(), height - f(count));
         jumps.retain(|(_, by)| *by > 0);
         jumps
     }
@@ -100,7 +100,7 @@ impl RecursiveMedian {
             let shift = |(cells, by): (u64, f64)| Shift::new(cells, by);
             Ok(Moves::by_scope(vec![shift(presence)?], vec![shift(person)?], Vec::new()))
         };
-        let level = |moves: Moves| Event::new(Kind::Exponential { epsilon: self.recursion.epsilon }, moves);
+        let level = |moves: Moves| Event::new(Word::Exponential { epsilon: self.recursion.epsilon }, moves);
         let nodes = Noise::SinhNormal(self.recursion.nodes.clone());
         let before = Noise::SinhNormal(self.recursion.before.clone());
         let mut events = vec![
@@ -134,10 +134,10 @@ struct Plan {
 impl Plan {
     /// The height 2τ₂ + 2q_e is about a₁/√s₁ + a₂/√s₂ + a₃/√s₃ for shares s of the budget, with the a of Gaussian noise; the best shares
     /// are in the ratio of a^{2/3}. Over L levels, the level and the end are paid 2L − 1 times and the nodes L times.
-    fn new(places: Places, levels: u32, rho: f64, beta: f64) -> Self {
-        let heights = f64::from(places.bits()) + 1.0;
+    fn new(leaves: Leaves, levels: u32, rho: f64, beta: f64) -> Self {
+        let heights = f64::from(leaves.bits()) + 1.0;
         let one = beta / 4.0;
-        let any_node = (one.ln() - f64::from(places.bits()) * std::f64::consts::LN_2).exp();
+        let any_node = (one.ln() - f64::from(leaves.bits()) * std::f64::consts::LN_2).exp();
         let deviations = |p: f64| normal_tail_quantile(p / 2.0);
         let (runs, pairs) = (f64::from(levels), f64::from(2 * levels - 1));
         let scales = [

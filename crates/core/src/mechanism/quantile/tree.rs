@@ -3,8 +3,8 @@
 use super::median::RecursiveMedian;
 use super::{Aim, Fraction, rate, segments};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Moves, Shift};
-use crate::mechanism::interior_point::{Place, Places};
+use crate::event::{Event, Moves, Shift, Word};
+use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
@@ -30,12 +30,12 @@ use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
 pub struct QuantileTree {
     last: u128,
     levels: u32,
-    places: Places,
-    method: Method,
+    places: Leaves,
+    method: Descent,
 }
 
 #[derive(Debug, Clone)]
-enum Method {
+enum Descent {
     /// Each median with a privacy loss of this range for presence.
     Exponential(Epsilon),
     /// Each median by the recursion, all of them right except with probability β.
@@ -56,14 +56,14 @@ impl QuantileTree {
         if epsilon_per_level.get() == 0.0 {
             return Err(Error::refused("a tree of quantiles needs epsilon above 0"));
         }
-        Ok(Self { last, levels, places, method: Method::Exponential(epsilon_per_level) })
+        Ok(Self { last, levels, places, method: Descent::Exponential(epsilon_per_level) })
     }
 
     /// By the recursion, (ρ, ω)-tCDP in all when an owner is replaced, for a failure probability β.
     pub fn recursive(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         let places = places(last, levels)?;
         let median = RecursiveMedian::new(places, levels, (rho, omega), beta_of_one(beta, levels))?;
-        Ok(Self { last, levels, places, method: Method::Recursive(Box::new(median), beta) })
+        Ok(Self { last, levels, places, method: Descent::Recursive(Box::new(median), beta) })
     }
 
     /// The way with the smaller error at β, both (ρ, ω)-tCDP in all when an owner is replaced. Only public numbers are compared:
@@ -94,8 +94,8 @@ impl QuantileTree {
     /// Which way it is.
     pub fn name(&self) -> &'static str {
         match self.method {
-            Method::Exponential(_) => "exponential mechanism",
-            Method::Recursive(..) => "recursion",
+            Descent::Exponential(_) => "exponential mechanism",
+            Descent::Recursive(..) => "recursion",
         }
     }
 
@@ -110,7 +110,7 @@ impl QuantileTree {
     /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part per level. The bits
     /// that break ties are a value's own: for each outcome of theirs the claim holds, and so for their mixture.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
-        let mut sorted: Vec<Place> =
+        let mut sorted: Vec<Leaf> =
             values.iter().map(|value| self.places.place_of(*value.min(&self.last), bits)).collect();
         sorted.sort_unstable();
         let mut found = Vec::with_capacity(self.quantiles() as usize);
@@ -122,8 +122,8 @@ impl QuantileTree {
     /// Values up to the released place go left, those above go right.
     fn split<S: BitSource + ?Sized>(
         &self,
-        sorted: &[Place],
-        range: (Place, Place),
+        sorted: &[Leaf],
+        range: (Leaf, Leaf),
         levels: u32,
         bits: &mut S,
         found: &mut Vec<u128>,
@@ -140,13 +140,13 @@ impl QuantileTree {
         self.split(right, (next, range.1), levels - 1, bits, found)
     }
 
-    fn median<S: BitSource + ?Sized>(&self, sorted: &[Place], range: (Place, Place), bits: &mut S) -> Result<Place> {
+    fn median<S: BitSource + ?Sized>(&self, sorted: &[Leaf], range: (Leaf, Leaf), bits: &mut S) -> Result<Leaf> {
         let epsilon = match &self.method {
-            Method::Recursive(median, _) => return median.release(sorted, range, bits),
-            Method::Exponential(epsilon) => *epsilon,
+            Descent::Recursive(median, _) => return median.release(sorted, range, bits),
+            Descent::Exponential(epsilon) => *epsilon,
         };
         let places = self.places;
-        let runs: Vec<(Place, u128)> = sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u128)).collect();
+        let runs: Vec<(Leaf, u128)> = sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u128)).collect();
         let segments = segments(&runs, range, |place| places.before(place), |place| places.after(place), MEDIAN);
         let rate = rate(epsilon, MEDIAN.sensitivity());
         let chosen = choose_segment(&segments, |segment| places.length(segment), &rate, MEDIAN.whole(), bits);
@@ -158,13 +158,13 @@ impl QuantileTree {
     /// recursion does is in `quantile/median.rs`.
     pub fn events(&self) -> Result<Vec<Event>> {
         match &self.method {
-            Method::Exponential(epsilon) => {
+            Descent::Exponential(epsilon) => {
                 let (once, twice) = (Shift::one_cell(1.0)?, Shift::one_cell(2.0)?);
                 let moves = Moves::by_scope(vec![once], vec![twice], Vec::new());
-                let event = Event::new(Kind::Exponential { epsilon: *epsilon }, moves);
+                let event = Event::new(Word::Exponential { epsilon: *epsilon }, moves);
                 Ok(vec![event.repeated(self.levels.into())?])
             }
-            Method::Recursive(median, _) => median.events(self.levels),
+            Descent::Recursive(median, _) => median.events(self.levels),
         }
     }
 
@@ -180,18 +180,18 @@ impl QuantileTree {
         let of_one = beta_of_one(beta, self.levels);
         let half_width = match &self.method {
             // At least one place has the least distance, and at most all are off by more (as in `Quantile::error`).
-            Method::Exponential(epsilon) => {
+            Descent::Exponential(epsilon) => {
                 let ln_places =
                     (self.last as f64 + 1.0).ln() + f64::from(self.places.tie_bits()) * std::f64::consts::LN_2;
                 (ln_places - of_one.ln()) / epsilon.get()
             }
-            Method::Recursive(_, made_for) if beta.get() < made_for.get() => {
+            Descent::Recursive(_, made_for) if beta.get() < made_for.get() => {
                 let (asked, made_for) = (beta.get(), made_for.get());
                 return Err(Error::refused(format!(
                     "this tree was made for a failure probability of {made_for}, not {asked}: make one for {asked}"
                 )));
             }
-            Method::Recursive(median, _) => median.half_width as f64,
+            Descent::Recursive(median, _) => median.half_width as f64,
         };
         let own = half_width + self.crowd(beta);
         let (mut before, mut error) = (0.0, own);
@@ -218,11 +218,11 @@ impl QuantileTree {
 }
 
 /// The keys 0, …, last with what breaks ties, padded to a power of two; refuses a number of levels that makes no tree.
-fn places(last: u128, levels: u32) -> Result<Places> {
+fn places(last: u128, levels: u32) -> Result<Leaves> {
     if levels == 0 || levels > 20 {
         return Err(Error::refused(format!("a tree of quantiles has 1 to 20 levels, not {levels}")));
     }
-    Ok(Places::new(u128::BITS - last.leading_zeros(), if levels == 1 { 0 } else { TIE_BITS }))
+    Ok(Leaves::new(u128::BITS - last.leading_zeros(), if levels == 1 { 0 } else { TIE_BITS }))
 }
 
 /// How often one of the medians may fail.

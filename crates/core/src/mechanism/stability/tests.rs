@@ -62,7 +62,7 @@ fn several_keys_share_delta_and_gaussian_noise_works() {
     let many = StabilityHistogram::new(noise(), Contribution::new(10, 3).unwrap(), delta).unwrap();
     assert!(many.threshold() >= one.threshold() + 2);
     let [event] = &many.events().unwrap()[..] else { panic!("new keys are one word") };
-    let Kind::NewKeys(keys) = event.kind() else { panic!("{event:?}") };
+    let Word::NewKeys(keys) = event.word() else { panic!("{event:?}") };
     assert_eq!((keys.keys(), keys.delta()), (10, delta));
     let refused = StabilityHistogram::new(noise(), Contribution::one(), Delta::new(0.0).unwrap());
     assert!(refused.unwrap_err().to_string().contains("delta"));

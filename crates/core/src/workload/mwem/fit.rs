@@ -2,7 +2,7 @@
 
 use super::super::domain::Subset;
 use super::super::nested::{Gather, Nest, Product, Spread, total};
-use super::super::query::Queries;
+use super::super::predicate::Queries;
 
 /// What a round has measured.
 pub(super) struct Round {

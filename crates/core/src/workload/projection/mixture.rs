@@ -1,6 +1,6 @@
 //! Corners of the polytope of answers, mixtures of them, and what corrects their weights.
 
-use super::super::query::{Held, Queries};
+use super::super::predicate::{Held, Queries};
 
 /// Corrects the weights of a mixture of cells.
 pub(super) trait Correct {

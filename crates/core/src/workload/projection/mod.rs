@@ -13,10 +13,10 @@
 //! place of D ≤ m.)
 
 use super::domain::Subset;
-use super::query::Queries;
+use super::predicate::Queries;
 use crate::calibrate::{Moved, rho_of_gaussian};
 use crate::error::{Error, Result};
-use crate::event::{Event, Kind, Shift, charged_by_scope};
+use crate::event::{Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::Sigma;
 
@@ -84,7 +84,7 @@ impl Projection {
     /// In every scope the events cost at least what [`Projection::rho_presence`], [`Projection::rho_person`] and [`Projection::rho`] state:
     /// exactly that for presence and person, and for every set of attributes of a workload of marginals.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
-        let kind = Kind::DiscreteGaussian { sigma: self.sigma };
+        let word = Word::DiscreteGaussian { sigma: self.sigma };
         let moved = |answers: u64| Ok::<Vec<Shift>, Error>(vec![Shift::new(answers, 1.0)?]);
         let (left, replaced) = (
             self.queries.squared_sensitivity_presence(),
@@ -93,9 +93,9 @@ impl Projection {
         let (presence, person) = (moved(left)?, moved(replaced.max(left))?);
         let changes = self.queries.moved_by_table();
         let changes =
-            changes.into_iter().map(|(table, answers)| Ok((table.named(names)?, (kind.clone(), moved(answers)?))));
+            changes.into_iter().map(|(table, answers)| Ok((table.named(names)?, (word.clone(), moved(answers)?))));
         let changes = changes.collect::<Result<_>>()?;
-        charged_by_scope((kind.clone(), presence), (kind, person), changes)
+        charged_by_scope((word.clone(), presence), (word, person), changes)
     }
 
     /// The σ of the noise on each answer.

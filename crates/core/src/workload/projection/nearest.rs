@@ -8,7 +8,7 @@
 //! All is in shares of the people here: weights add up to 1, and the target is divided by the number of people.
 
 use super::super::nested::{Nest, Spread, Sum, largest};
-use super::super::query::Queries;
+use super::super::predicate::Queries;
 use super::corral::Corral;
 use super::mixture::{Correct, Points};
 use super::steps::Steps;

@@ -1,7 +1,7 @@
 //! Sensitivities, and what the projection finds.
 
 use super::super::domain::Domain;
-use super::super::query::Query;
+use super::super::predicate::Predicate;
 use super::*;
 use crate::noise::InsecureSeededSource;
 use proptest::prelude::*;
@@ -41,11 +41,11 @@ fn sensitivities_are_those_of_the_vectors() {
 fn no_pair_of_records_moves_more_answers_than_stated() {
     let domain = Domain::new(vec![3, 2, 2, 2]).unwrap();
     let odd = vec![
-        Query::conjunction(&domain, &[(0, 1), (1, 0)]).unwrap(),
-        Query::conjunction(&domain, &[(0, 2), (1, 1)]).unwrap(),
-        Query::parity(&domain, &[1, 2]).unwrap(),
-        Query::parity(&domain, &[1, 2, 3]).unwrap(),
-        Query::conjunction(&domain, &[(3, 1)]).unwrap(),
+        Predicate::conjunction(&domain, &[(0, 1), (1, 0)]).unwrap(),
+        Predicate::conjunction(&domain, &[(0, 2), (1, 1)]).unwrap(),
+        Predicate::parity(&domain, &[1, 2]).unwrap(),
+        Predicate::parity(&domain, &[1, 2, 3]).unwrap(),
+        Predicate::conjunction(&domain, &[(3, 1)]).unwrap(),
     ];
     for queries in [Queries::new(&domain, odd).unwrap(), Queries::marginals(&domain, 2).unwrap()] {
         let answers = |cell: usize| {

@@ -18,11 +18,11 @@ fn check(change: &dyn Fn(&Path) -> String, words: Option<&str>) {
     let before = declared(folder.path(), HEAD);
     let written = from_json(&to_json(&before)).unwrap();
     assert_eq!(written, before);
-    let told = joined(&before, &declared(folder.path(), &change(folder.path())), folder.path());
-    match (told, words) {
+    let shown = joined(&before, &declared(folder.path(), &change(folder.path())), folder.path());
+    match (shown, words) {
         (Ok(_), None) => {}
         (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}\n not: {words}"),
-        (told, words) => panic!("{told:?} against {words:?}"),
+        (shown, words) => panic!("{shown:?} against {words:?}"),
     }
 }
 

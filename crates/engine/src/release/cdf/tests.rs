@@ -162,7 +162,7 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
         let release = "kind = \"cdf\"\ncolumn = \"x\"\ncost = { epsilon = 1 }";
         let project = project(&folder, TINY, owner, "x,y\n1,1\n", release);
         let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-        let scumble::event::Kind::DiscreteLaplace { scale } = plan.events[0].kind() else {
+        let scumble::event::Word::DiscreteLaplace { scale } = plan.events[0].word() else {
             panic!("pure noise was asked for")
         };
         // Four points: leaves and root, or two halves in between.

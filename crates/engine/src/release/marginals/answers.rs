@@ -1,7 +1,7 @@
 //! What is published: tables in long form, or rows.
 
 use super::super::Expected;
-use super::super::output::{Answers, Cell, Column, Details};
+use super::super::output::{AnswerColumn, Answers, Cell, Details};
 use super::work::{Choice, Fitted, Work};
 use crate::error::Result;
 use scumble::workload::{Domain, Model, Subset};
@@ -78,7 +78,7 @@ fn note(work: &Work, published: Published) -> &'static str {
             "Estimates come from the nearest consistent table; the standard error is that of the noisy answers, which the projection improves on average."
         }
         (_, Work::Mwem { .. }) => {
-            "Estimates come from one fitted table; their error depends on the data, so that no standard error can be told."
+            "Estimates come from one fitted table; their error depends on the data, so that no standard error can be given."
         }
     }
 }
@@ -90,7 +90,7 @@ fn long_form(
     labels: &Labels<'_>,
     tables: &[Subset],
     published: Published,
-) -> Result<Vec<Column>> {
+) -> Result<Vec<AnswerColumn>> {
     let domain = fitted.model.domain();
     let number = tables.iter().map(|&table| domain.table_cells(table)).sum();
     let mut attributes: Vec<Vec<Cell>> = labels.names.iter().map(|_| Vec::with_capacity(number)).collect();
@@ -114,10 +114,10 @@ fn long_form(
             errors.push(error.clone());
         }
     }
-    let named = |(name, cells): (&String, Vec<Cell>)| Column { name: name.clone(), cells, uncertainty: None };
-    let mut columns: Vec<Column> = labels.names.iter().zip(attributes).map(named).collect();
-    columns.push(Column { name: "estimate".to_string(), cells: estimates, uncertainty: None });
-    columns.push(Column { name: "standard_error".to_string(), cells: errors, uncertainty: None });
+    let named = |(name, cells): (&String, Vec<Cell>)| AnswerColumn { name: name.clone(), cells, uncertainty: None };
+    let mut columns: Vec<AnswerColumn> = labels.names.iter().zip(attributes).map(named).collect();
+    columns.push(AnswerColumn { name: "estimate".to_string(), cells: estimates, uncertainty: None });
+    columns.push(AnswerColumn { name: "standard_error".to_string(), cells: errors, uncertainty: None });
     Ok(columns)
 }
 
@@ -127,7 +127,7 @@ impl Labels<'_> {
     }
 }
 
-/// The model with at most so many people as rows can be published, and what to say about it. How many people there are, or what the noise makes
+/// The model with at most this many people as rows can be published, and what to say about it. How many people there are, or what the noise makes
 /// of them, must not decide whether there is an answer.
 fn publishable(model: &Model, tables: &[Subset]) -> Result<(Model, Option<String>)> {
     let people: f64 = model.cells().iter().sum();
@@ -140,9 +140,9 @@ fn publishable(model: &Model, tables: &[Subset]) -> Result<(Model, Option<String
 }
 
 /// Whole rows in the order of the cells.
-fn rows(model: &Model, labels: &Labels<'_>) -> Vec<Column> {
+fn rows(model: &Model, labels: &Labels<'_>) -> Vec<AnswerColumn> {
     let rows = model.rows();
-    let column = |(attribute, name): (usize, &String)| Column {
+    let column = |(attribute, name): (usize, &String)| AnswerColumn {
         name: name.clone(),
         cells: rows.iter().map(|row| labels.value(attribute, row[attribute])).collect(),
         uncertainty: None,

@@ -1,4 +1,4 @@
-//! Kinds `marginals` and `synthetic`: all tables of up to so many attributes, or whole rows with about the same tables.
+//! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
 //!
 //! Three methods of the core can do it, each with its own cost per attribute; `auto` takes the one that promises the smallest error. All of
 //! them end in a fitted table of counts that is consistent and not negative; what is published is read off that table.
@@ -13,7 +13,7 @@ use super::{Analysed, CostAbout, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::Place;
-use crate::project::{Cost, Project, Request, Target};
+use crate::project::{Cost, Goal, Project, Request};
 use answers::Published;
 use scumble::event::Event;
 use scumble::quantity::Exact;
@@ -28,7 +28,7 @@ const METHOD: Field<Option<MethodWish>> = Field::new(
     "'residual', 'projection', 'mwem', or 'auto' (the default): the one that promises the smallest error",
 );
 const ORDER: Field<Option<Placed<u64>>> =
-    Field::new("order", "tables of up to so many attributes (2 where this is left out)");
+    Field::new("order", "tables of up to this many attributes (2 where this is left out)");
 const PEOPLE: Field<Option<u64>> = Field::new(
     "people",
     "about how many people there are, from public knowledge: decides between methods and the number of rounds",
@@ -61,7 +61,7 @@ impl Word for Estimates {
 /// The kind `marginals`.
 pub(super) static MARGINALS: Kind = Kind {
     name: "marginals",
-    about: "the number of owners for every combination of values of up to so many of some columns, with standard errors",
+    about: "the number of owners for every combination of values of up to this many of some columns, with standard errors",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],
@@ -90,7 +90,7 @@ fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
 /// The kind `synthetic`.
 pub(super) static SYNTHETIC: Kind = Kind {
     name: "synthetic",
-    about: "made-up rows whose tables of up to so many columns are about those of the data",
+    about: "made-up rows whose tables of up to this many columns are about those of the data",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],
@@ -182,8 +182,8 @@ impl Marginals {
     /// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget.
     fn delta(&self, cost: &Cost) -> Result<Exact> {
         match (&cost.target, &cost.delta, &self.budget_delta) {
-            (Target::Epsilon(_), Some(delta), _) | (Target::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
-            (Target::Epsilon(_), None, None) => Err(Error::input(format!(
+            (Goal::Epsilon(_), Some(delta), _) | (Goal::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
+            (Goal::Epsilon(_), None, None) => Err(Error::input(format!(
                 "{} have Gaussian noise, whose epsilon needs a delta: write cost = {{ epsilon = …, delta = 1e-9 }} or {{ rho = … }}, or give the budget a delta",
                 if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" }
             ))),

@@ -2,7 +2,7 @@ use super::*;
 
 fn texts(cells: &[&str]) -> Answers {
     let cells = cells.iter().map(|text| Cell::Text((*text).to_string())).collect();
-    let columns = vec![Column { name: "key".to_string(), cells, uncertainty: None }];
+    let columns = vec![AnswerColumn { name: "key".to_string(), cells, uncertainty: None }];
     Answers { columns, notes: Vec::new(), details: Details::default() }
 }
 

@@ -68,7 +68,7 @@ fn every_neighbour_is_within_the_claim() {
                 format!("kind = \"quantiles\"\ncolumn = \"x\"\nquantiles = [{fraction}]\ncost = {{ epsilon = 1 }}");
             let project = project(&folder, TINY, owner, "x,y\n1,1\n", &release);
             let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-            let scumble::event::Kind::Exponential { epsilon } = plan.events[0].kind() else {
+            let scumble::event::Word::Exponential { epsilon } = plan.events[0].word() else {
                 panic!("not exponential")
             };
             let sql = plan.rule["sql"].as_str().unwrap().to_string();

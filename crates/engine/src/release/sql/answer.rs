@@ -5,9 +5,9 @@ use crate::backend::Backend;
 use crate::backend::functions::Grid;
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
-use crate::release::output::{Answers, Cell, Column, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::sql::Cut;
-use crate::sql::above::{self, Answer, Errors, Moved, Spread};
+use crate::sql::above::{self, Errors, Moved, QueryAnswer, Spread};
 use crate::sql::integers::Integers;
 use crate::sql::query::Computation;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
@@ -102,7 +102,7 @@ pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Ans
     for index in 0..answer.batch.num_columns() {
         columns.extend(published(cut, &answer, index, noisy, private)?);
     }
-    if columns.iter().any(|column: &Column| column.name.ends_with(RANK_ERROR)) {
+    if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
     }
@@ -113,7 +113,13 @@ pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Ans
 pub(in crate::release) const RANK_ERROR: &str = "_rank_error";
 
 /// An output column; behind one that depends on quantiles, what is known about its error.
-fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Vec<Column>> {
+fn published(
+    cut: &Cut,
+    answer: &QueryAnswer,
+    index: usize,
+    noisy: &Noisy,
+    private: &Private,
+) -> Result<Vec<AnswerColumn>> {
     let mut column = column(cut, answer, index, noisy, private)?;
     let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
     if !answer.outputs[index].aggregates.iter().any(is_quantile) {
@@ -121,7 +127,7 @@ fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &
     }
     column.uncertainty = None;
     let rows = column.cells.len();
-    let beside = |end: &str, cell: Cell| Column {
+    let beside = |end: &str, cell: Cell| AnswerColumn {
         name: format!("{}{end}", column.name),
         cells: vec![cell; rows],
         uncertainty: None,
@@ -135,7 +141,7 @@ fn published(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &
     Ok(columns)
 }
 
-fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Private) -> Result<Column> {
+fn column(cut: &Cut, answer: &QueryAnswer, index: usize, noisy: &Noisy, private: &Private) -> Result<AnswerColumn> {
     let array = answer.batch.column(index);
     let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
     let values = values
@@ -179,7 +185,7 @@ fn column(cut: &Cut, answer: &Answer, index: usize, noisy: &Noisy, private: &Pri
         _ => uncertainty,
     };
     let name = answer.batch.schema().field(index).name().clone();
-    Ok(Column { name, cells, uncertainty })
+    Ok(AnswerColumn { name, cells, uncertainty })
 }
 
 /// How unsure a mean is, in the unit of its column.

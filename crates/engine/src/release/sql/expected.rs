@@ -2,7 +2,7 @@
 //!
 //! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and what is linear
 //! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients …) it depends on how many rows a cell has and how
-//! their values lie: it is told for the number of rows that the release expects, values spread evenly over their bounds, and beside
+//! their values lie: it is shown for the number of rows that the release expects, values spread evenly over their bounds, and beside
 //! it the smallest and the largest for values that lie in other ways.
 
 use super::answer::{Noisy, NoisyCell, errors, released};
@@ -55,7 +55,7 @@ impl Lie {
         }
     }
 
-    /// A measure of a cell of so many rows, each of another owner and none without a value.
+    /// A measure of a cell of this many rows, each of another owner and none without a value.
     fn measure(self, measure: &Measure, rows: u64) -> i128 {
         let mean = match measure.what {
             What::Owners | What::Rows | What::Present | What::Different => 1.0,

@@ -21,7 +21,7 @@ use crate::project::{Bounding, Cost, Project, Request};
 use crate::sql::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, above, sensitivity, window};
 use answer::{Drawn, answers, noised};
-use scumble::event::{Event, Kind as EventKind, Moves};
+use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ pub(super) fn analysed(
     }))
 }
 
-/// A position in a query is told together with the query's position in the file.
+/// A position in a query is given together with the query's position in the file.
 fn within_file(error: Error, outer: Place) -> Error {
     match error {
         error if outer.origin == Origin::CommandLine => error,
@@ -156,7 +156,7 @@ impl AnalysedQuery {
             });
         }
         for (epsilon, moves) in calibrated.quantiles.iter().zip(&self.quantile_moves) {
-            events.push(Event::new(EventKind::Exponential { epsilon: *epsilon }, moves.clone()));
+            events.push(Event::new(Word::Exponential { epsilon: *epsilon }, moves.clone()));
         }
         let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
         let private = Private {

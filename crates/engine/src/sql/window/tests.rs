@@ -45,7 +45,7 @@ fn write_tables(folder: &Path) {
     std::fs::write(folder.join("homes.csv"), format!("person,area\n{}\n", homes.join("\n"))).unwrap();
 }
 
-/// The statements on DataFusion with so many partitions.
+/// The statements on DataFusion with this many partitions.
 fn by_windows(texts: &[String], folder: &Path, partitions: usize) -> Vec<Vec<RecordBatch>> {
     let backend = Backend::empty().unwrap();
     let mut config = SessionConfig::new().with_target_partitions(partitions);

@@ -22,7 +22,7 @@ const LARGEST_WORK: f64 = 1e9;
 const LARGEST_LOG_MOMENT: f64 = 600.0;
 /// Added for rounding and for counts beyond the range of the dynamic programme (their weight is below e^{−40}).
 const SLACK: f64 = 1e-9;
-/// So many scales above a threshold the tests pass but for e^{−40}.
+/// This many scales above a threshold the tests pass except for e^{−40}.
 const FAR: f64 = 40.0;
 
 /// Whether a string loses or gains the person that changes.
@@ -71,7 +71,7 @@ impl Tests {
         let largest = if neighbours == Neighbours::Composed { f64::INFINITY } else { LARGEST_LOG_MOMENT };
         let counts = self.range_of_counts(touched);
         let nodes = touched.iter().filter(|&&touched| touched).count() as f64;
-        // About so many orders are looked at: ρ is hardly below ε²/16, and orders beyond ε/ρ cannot matter.
+        // About this many orders are looked at: ρ is hardly below ε²/16, and orders beyond ε/ρ cannot matter.
         let orders = (16.0 / (FIRST * epsilon)).max(2.0).ln() / STEP.ln() + 20.0;
         if epsilon == 0.0 || !epsilon.is_finite() || counts.len() * (nodes + 200.0) * orders > LARGEST_WORK {
             return closed_form;
@@ -221,7 +221,7 @@ impl Terms {
     }
 }
 
-/// The counts that the dynamic programmes look at: below, everything is clipped; above, tests pass but for e^{−60}.
+/// The counts that the dynamic programmes look at: below, everything is clipped; above, tests pass except for e^{−60}.
 struct Counts {
     lowest: i64,
     highest: f64,

@@ -5,15 +5,15 @@ use crate::loss::filter::Spent;
 use crate::quantity::{Delta, Epsilon, Rate, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
-fn laplace(scale: f64) -> Kind {
-    Kind::DiscreteLaplace { scale: Scale::new(scale).unwrap() }
+fn laplace(scale: f64) -> Word {
+    Word::DiscreteLaplace { scale: Scale::new(scale).unwrap() }
 }
 
-fn gaussian(sigma: f64) -> Kind {
-    Kind::DiscreteGaussian { sigma: Sigma::new(sigma).unwrap() }
+fn gaussian(sigma: f64) -> Word {
+    Word::DiscreteGaussian { sigma: Sigma::new(sigma).unwrap() }
 }
 
-fn keys(noise: Kind, delta: f64, keys: u64) -> NewKeys {
+fn keys(noise: Word, delta: f64, keys: u64) -> NewKeys {
     NewKeys::new(noise, Delta::new(delta).unwrap(), keys).unwrap()
 }
 
@@ -24,8 +24,8 @@ fn moves() -> Moves {
     Moves::by_scope(vec![two], vec![four], vec![touch])
 }
 
-fn event(noise: Kind, delta: f64) -> Event {
-    Event::new(Kind::NewKeys(keys(noise, delta, 2)), moves())
+fn event(noise: Word, delta: f64) -> Event {
+    Event::new(Word::NewKeys(keys(noise, delta, 2)), moves())
 }
 
 fn attribute(name: &str) -> Scope {
@@ -37,7 +37,7 @@ fn attribute(name: &str) -> Scope {
 fn one_owner_costs_what_two_events_cost() {
     for (noise, delta) in [(laplace(4.0), 1e-6), (gaussian(4.0), 1e-6), (laplace(0.5), 0.01), (gaussian(20.0), 0.0)] {
         let one = [event(noise.clone(), delta).repeated(3).unwrap()];
-        let failing = Kind::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(delta).unwrap() };
+        let failing = Word::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(delta).unwrap() };
         let shift = vec![Shift::one_cell(1.0).unwrap()];
         let touch = Touch { attributes: AttributeSet::new(["town"]).unwrap(), shifts: shift.clone() };
         let moves_keys = Moves::by_scope(shift.clone(), shift, vec![touch]);
@@ -74,7 +74,7 @@ fn the_growth_is_exact_for_laplace_noise() {
 #[test]
 fn what_groups_cost_is_a_probability_and_grows() {
     let noises = [1e-9, 1e-3, 1.0, 1e5, 1e18].into_iter().flat_map(|size| [laplace(size), gaussian(size.min(1e12))]);
-    for noise in noises.chain([Kind::Gaussian { sigma: Sigma::new(3.0).unwrap() }]) {
+    for noise in noises.chain([Word::Gaussian { sigma: Sigma::new(3.0).unwrap() }]) {
         for delta in [0.0, 1e-308, 1e-30, 1e-9, 0.5, 1.0] {
             for number in [1, 7, u64::MAX] {
                 let one = keys(noise.clone(), delta, number);
@@ -103,7 +103,7 @@ fn samples_cost_no_less_than_their_exact_laws() {
     let (one, two) = (Shift::one_cell(1.0).unwrap(), Shift::new(2, 1.0).unwrap());
     let touch = Touch { attributes: AttributeSet::new(["key"]).unwrap(), shifts: vec![two] };
     let moves = Moves::by_scope(vec![one], vec![two], vec![touch]);
-    let event = Event::new(Kind::NewKeys(keys(laplace(scale), delta, 1)), moves);
+    let event = Event::new(Word::NewKeys(keys(laplace(scale), delta, 1)), moves);
     // What is published of a key with a count: index 0 is nothing, then the noisy counts from the threshold on.
     let law = |count: i64| -> Vec<f64> {
         let shown: Vec<f64> = (threshold..80).map(|noisy| if count == 0 { 0.0 } else { mass(noisy - count) }).collect();

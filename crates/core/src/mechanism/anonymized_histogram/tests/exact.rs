@@ -228,7 +228,7 @@ fn events_say_who_can_move_what() {
     assert!(areas.moves().shifts(&other).is_empty());
     let three = AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(9)).unwrap().with_elements_per_owner(3).unwrap();
     let [areas] = &three.events(&zip).unwrap()[..] else { panic!("one event") };
-    assert_eq!(*areas.kind(), Kind::Pure { epsilon: three.epsilon_per_element() });
+    assert_eq!(*areas.word(), Word::Pure { epsilon: three.epsilon_per_element() });
     assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(3.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Person), [Shift::one_cell(6.0).unwrap()]);
 }

@@ -13,21 +13,21 @@ fn node_values(f: &dyn Fn(i64) -> i64, bits: u32, level: u32) -> Vec<i64> {
     (0..1i64 << (bits - level)).map(|node| f(((node + 1) << level) - 1) - f((node << level) - 1)).collect()
 }
 
-fn places_of(values: &[i64], places: Places) -> Vec<Place> {
-    values.iter().map(|value| place(*value, places)).collect()
+fn places_of(values: &[i64], leaves: Leaves) -> Vec<Leaf> {
+    values.iter().map(|value| place(*value, leaves)).collect()
 }
 
 #[test]
 fn jumps_are_those_of_the_definition() {
-    let places = Places::new(2, 1);
+    let leaves = Leaves::new(2, 1);
     let universe: Vec<i64> = (0..8).collect();
     for half_width in [1, 2, 3] {
-        let median = tiny_median(places, half_width);
+        let median = tiny_median(leaves, half_width);
         for values in (0..=4).flat_map(|size| neighbours::datasets(&universe, size)) {
-            let jumps = median.jumps(&places_of(&values, places));
+            let jumps = median.jumps(&places_of(&values, leaves));
             assert!(jumps.windows(2).all(|pair| pair[0].0 < pair[1].0) && jumps.iter().all(|jump| jump.1 > 0));
             for j in 0..8 {
-                let risen: i64 = jumps.iter().filter(|jump| jump.0 <= place(j, places)).map(|jump| jump.1).sum();
+                let risen: i64 = jumps.iter().filter(|jump| jump.0 <= place(j, leaves)).map(|jump| jump.1).sum();
                 assert_eq!(risen, f(&values, half_width, 7)(j), "{values:?} at {j}, w = {half_width}");
             }
         }
@@ -56,11 +56,11 @@ fn nodes_move_by_minus_one_two_minus_one_and_by_two_each_way_when_replaced() {
     let (mut presence, mut person) = (BTreeSet::new(), BTreeSet::new());
     let mut largest_score = 0;
     for half_width in [1, 2] {
-        let mut median = tiny_median(Places::new(3, 0), half_width);
+        let mut median = tiny_median(Leaves::new(3, 0), half_width);
         // Thresholds so far apart that no score is cut off before it has moved as far as it can.
         median.recursion.thresholds = Thresholds { occupied: 1, too_full: 5, margin: 0 };
         let mut scores_move = |left: &[i64], right: &[i64]| {
-            let scores = |values: &[i64]| median.recursion.scores(&median.jumps(&places_of(values, Places::new(3, 0))));
+            let scores = |values: &[i64]| median.recursion.scores(&median.jumps(&places_of(values, Leaves::new(3, 0))));
             let moves = scores(left).into_iter().zip(scores(right)).map(|(a, b)| (a - b).abs());
             largest_score = largest_score.max(moves.max().unwrap());
         };
@@ -92,7 +92,7 @@ fn nodes_move_by_minus_one_two_minus_one_and_by_two_each_way_when_replaced() {
 }
 
 fn law(median: &RecursiveMedian, values: &[i64]) -> Distribution<i64> {
-    let last = (1i64 << median.recursion.places.bits()) - 1;
+    let last = (1i64 << median.recursion.leaves.bits()) - 1;
     let law = recursive_point(median, values, (0, last));
     Distribution::new(law.into_iter().map(|(point, chance)| (point, Probability::near(chance, 1e-12))), 0.0)
 }
@@ -100,7 +100,7 @@ fn law(median: &RecursiveMedian, values: &[i64]) -> Distribution<i64> {
 #[test]
 fn the_whole_median_costs_no_more_than_its_events_say() {
     for (bits, half_width, most) in [(2, 1, 6), (2, 2, 7), (2, 3, 8), (3, 1, 4)] {
-        let median = tiny_median(Places::new(bits, 0), half_width);
+        let median = tiny_median(Leaves::new(bits, 0), half_width);
         let events = median.events(1).unwrap();
         let universe: Vec<i64> = (0..1 << bits).collect();
         let law = |values: &Vec<i64>| law(&median, values);
@@ -114,7 +114,7 @@ fn the_whole_median_costs_no_more_than_its_events_say() {
 #[should_panic(expected = "unsound")]
 fn the_moves_of_raw_counts_would_claim_too_little() {
     // A6.4 counts values, and one more moves one node by 1; here even four nodes by 1 are less than the truth.
-    let mut median = tiny_median(Places::new(2, 0), 3);
+    let mut median = tiny_median(Leaves::new(2, 0), 3);
     median.recursion.epsilon = Epsilon::new(0.1).unwrap();
     let certified = |noise: &SinhNormal| noise.certificate(1).unwrap().renyi_upper(2.0);
     let too_little = 4.0 * certified(&median.recursion.nodes) + certified(&median.recursion.before) + 2.0 * 0.01 / 8.0;
@@ -125,11 +125,11 @@ fn the_moves_of_raw_counts_would_claim_too_little() {
 
 #[test]
 fn the_median_samples_the_law_that_is_checked() {
-    let places = Places::new(2, 0);
-    let median = tiny_median(places, 1);
-    let all = (places.first(), places.last());
+    let leaves = Leaves::new(2, 0);
+    let median = tiny_median(leaves, 1);
+    let all = (leaves.first(), leaves.last());
     for (seed, values) in [vec![], vec![0, 3, 3], vec![1, 1, 1, 2], vec![0, 1, 2, 3, 3, 3]].into_iter().enumerate() {
-        let sorted = places_of(&values, places);
+        let sorted = places_of(&values, leaves);
         let mut bits = InsecureSeededSource::new(300 + seed as u64);
         let draws = 20_000;
         let mut seen = [0u64; 4];
@@ -145,13 +145,13 @@ fn the_median_samples_the_law_that_is_checked() {
 fn the_budget_holds_and_the_plan_is_consistent() {
     let (rho, omega) = (Rho::new(0.4).unwrap(), Omega::new(4.0).unwrap());
     for (levels, tie_bits) in [(1, 0), (4, 24)] {
-        let median = RecursiveMedian::new(Places::new(128, tie_bits), levels, (rho, omega), 0.01).unwrap();
+        let median = RecursiveMedian::new(Leaves::new(128, tie_bits), levels, (rho, omega), 0.01).unwrap();
         // Σ sup D/α over the events of scope person, from the tables.
         let slope = |event: &Event| -> f64 {
             let [shift] = event.moves().shifts(&Scope::Person)[..] else { panic!("one way to move") };
-            let cell = match event.kind() {
-                Kind::Exponential { epsilon } => (epsilon.get() * shift.by.get()).powi(2) / 8.0,
-                Kind::SinhNormal { sigma, a } => {
+            let cell = match event.word() {
+                Word::Exponential { epsilon } => (epsilon.get() * shift.by.get()).powi(2) / 8.0,
+                Word::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
                     noise.certificate(shift.by.get() as u64).unwrap().slope_upper(omega.get())
                 }

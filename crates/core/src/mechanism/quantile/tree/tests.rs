@@ -16,15 +16,15 @@ fn beta(value: f64) -> Beta {
 }
 
 /// A tree of two levels over tiny places, by the recursion (None) or by the exponential mechanism.
-fn tiny_tree(places: Places, epsilon: Option<f64>) -> QuantileTree {
+fn tiny_tree(places: Leaves, epsilon: Option<f64>) -> QuantileTree {
     let method = match epsilon {
-        Some(epsilon) => Method::Exponential(Epsilon::new(epsilon).unwrap()),
-        None => Method::Recursive(Box::new(tiny_median(places, 1)), beta(0.05)),
+        Some(epsilon) => Descent::Exponential(Epsilon::new(epsilon).unwrap()),
+        None => Descent::Recursive(Box::new(tiny_median(places, 1)), beta(0.05)),
     };
     QuantileTree { last: places.last().key, levels: 2, places, method }
 }
 
-fn check_tree(places: Places, epsilon: Option<f64>, most: usize, slack: Slack) {
+fn check_tree(places: Leaves, epsilon: Option<f64>, most: usize, slack: Slack) {
     let tree = tiny_tree(places, epsilon);
     let median = tiny_median(places, 1);
     let point: PointLaw = &|values, range| match epsilon {
@@ -52,15 +52,15 @@ fn check_tree(places: Places, epsilon: Option<f64>, most: usize, slack: Slack) {
 #[test]
 fn a_tree_by_the_exponential_mechanism_costs_what_its_event_says() {
     let tight = Slack { pure: 2.0, ..Slack::ANY };
-    check_tree(Places::new(2, 0), Some(0.6), 4, tight);
-    check_tree(Places::new(1, 1), Some(0.6), 4, Slack::ANY);
-    assert_eq!(tiny_tree(Places::new(2, 0), Some(0.6)).events().unwrap()[0].times(), 2);
+    check_tree(Leaves::new(2, 0), Some(0.6), 4, tight);
+    check_tree(Leaves::new(1, 1), Some(0.6), 4, Slack::ANY);
+    assert_eq!(tiny_tree(Leaves::new(2, 0), Some(0.6)).events().unwrap()[0].times(), 2);
 }
 
 #[test]
 fn a_tree_by_the_recursion_costs_no_more_than_its_events_say() {
-    check_tree(Places::new(2, 0), None, 5, Slack::ANY);
-    check_tree(Places::new(1, 1), None, 5, Slack::ANY);
+    check_tree(Leaves::new(2, 0), None, 5, Slack::ANY);
+    check_tree(Leaves::new(1, 1), None, 5, Slack::ANY);
 }
 
 /// Whether every quantile is within `error` ranks of its target.

@@ -26,7 +26,7 @@ impl<'a> Bytes<'a> {
         (wide * n.max(1)) >> 16
     }
 
-    /// True in so many of a hundred cases; never when the bytes are used up.
+    /// True in this many of a hundred cases; never when the bytes are used up.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) >= 100 - percent
     }

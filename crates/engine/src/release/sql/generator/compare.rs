@@ -9,7 +9,7 @@ use crate::sql::query::Computation;
 use datafusion::common::ScalarValue;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Whether the query's keys and aggregates can be told from the plan's; what differs, where something does.
+/// Whether the query's keys and aggregates can be distinguished from the plan's; what differs, where something does.
 pub(super) fn same(
     query: &Query,
     cut: &Cut,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is moved too far, if anything is.
 ///
-/// The claim is that the difference lies in the convex hull of the corners "so many cells by so much" of the scope's alternatives. So it
+/// The claim is that the difference lies in the convex hull of the corners "this many cells by so much" of the scope's alternatives. So it
 /// is at most theirs in each norm that a noise answers for: the sum (Laplace), the sum of squares (Gaussian), the largest.
 pub(super) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers) -> Result<(), String> {
     let keys: HashSet<&Vec<ScalarValue>> = one.keys.iter().chain(&other.keys).collect();
@@ -80,7 +80,7 @@ fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<(), String>
     Ok(())
 }
 
-/// Keys that only one of the tables has: so many at most, each with one owner, and none where the scope cannot move keys.
+/// Keys that only one of the tables has: this many at most, each with one owner, and none where the scope cannot move keys.
 fn new_keys(
     cut: &Cut,
     claimed: &Moves,

@@ -94,9 +94,9 @@ impl Tally {
             }
             Outcome::Failed(failure) => {
                 let stories = self.failures.entry(failure.class).or_default();
-                // The first ones are told; shrinking takes time.
-                let told = stories.len() < wanted("SCUMBLE_STORIES", 3) as usize;
-                let story = if told { shrink::story(case, failure, context) } else { String::new() };
+                // The first ones are shown; shrinking takes time.
+                let shown = stories.len() < wanted("SCUMBLE_STORIES", 3) as usize;
+                let story = if shown { shrink::story(case, failure, context) } else { String::new() };
                 stories.push(format!("seed {seed}: {story}"));
             }
         }

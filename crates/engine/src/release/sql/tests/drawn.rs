@@ -6,14 +6,14 @@
 mod statistics;
 
 use super::*;
-use scumble::event::Kind as Word;
+use scumble::event::Word;
 use statistics::{Law, frequency};
 
 const DRAWS: usize = 100_000;
 
 /// The δ of "a key appears that was not there".
 fn key_delta(plan: &SqlPlan) -> f64 {
-    let deltas = plan.events.iter().filter_map(|event| match event.kind() {
+    let deltas = plan.events.iter().filter_map(|event| match event.word() {
         Word::NewKeys(keys) => Some(keys.delta().get()),
         _ => None,
     });

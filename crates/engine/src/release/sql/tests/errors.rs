@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Writes so many people of each sex, their incomes spread evenly over the bounds.
+/// Writes this many people of each sex, their incomes spread evenly over the bounds.
 fn write_people(folder: &Folder, rows: u32) {
     let income = |index: u32| 1000.0 * f64::from(index) / f64::from(rows - 1);
     let of = |sex: &'static str| (0..rows).map(move |index| format!("{sex},40,{},none,x", income(index)));

@@ -9,7 +9,7 @@ use scumble::loss::Loss;
 /// A pair of laws as (probability under the one, under the other) for outcomes of equal ratio.
 type Pair = Vec<(f64, f64)>;
 
-/// The noise's probabilities, but for a mass below 1e-13.
+/// The noise's probabilities, except for a mass below 1e-13.
 fn mass(noise: &Noise) -> Vec<(i128, f64)> {
     let (reach, weight): (f64, Box<dyn Fn(f64) -> f64>) = match noise {
         Noise::Laplace(noise) => {

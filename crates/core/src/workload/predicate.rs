@@ -7,21 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A question about some attributes of a person that is answered by 0 or 1; asked of a table, how many people say 1.
 ///
 /// ```
-/// use scumble::workload::{Domain, Query, Subset};
+/// use scumble::workload::{Domain, Predicate, Subset};
 /// let domain = Domain::new(vec![3, 2, 2])?;
-/// let query = Query::conjunction(&domain, &[(0, 2), (2, 1)])?;
+/// let query = Predicate::conjunction(&domain, &[(0, 2), (2, 1)])?;
 /// assert_eq!(query.attributes(), Subset::of(&[0, 2]));
-/// assert!(Query::parity(&domain, &[0, 1]).is_err()); // attribute 0 is not binary
+/// assert!(Predicate::parity(&domain, &[0, 1]).is_err()); // attribute 0 is not binary
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct Predicate {
     attributes: Subset,
     /// The cells of the attributes' marginal table where the answer is 1.
     cells: Vec<u32>,
 }
 
-impl Query {
+impl Predicate {
     /// 1 if every one of these attributes has this value.
     pub fn conjunction(domain: &Domain, terms: &[(usize, u32)]) -> Result<Self> {
         let attributes: Vec<usize> = terms.iter().map(|(attribute, _)| *attribute).collect();
@@ -90,7 +90,7 @@ const MOST_COUNTED: u64 = 1_000_000;
 
 impl Queries {
     /// The workload of these queries. Answers come in the order of the queries' attribute sets, and within a set as given.
-    pub fn new(domain: &Domain, queries: Vec<Query>) -> Result<Self> {
+    pub fn new(domain: &Domain, queries: Vec<Predicate>) -> Result<Self> {
         if queries.is_empty() {
             return Err(Error::refused("a workload needs at least one query"));
         }
@@ -110,7 +110,7 @@ impl Queries {
         let mut queries = Vec::new();
         for attributes in Subset::all_of_size(domain.attributes(), order) {
             let cells = domain.table_cells(attributes) as u32;
-            queries.extend((0..cells).map(|cell| Query { attributes, cells: vec![cell] }));
+            queries.extend((0..cells).map(|cell| Predicate { attributes, cells: vec![cell] }));
         }
         Self::new(domain, queries)
     }
@@ -118,7 +118,7 @@ impl Queries {
     /// Every conjunction "these `order` attributes are all 1" of binary attributes.
     pub fn conjunctions(domain: &Domain, order: usize) -> Result<Self> {
         let of = |subset: Subset| {
-            Query::conjunction(domain, &subset.iter().map(|attribute| (attribute, 1)).collect::<Vec<_>>())
+            Predicate::conjunction(domain, &subset.iter().map(|attribute| (attribute, 1)).collect::<Vec<_>>())
         };
         let sets = Subset::all_of_size(domain.attributes(), order);
         Self::new(domain, sets.into_iter().map(of).collect::<Result<_>>()?)
@@ -127,7 +127,7 @@ impl Queries {
     /// Every parity of `order` binary attributes.
     pub fn parities(domain: &Domain, order: usize) -> Result<Self> {
         let sets = Subset::all_of_size(domain.attributes(), order);
-        let of = |subset: Subset| Query::parity(domain, &subset.iter().collect::<Vec<_>>());
+        let of = |subset: Subset| Predicate::parity(domain, &subset.iter().collect::<Vec<_>>());
         Self::new(domain, sets.into_iter().map(of).collect::<Result<_>>()?)
     }
 

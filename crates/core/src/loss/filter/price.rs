@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 /// The cost of one event in the numbers of the rule.
-pub(crate) struct Cost {
+pub(crate) struct Price {
     pub(crate) pure: Option<Exact>,
     pub(crate) rho: Option<Exact>,
     /// ρ up to the order ω, where ρ does not hold for all orders.
@@ -23,7 +23,7 @@ pub(crate) struct Truncated {
     pub(crate) omega: Option<Exact>,
 }
 
-impl Cost {
+impl Price {
     /// Pure ε, with a ρ of its own.
     pub(crate) fn pure(epsilon: &BigRational, rho: Option<Exact>) -> Self {
         Self { pure: Some(rounded_up(epsilon)), rho, truncated: None, delta: Exact::zero() }
@@ -41,7 +41,7 @@ impl Cost {
     }
 }
 
-/// How far so many owners move a cell together, and how many cells. k owners can move the same cells k times as far; that is the worst for
+/// How far this many owners move a cell together, and how many cells. k owners can move the same cells k times as far; that is the worst for
 /// every word.
 pub(crate) struct Moved {
     pub(crate) cells: BigRational,

@@ -7,7 +7,7 @@ use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 /// The vocabulary. `docs/events.md` gives each word's name, parameters, meaning and the version that introduced it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum Word {
     /// Continuous Gaussian noise of standard deviation σ.
     Gaussian {
         /// The standard deviation.
@@ -86,7 +86,7 @@ pub enum Kind {
     Pair(Pair),
 }
 
-impl Kind {
+impl Word {
     /// The word in files and flags.
     pub fn name(&self) -> &'static str {
         match self {
