@@ -164,7 +164,7 @@ mod tests {
         let costs: Vec<Fraction> = [0.0, 0.5, 1.25, 3.0, 0.1].map(|x| Fraction::from_f64(x).unwrap()).to_vec();
         let weights: Vec<f64> = costs.iter().map(|cost| (-cost.to_f64()).exp()).collect();
         let total: f64 = weights.iter().sum();
-        let draws = 10_000_000;
+        let draws = 2_000_000;
         let mut counts = [0u64; 5];
         let mut pairs = [[0u64; 5]; 5];
         for _ in 0..draws {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_leading_bits_are_told_apart_by_later_ones() {
+    fn equal_leading_bits_are_followed_by_later_ones() {
         let costs = [Fraction::whole(1u32), Fraction::whole(1u32)];
         // Both candidates get the same first word; then 64 more bits each: the larger U arrives earlier.
         let word = BigUint::from(0x4000_0000_0000_0000u64);

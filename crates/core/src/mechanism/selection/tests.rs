@@ -86,7 +86,7 @@ fn every_selector_costs_what_its_event_says() {
     for change in [Change::General, Change::Monotone] {
         let gap = f64::from(change.gap_moves());
         let rate = epsilon / gap;
-        let pairs = pairs(change, 4);
+        let pairs = pairs(change, if change == Change::General { 3 } else { 4 });
         let pure = Claim { pure: Some(epsilon), ..Claim::default() };
         // The exponential mechanism: also its zCDP bound ε²/8, at several orders.
         let orders = [1.5, 2.0, 4.0, 16.0];

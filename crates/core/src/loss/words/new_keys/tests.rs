@@ -120,6 +120,12 @@ fn samples_cost_no_less_than_their_exact_laws() {
         [Sampling::Poisson(Rate::new(rate).unwrap()), Sampling::WithoutReplacement(Rate::new(rate).unwrap())]
     {
         let sampled = event.clone().sampled(sampling);
+        let claims = [Scope::Presence, Scope::Person, attribute("key")].map(|scope| {
+            let loss = Loss::of(std::slice::from_ref(&sampled), &scope).unwrap();
+            let delta = |at: f64| loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
+            let deltas = [0.0, 0.1, 0.6, 1.5].map(|at| (at, delta(at)));
+            (Spent::of(std::slice::from_ref(&sampled), &scope).unwrap(), deltas, scope)
+        });
         for counts in [(0, 0), (1, 0), (2, 3)] {
             // Without replacement another owner, with the second key, is in the sample where this one is not.
             let absent = match sampling {
@@ -128,23 +134,21 @@ fn samples_cost_no_less_than_their_exact_laws() {
             };
             let with = mixed(&absent, &both(counts.0 + 1, counts.1));
             let other = mixed(&absent, &both(counts.0, counts.1 + 1));
-            for (scope, pairs) in [
-                (Scope::Presence, [(&with, &absent), (&absent, &with)]),
-                (Scope::Person, [(&with, &other), (&other, &with)]),
-                (attribute("key"), [(&with, &other), (&other, &with)]),
-            ] {
-                let loss = Loss::of(std::slice::from_ref(&sampled), &scope).unwrap();
-                for at in [0.0, 0.1, 0.6, 1.5] {
-                    let found = loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
+            let pairs = [
+                [(&with, &absent), (&absent, &with)],
+                [(&with, &other), (&other, &with)],
+                [(&with, &other), (&other, &with)],
+            ];
+            for ((spent, deltas, scope), pairs) in claims.iter().zip(pairs) {
+                for (at, found) in deltas {
                     for (p, q) in pairs {
-                        let truth: f64 = p.iter().zip(q).map(|(p, q)| (p - f64::exp(at) * q).max(0.0)).sum();
+                        let truth: f64 = p.iter().zip(q).map(|(p, q)| (p - at.exp() * q).max(0.0)).sum();
                         assert!(
                             truth <= found * (1.0 + 1e-9),
                             "{sampling:?} {counts:?} {scope} δ({at}) = {truth} of {found}"
                         );
                     }
                 }
-                let spent = Spent::of(std::slice::from_ref(&sampled), &scope).unwrap();
                 let epsilon = spent.pure_sum().unwrap().to_f64_up();
                 for (p, q) in pairs {
                     let truth: f64 = p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum();
