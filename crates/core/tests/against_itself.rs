@@ -249,7 +249,7 @@ impl Dice {
 fn random_lists_in_every_scope() {
     let mut dice = Dice(7);
     let attribute = AttributeSet::new(["age"]).unwrap();
-    for _ in 0..8 {
+    for _ in 0..4 {
         let (mut events, mut parts) = (Vec::new(), Vec::new());
         let scope = match dice.below(3) {
             0 => Scope::Presence,

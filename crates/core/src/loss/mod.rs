@@ -365,12 +365,14 @@ impl Loss {
 
     /// The ratio μ of the whole if every part is Gaussian noise on everybody.
     fn gaussian_ratio(&self) -> Option<f64> {
-        let square = |part: &Component| match (&part.law, part.form) {
-            (Law::Gaussian { mu }, Form::Whole) => Some(part.times * mu * mu),
-            _ => None,
-        };
-        let sum: Option<f64> = self.components.iter().map(square).sum();
-        sum.map(f64::sqrt)
+        let mut sum = special::Sum::default();
+        for part in &self.components {
+            match (&part.law, part.form) {
+                (Law::Gaussian { mu }, Form::Whole) => sum.add_square(part.times, *mu),
+                _ => return None,
+            }
+        }
+        Some(sum.value().sqrt())
     }
 
     /// Each part's Rényi curve with its count, and the probability with which one of them does not hold.
@@ -409,10 +411,10 @@ const MANY_RUNS: f64 = 1e10;
 /// Equal components are counted together, and all Gaussian noise on everybody is one.
 fn merged(components: Vec<Component>) -> Vec<Component> {
     let mut kept: Vec<Component> = Vec::with_capacity(components.len());
-    let mut square = 0.0;
+    let mut square = special::Sum::default();
     for component in components {
         match (&component.law, component.form) {
-            (Law::Gaussian { mu }, Form::Whole) => square += component.times * mu * mu,
+            (Law::Gaussian { mu }, Form::Whole) => square.add_square(component.times, *mu),
             _ if component.is_nothing() => {}
             _ => match kept.iter_mut().find(|other| other.is_same(&component)) {
                 Some(other) => other.times += component.times,
@@ -420,8 +422,8 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
             },
         }
     }
-    if square > 0.0 {
-        let law = Law::Gaussian { mu: f64::sqrt(square) };
+    if square.value() > 0.0 {
+        let law = Law::Gaussian { mu: square.value().sqrt() };
         kept.push(Component::whole(law, 1.0));
     }
     kept

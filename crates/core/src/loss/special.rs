@@ -5,6 +5,33 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 /// The relative error that the functions here are trusted to keep (their own errors are a few units in the last place).
 pub(crate) const TRUSTED: f64 = 1e-14;
 
+/// A sum in two parts (Knuth's two-sum): good to about one rounding, however many terms there are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    /// Adds times·x².
+    pub fn add_square(&mut self, times: f64, x: f64) {
+        let square = x * x;
+        let term = times * square;
+        let rest = times.mul_add(square, -term) + times * x.mul_add(x, -square);
+        let sum = self.high + term;
+        let part = sum - self.high;
+        self.low += (self.high - (sum - part)) + (term - part) + rest;
+        self.high = sum;
+    }
+
+    /// The sum.
+    pub fn value(&self) -> f64 {
+        let sum = self.high + self.low;
+        // Beyond all numbers the parts are infinities of both signs.
+        if sum.is_nan() { self.high } else { sum }
+    }
+}
+
 /// e^{x²}·erfc(x): the complementary error function without its underflow.
 pub(crate) fn erfcx(x: f64) -> f64 {
     if x < 25.0 {

@@ -74,6 +74,11 @@ pub struct StabilityHistogram {
     delta: Delta,
 }
 
+/// A key of one owner shows with at least this probability: smaller ones are not distinguished from 0 by the noise's tails.
+const LEAST_PER_KEY: f64 = 1e-300;
+/// 2^62, so that neither a threshold nor a noisy count near it leaves 64 bits.
+const LARGEST_THRESHOLD: f64 = 4_611_686_018_427_387_904.0;
+
 impl StabilityHistogram {
     /// With the smallest threshold for which all of one owner's new keys together show with probability at most δ:
     /// 1 − (1 − P\[per_key + noise ≥ threshold\])^keys ≤ δ.
@@ -87,6 +92,12 @@ impl StabilityHistogram {
         let per_key = -((-delta.get()).ln_1p() / f64::from(contribution.keys)).exp_m1() * (1.0 - 1e-12);
         // P[Z ≥ q+1] ≤ p where P[|Z| > q] ≤ 2p: the noise is symmetric.
         let quantile = noise.quantile((2.0 * per_key * (1.0 - 1e-12)).min(1.0));
+        // Below the least probability the tails of f64 end; beyond the largest threshold those of i64 (a wrapped one would publish every key).
+        if per_key < LEAST_PER_KEY || !(quantile < LARGEST_THRESHOLD) {
+            return Err(Error::refused(
+                "private keys with this noise and delta would need more owners than there can be: raise epsilon or delta, or declare the keys",
+            ));
+        }
         let threshold = i64::from(contribution.per_key) + quantile as i64 + 1;
         Ok(Self { noise, contribution, threshold, delta })
     }

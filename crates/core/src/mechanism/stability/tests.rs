@@ -241,3 +241,26 @@ fn group_costs(made: &StabilityHistogram, records: &[Vec<usize>], each: i64, siz
     let least = if made.noise.name() == "discrete-laplace" { 0.1 } else { 0.005 };
     assert!(tightest > least, "{}, {size}: no pair comes near the claim: {tightest}", made.noise.name());
 }
+
+/// A threshold beyond 64 bits wrapped where overflow is not checked, and published every key under a δ of 1e-30.
+#[test]
+fn a_threshold_that_no_count_reaches_is_refused() {
+    let of = |noise: Noise, delta: f64, keys: u32| {
+        StabilityHistogram::new(noise, Contribution::new(keys, 1).unwrap(), Delta::new(delta).unwrap())
+    };
+    let laplace = |scale: f64| Noise::laplace(Scale::new(scale).unwrap());
+    let gaussian = |sigma: f64| Noise::gaussian(Sigma::new(sigma).unwrap());
+    for (noise, delta, keys) in [
+        (laplace(5e17), 1e-30, 1),
+        (laplace(2.0), 2e-323, 2),
+        (laplace(2.0), 1e-301, 1),
+        (gaussian(1e18), 1e-300, 1_000_000),
+        (gaussian(3.0), 1e-308, 1),
+    ] {
+        let sentence = of(noise, delta, keys).unwrap_err().to_string();
+        assert!(sentence.starts_with("private keys with this noise and delta would need more owners"), "{sentence}");
+    }
+    for (noise, delta, keys) in [(laplace(1e15), 1e-290, 1), (gaussian(1e16), 1e-290, 1_000_000)] {
+        assert!(of(noise, delta, keys).unwrap().threshold() > 0);
+    }
+}
