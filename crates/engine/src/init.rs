@@ -2,13 +2,14 @@
 
 use crate::backend::files::files;
 use crate::error::Result;
+use crate::project::Layout;
 use datafusion::arrow::datatypes::DataType;
 use std::fmt::Write;
 use std::path::Path;
 
 /// The text of a project file for the table at `source`.
 pub fn starter(source: &Path) -> Result<String> {
-    let files = files(source)?;
+    let files = files(source, &Layout::default())?;
     let columns = files.first().map_or(Ok(Vec::new()), |first| first.columns())?;
     let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("table");
     let table: String = stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

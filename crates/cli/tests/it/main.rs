@@ -17,6 +17,7 @@ mod readme;
 mod report_in_a_browser;
 mod reproduce;
 mod support;
+mod tables_as_they_are;
 mod tidy;
 mod true_again_answers;
 mod true_again_files;

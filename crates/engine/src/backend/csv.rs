@@ -1,9 +1,10 @@
-//! The records of a CSV file, one by one with their lines, strictly.
+//! The records of a CSV file, one by one with their lines, strictly: a quote that is never closed swallows no rest of a file, but is named.
 //!
-//! The reader of the rows prefers any answer to none: a quote that is never closed swallows the rest of the file. This one says where such a
-//! thing is. It serves `check` and the line of names; what both accept they cut into the same fields, which a test compares.
+//! The check and the rows are read by this one reader, so that they cut every file into the same fields. (Usual readers prefer any answer to none,
+//! and know nothing of decimal commas.)
 
 use crate::error::Error;
+use crate::project::Layout;
 use std::io::{BufRead, ErrorKind};
 use std::path::Path;
 
@@ -15,10 +16,16 @@ const LONGEST_ROW: usize = 16 << 20;
 pub(crate) enum Trouble {
     /// The quote on this line, in this field (from 0), is never closed.
     Unclosed(u64, usize),
-    /// Something stands between a closing quote and the next comma.
+    /// Something stands between a closing quote and the next separator.
     AfterQuote(u64, usize),
     /// The row that begins on this line is too long.
     Long(u64),
+    /// The line holds no object of JSON.
+    NoObject(u64),
+    /// The value of this key, by its place, is a list or an object.
+    Nested(u64, usize),
+    /// The bytes from about this line on are not written in the declared encoding.
+    Encoding(u64),
     /// The file ended unexpectedly.
     Machine(String),
 }
@@ -40,14 +47,34 @@ impl Trouble {
                 "{file}:{line}: the row that begins here has more than {} MiB; is a quote not closed?",
                 LONGEST_ROW >> 20
             ),
+            Self::NoObject(line) => format!("{file}:{line}: this line is no JSON object; write one on each line"),
+            Self::Nested(line, field) => format!(
+                "{file}:{line}: the value in {} is a list or an object; write it as a value, or do not declare the column",
+                name(*field)
+            ),
+            Self::Encoding(line) => format!(
+                "{file}:{line}: from about here on the letters are not of the declared encoding; say another encoding for the table"
+            ),
             Self::Machine(why) => format!("{file} cannot be read ({why})"),
         })
+    }
+
+    /// A failure to read on.
+    pub fn of(error: &std::io::Error, line: u64) -> Self {
+        match error.kind() {
+            ErrorKind::InvalidData if error.get_ref().is_some_and(|inner| inner.is::<super::decode::NotEncoded>()) => {
+                Self::Encoding(line)
+            }
+            _ => Self::Machine(error.to_string()),
+        }
     }
 }
 
 /// Cuts bytes into records.
 pub(crate) struct Records<R> {
     input: R,
+    separator: u8,
+    quote: Option<u8>,
     /// The current line, from 1.
     line: u64,
     after_return: bool,
@@ -71,11 +98,13 @@ enum State {
 
 impl<R: BufRead> Records<R> {
     /// From the beginning of a file; a byte-order mark is passed over.
-    pub fn new(mut input: R) -> Result<Self, Trouble> {
-        if input.fill_buf().map_err(|error| Trouble::Machine(error.to_string()))?.starts_with(b"\xef\xbb\xbf") {
+    pub fn new(mut input: R, layout: &Layout) -> Result<Self, Trouble> {
+        if input.fill_buf().map_err(|error| Trouble::of(&error, 1))?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
-        Ok(Self { input, line: 1, after_return: false, data: Vec::new(), ends: Vec::new(), lines: Vec::new() })
+        let (separator, quote) = (layout.separator, layout.quote);
+        let (data, ends, lines) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { input, separator, quote, line: 1, after_return: false, data, ends, lines })
     }
 
     /// Reads the next record; lines without anything in them are none. False at the end.
@@ -88,7 +117,7 @@ impl<R: BufRead> Records<R> {
             let buffer = match self.input.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Trouble::Machine(error.to_string())),
+                Err(error) => return Err(Trouble::of(&error, self.line)),
             };
             if buffer.is_empty() {
                 return match state {
@@ -106,6 +135,7 @@ impl<R: BufRead> Records<R> {
             for &byte in buffer {
                 used += 1;
                 let is_break = byte == b'\n' || byte == b'\r';
+                let is_quote = Some(byte) == self.quote;
                 let line = self.line;
                 if is_break {
                     // The second byte of "\r\n" begins no other line.
@@ -119,18 +149,18 @@ impl<R: BufRead> Records<R> {
                     self.lines.push(line);
                     state = State::FieldStart;
                 }
-                state = match (state, byte) {
-                    (State::Quoted(from), b'"') => State::Quote(from),
-                    (State::Quoted(from), byte) => {
+                state = match state {
+                    State::Quoted(from) if is_quote => State::Quote(from),
+                    State::Quoted(from) => {
                         self.data.push(byte);
                         State::Quoted(from)
                     }
-                    (State::Quote(from), b'"') => {
+                    State::Quote(from) if is_quote => {
                         self.data.push(byte);
                         State::Quoted(from)
                     }
-                    (State::FieldStart, b'"') => State::Quoted(line),
-                    (_, b',') => {
+                    State::FieldStart if is_quote => State::Quoted(line),
+                    _ if byte == self.separator => {
                         self.ends.push(self.data.len());
                         self.lines.push(line);
                         State::FieldStart
@@ -140,11 +170,11 @@ impl<R: BufRead> Records<R> {
                         ended = true;
                         break;
                     }
-                    (State::Quote(_), _) => {
+                    State::Quote(_) => {
                         trouble = Some(Trouble::AfterQuote(line, self.ends.len()));
                         break;
                     }
-                    (_, byte) => {
+                    _ => {
                         self.data.push(byte);
                         State::Plain
                     }
@@ -170,9 +200,12 @@ impl<R: BufRead> Records<R> {
 
     /// The record's fields, without their quotes.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        (0..self.ends.len()).map(|field| {
-            let start = if field == 0 { 0 } else { self.ends[field - 1] };
-            &self.data[start..self.ends[field]]
-        })
+        (0..self.ends.len()).map(|field| self.field(field))
+    }
+
+    /// One field, without its quotes; nothing where there is none.
+    pub fn field(&self, field: usize) -> &[u8] {
+        let start = if field == 0 { 0 } else { self.ends[field - 1] };
+        self.ends.get(field).map_or(&[], |&end| &self.data[start..end])
     }
 }

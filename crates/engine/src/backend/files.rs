@@ -1,23 +1,61 @@
 //! Which files a table's source is, and which columns they say they have. No value is looked at here.
 
 use super::csv::{Records, Trouble};
+use super::decode::Decoded;
+use super::json;
 use crate::error::{Error, Result};
 use crate::file::identity;
-use datafusion::arrow::datatypes::DataType;
+use crate::project::Layout;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::ipc::reader::FileReader;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;
 use std::fs::{File, FileType};
-use std::io::{BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// How a file's rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Comma-separated values, as RFC 4180 has them, with a line of names.
+    /// Fields with separators between them, a record on each line, as RFC 4180 has them or as the table's layout says.
     Csv,
+    /// An object of JSON on each line.
+    JsonLines,
+    /// Apache Arrow's own file, also called Feather.
+    Arrow,
     /// Apache Parquet.
     Parquet,
 }
+
+impl Form {
+    /// Whether values are written as texts, which the check reads one by one.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::JsonLines)
+    }
+
+    /// Its name for the fingerprint of a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "json lines",
+            Self::Arrow => "arrow",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+/// How a text file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+const BUFFER: usize = 1 << 20;
+
+/// The endings of files that can be read, for sentences.
+const ENDINGS: &str = ".csv, .tsv, .jsonl, .ndjson (each also .gz or .zst), .arrow, .feather or .parquet";
 
 /// One file of a table.
 #[derive(Debug, Clone)]
@@ -26,19 +64,20 @@ pub(crate) struct DataFile {
     pub path: PathBuf,
     /// How it is written.
     pub form: Form,
+    packing: Packing,
+    /// What the table says about its text files.
+    pub layout: Layout,
 }
 
 /// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder, names that begin with
 /// '.' or '_' are passed over (temporary files, marks of the program that wrote it); everything else must be a file of one form.
-pub(crate) fn files(source: &Path) -> Result<Vec<DataFile>> {
+pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
     let shown = source.display();
     if !kind_of(source)?.is_dir() {
-        return match form(source) {
-            Some(form) => Ok(vec![DataFile { path: source.to_path_buf(), form }]),
-            None => {
-                Err(Error::input(format!("{shown} is neither .csv nor .parquet, nor a folder of files of one of them")))
-            }
-        };
+        let file = data_file(source, layout)?.ok_or_else(|| {
+            Error::input(format!("{shown} is no file that can be read by its name: it must end in {ENDINGS}, or be a folder of such files"))
+        })?;
+        return Ok(vec![file]);
     }
     let unreadable = |error: std::io::Error| Error::input(format!("the folder {shown} cannot be read ({error})"));
     let mut files: Vec<DataFile> = Vec::new();
@@ -56,20 +95,22 @@ pub(crate) fn files(source: &Path) -> Result<Vec<DataFile>> {
                 path.display()
             )));
         }
-        let form = form(&path).ok_or_else(|| {
+        let file = data_file(&path, layout)?.ok_or_else(|| {
             Error::input(format!(
-                "the folder {shown} holds {}, which is neither .csv nor .parquet: move it elsewhere, or let its name begin with '_'",
+                "the folder {shown} holds {}, which does not end in {ENDINGS}: move it elsewhere, or let its name begin with '_'",
                 path.display()
             ))
         })?;
-        files.push(DataFile { path, form });
+        files.push(file);
     }
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let Some(first) = files.first() else {
-        return Err(Error::input(format!("the folder {shown} holds no .csv or .parquet file")));
+        return Err(Error::input(format!("the folder {shown} holds no file that ends in {ENDINGS}")));
     };
     if files.iter().any(|file| file.form != first.form) {
-        return Err(Error::input(format!("the folder {shown} holds both .csv and .parquet files")));
+        return Err(Error::input(format!(
+            "the folder {shown} holds files of several forms; one table has files of one form"
+        )));
     }
     refuse_twice(&files)?;
     Ok(files)
@@ -114,12 +155,38 @@ fn kind_of(path: &Path) -> Result<FileType> {
     )))
 }
 
-fn form(path: &Path) -> Option<Form> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    match extension.as_str() {
-        "csv" => Some(Form::Csv),
-        "parquet" => Some(Form::Parquet),
-        _ => None,
+/// A file by its name; none where the name says nothing that can be read.
+fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let (packing, inner) = match name.strip_suffix(".gz").or(name.strip_suffix(".gzip")) {
+        Some(inner) => (Packing::Gzip, inner),
+        None => name.strip_suffix(".zst").map_or((Packing::None, name.as_str()), |inner| (Packing::Zstd, inner)),
+    };
+    let mut layout = layout.clone();
+    let form = match inner.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("csv") => Form::Csv,
+        Some("tsv") => {
+            if layout.separator == Layout::default().separator {
+                layout.separator = b'\t';
+            }
+            Form::Csv
+        }
+        Some("jsonl" | "ndjson") => Form::JsonLines,
+        Some("arrow" | "feather") if packing == Packing::None => Form::Arrow,
+        Some("parquet") if packing == Packing::None => Form::Parquet,
+        _ => return Ok(None),
+    };
+    let foreign = match form {
+        Form::Csv => None,
+        Form::JsonLines => layout.about_csv(),
+        Form::Arrow | Form::Parquet => layout.about_text(),
+    };
+    match foreign {
+        Some(key) => Err(Error::input(format!(
+            "{key} is about how CSV files are written, and {} is none: leave it out",
+            path.display()
+        ))),
+        None => Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout })),
     }
 }
 
@@ -130,15 +197,33 @@ impl DataFile {
         File::open(&self.path).map_err(|error| unopened(&self.path, &error))
     }
 
+    /// The letters of a text file, unpacked and as UTF-8.
+    pub fn text(&self) -> Result<Box<dyn BufRead + Send>> {
+        let file = self.open()?;
+        let unpacked: Box<dyn Read + Send> = match self.packing {
+            Packing::None => Box::new(file),
+            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(file))),
+            Packing::Zstd => {
+                Box::new(zstd::stream::read::Decoder::new(file).map_err(|error| unopened(&self.path, &error))?)
+            }
+        };
+        Ok(match self.layout.encoding == encoding_rs::UTF_8 {
+            true => Box::new(BufReader::with_capacity(BUFFER, unpacked)),
+            false => Box::new(Decoded::new(unpacked, self.layout.encoding)),
+        })
+    }
+
     /// The names of its columns, and their types where the file says them.
     pub fn columns(&self) -> Result<Vec<(String, Option<DataType>)>> {
+        let typed = |schema: &SchemaRef| {
+            let fields = schema.fields().iter();
+            fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect::<Vec<_>>()
+        };
         let columns = match self.form {
-            Form::Csv => self.header()?.into_iter().map(|name| (name, None)).collect::<Vec<_>>(),
-            Form::Parquet => {
-                let metadata = self.footer()?;
-                let fields = metadata.schema().fields().iter();
-                fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect()
-            }
+            Form::Csv => self.header()?.into_iter().map(|name| (name, None)).collect(),
+            Form::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
+            Form::Arrow => typed(&self.arrow(None)?.schema()),
+            Form::Parquet => typed(self.footer()?.schema()),
         };
         let mut names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
@@ -149,17 +234,41 @@ impl DataFile {
         Ok(columns)
     }
 
-    /// The first record of a CSV file.
+    /// The names of a CSV file's columns: as declared, or its first record.
     fn header(&self) -> Result<Vec<String>> {
+        if let Some(names) = &self.layout.header {
+            return Ok(names.clone());
+        }
         let shown = self.path.display();
         let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("column name {}", field + 1));
-        let mut records = Records::new(BufReader::new(self.open()?)).map_err(wrong)?;
+        let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
         if !records.advance().map_err(wrong)? {
             return Err(Error::input(format!("{shown} is empty; its first line must name the columns")));
         }
         let names = records.fields().map(|name| std::str::from_utf8(name).map(|name| name.trim().to_string()));
         names.collect::<std::result::Result<_, _>>().map_err(|_| {
-            Error::input(format!("{shown}:1: the line of column names is not UTF-8 text; convert the file first"))
+            Error::input(format!(
+                "{shown}:1: the line of column names is not UTF-8 text; say how it is written, as in encoding = \"{}\"",
+                self.likely_encoding()
+            ))
+        })
+    }
+
+    /// A guess for a file that is not UTF-8, by its first two bytes alone.
+    pub fn likely_encoding(&self) -> &'static str {
+        let mut first = [0; 2];
+        let read = self.open().ok().and_then(|mut file| file.read_exact(&mut first).ok());
+        match (read, first) {
+            (Some(()), [0xff, 0xfe]) => "utf-16le",
+            (Some(()), [0xfe, 0xff]) => "utf-16be",
+            _ => "windows-1252",
+        }
+    }
+
+    /// An Arrow file, of which these columns are read.
+    pub fn arrow(&self, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>> {
+        FileReader::try_new(BufReader::new(self.open()?), columns).map_err(|_| {
+            Error::input(format!("{} is damaged or is no Arrow file (Feather version 2)", self.path.display()))
         })
     }
 

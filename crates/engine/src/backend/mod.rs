@@ -4,12 +4,16 @@
 
 pub(crate) mod bound;
 pub(crate) mod csv;
+mod decode;
 pub(crate) mod files;
 pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
+mod json;
 mod rows;
 pub(crate) mod tables;
+pub(crate) mod text;
+pub(crate) mod value;
 
 use crate::error::{Error, Result};
 use crate::project::Project;

@@ -1,20 +1,21 @@
 //! The rows of a table's files, as a table of DataFusion.
 //!
-//! Each file is read with its own column names, so that the order of columns may differ between files. A CSV file is never split between
+//! Each file is read with its own column names, so that the order of columns may differ between files. A text file is never split between
 //! processors: where a quoted text holds line breaks, nobody can tell from the middle of a file whether a line break ends a row.
-//! No statistics of a file are used: every query reads the same rows.
+//! No statistics of a file are used: every query reads the same rows. Parquet is read by DataFusion, everything else by `text`.
 
 use super::files::{DataFile, Form, real_path};
+use super::text::Files;
 use crate::error::{Error, Result};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::config::{CsvOptions, TableParquetOptions};
+use datafusion::common::config::TableParquetOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::{CsvSource, FileGroup, FileScanConfigBuilder, FileSource, ParquetSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Expr;
@@ -24,13 +25,14 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::prelude::ident;
 use futures::future::BoxFuture;
 use std::path::Path;
 use std::sync::Arc;
 
-/// So many cells are read at once.
+/// This many cells are read at once.
 const BATCH_CELLS: usize = 1 << 22;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
@@ -55,42 +57,28 @@ pub(crate) struct Part {
     file: DataFile,
     /// What DataFusion calls it.
     location: StorePath,
-    /// The columns as they are read: all of a CSV file, the declared ones of a Parquet file.
+    /// The declared columns as they are read.
     fields: Vec<Field>,
-    /// For each declared column, which of `fields` it is.
+    /// For each declared column, which of the file's it is.
     places: Vec<usize>,
     /// For each declared column, its value.
     values: Vec<Expr>,
 }
 
 impl Part {
-    /// A file of this many columns, none of which has been declared yet.
-    pub fn new(file: &DataFile, width: usize) -> Result<Self> {
-        // The columns of a CSV file have their places as names: those in the file may be anything.
-        let fields = match file.form {
-            Form::Csv => (0..width).map(|place| Field::new(place.to_string(), DataType::Utf8, true)).collect(),
-            Form::Parquet => Vec::new(),
-        };
+    /// A file, none of whose columns has been declared yet.
+    pub fn new(file: &DataFile) -> Result<Self> {
         let location = StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
             Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
         })?;
-        Ok(Self { file: file.clone(), location, fields, places: Vec::new(), values: Vec::new() })
+        Ok(Self { file: file.clone(), location, fields: Vec::new(), places: Vec::new(), values: Vec::new() })
     }
 
     /// The next declared column: the file's column at `place`, called `name`, which is read as `kind`; `value` is what becomes of it.
     pub fn push(&mut self, place: usize, name: &str, kind: DataType, value: impl FnOnce(Expr, &DataType) -> Expr) {
-        let field = match self.file.form {
-            Form::Csv => {
-                self.fields[place] = Field::new(place.to_string(), kind.clone(), true);
-                place
-            }
-            Form::Parquet => {
-                self.fields.push(Field::new(name, kind.clone(), true));
-                self.fields.len() - 1
-            }
-        };
-        self.values.push(value(ident(self.fields[field].name()), &kind).alias(name));
-        self.places.push(field);
+        self.values.push(value(ident(name), &kind).alias(name));
+        self.fields.push(Field::new(name, kind, true));
+        self.places.push(place);
     }
 
     /// Where the file is.
@@ -100,30 +88,12 @@ impl Part {
 
     /// The types in which the declared columns are read.
     pub fn kinds(&self) -> impl Iterator<Item = &DataType> {
-        self.places.iter().map(|&place| self.fields[place].data_type())
+        self.fields.iter().map(Field::data_type)
     }
 
     /// Whether one scan can read both files.
     fn is_like(&self, other: &Self) -> bool {
         self.fields == other.fields && self.places == other.places
-    }
-
-    fn source(&self) -> Arc<dyn FileSource> {
-        let schema = Arc::new(Schema::new(self.fields.clone()));
-        match self.file.form {
-            Form::Csv => {
-                let options =
-                    CsvOptions { has_header: Some(true), newlines_in_values: Some(true), ..CsvOptions::default() };
-                Arc::new(CsvSource::new(schema).with_csv_options(options))
-            }
-            Form::Parquet => {
-                let mut options = TableParquetOptions::default();
-                options.global.pruning = false;
-                options.global.enable_page_index = false;
-                options.global.bloom_filter_on_read = false;
-                Arc::new(ParquetSource::new(schema).with_table_parquet_options(options))
-            }
-        }
     }
 
     fn listed(&self) -> Outcome<PartitionedFile> {
@@ -138,14 +108,13 @@ impl Part {
     }
 
     /// The declared columns `wanted` of files that are all like this one.
-    fn scan(&self, state: &dyn Session, files: Vec<FileGroup>, wanted: &[usize]) -> Outcome<Arc<dyn ExecutionPlan>> {
-        let read = wanted.iter().map(|&column| self.places[column]).collect();
-        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), self.source())
-            .with_file_groups(files)
-            .with_batch_size(Some(self.batch_size(state.config().batch_size())))
-            .with_projection_indices(Some(read))?
-            .build();
-        let scan: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(config);
+    fn scan(&self, state: &dyn Session, files: &[&Self], wanted: &[usize]) -> Outcome<Arc<dyn ExecutionPlan>> {
+        let partitions = state.config().target_partitions();
+        let batch = self.batch_size(state.config().batch_size());
+        let scan = match self.file.form {
+            Form::Parquet => self.parquet(files, wanted, partitions, batch)?,
+            _ => self.streams(files, wanted, partitions, batch)?,
+        };
         if wanted.is_empty() {
             return Ok(scan);
         }
@@ -153,11 +122,52 @@ impl Part {
         Ok(Arc::new(ProjectionExec::try_new(values.collect::<Outcome<Vec<_>>>()?, scan)?))
     }
 
+    fn parquet(
+        &self,
+        files: &[&Self],
+        wanted: &[usize],
+        partitions: usize,
+        batch: usize,
+    ) -> Outcome<Arc<dyn ExecutionPlan>> {
+        let mut options = TableParquetOptions::default();
+        options.global.pruning = false;
+        options.global.enable_page_index = false;
+        options.global.bloom_filter_on_read = false;
+        let schema = Arc::new(Schema::new(self.fields.clone()));
+        let source = ParquetSource::new(schema).with_table_parquet_options(options);
+        let listed = files.iter().map(|part| part.listed()).collect::<Outcome<Vec<_>>>()?;
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
+            .with_file_groups(FileGroup::new(listed).split_files(partitions))
+            .with_batch_size(Some(batch))
+            .with_projection_indices(Some(wanted.to_vec()))?
+            .build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+
+    /// The files in as many streams as can run at once.
+    fn streams(
+        &self,
+        files: &[&Self],
+        wanted: &[usize],
+        partitions: usize,
+        batch: usize,
+    ) -> Outcome<Arc<dyn ExecutionPlan>> {
+        let schema =
+            Arc::new(Schema::new(wanted.iter().map(|&column| self.fields[column].clone()).collect::<Vec<_>>()));
+        let places: Vec<usize> = wanted.iter().map(|&column| self.places[column]).collect();
+        let streams = files.chunks(files.len().div_ceil(partitions.max(1)).max(1)).map(|chunk| {
+            let files = chunk.iter().map(|part| part.file.clone()).collect();
+            Arc::new(Files { schema: schema.clone(), files, places: places.clone(), batch }) as Arc<dyn PartitionStream>
+        });
+        let scan = StreamingTableExec::try_new(schema.clone(), streams.collect(), None, [], false, None)?;
+        Ok(Arc::new(scan))
+    }
+
     /// A declared column with its name, where the column that it is made from is at `place`.
     fn value(&self, state: &dyn Session, column: usize, place: usize) -> Outcome<(Arc<dyn PhysicalExpr>, String)> {
         let name = self.values[column].schema_name().to_string();
         // Planned on its one column, so that no time is spent on looking for it among many.
-        let input = DFSchema::try_from(Schema::new(vec![self.fields[self.places[column]].clone()]))?;
+        let input = DFSchema::try_from(Schema::new(vec![self.fields[column].clone()]))?;
         let value = state.create_physical_expr(self.values[column].clone(), &input)?;
         let placed = value.transform(|part| {
             Ok(match part.downcast_ref::<Column>() {
@@ -172,18 +182,14 @@ impl Part {
 impl Rows {
     fn plan(&self, state: &dyn Session, projection: Option<&Vec<usize>>) -> Outcome<Arc<dyn ExecutionPlan>> {
         let wanted = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let mut alike: Vec<(&Part, Vec<PartitionedFile>)> = Vec::new();
+        let mut alike: Vec<Vec<&Part>> = Vec::new();
         for part in &self.parts {
-            let file = part.listed()?;
-            match alike.iter_mut().find(|(first, _)| first.is_like(part)) {
-                Some((_, files)) => files.push(file),
-                None => alike.push((part, vec![file])),
+            match alike.iter_mut().find(|files| files[0].is_like(part)) {
+                Some(files) => files.push(part),
+                None => alike.push(vec![part]),
             }
         }
-        let partitions = state.config().target_partitions();
-        let scans = alike
-            .into_iter()
-            .map(|(part, files)| part.scan(state, FileGroup::new(files).split_files(partitions), &wanted));
+        let scans = alike.iter().map(|files| files[0].scan(state, files, &wanted));
         let mut scans = scans.collect::<Outcome<Vec<_>>>()?;
         match scans.len() {
             0 => Ok(Arc::new(EmptyExec::new(project_schema(&self.schema, projection)?))),

@@ -2,7 +2,7 @@
 //!
 //! Both have the same columns in the same types, so that what is planned on a declaration is what runs on the source.
 
-use super::files::DataFile;
+use super::files::{DataFile, Form};
 use super::functions::declared;
 use super::rows::{Part, Rows};
 use crate::error::{Error, Result};
@@ -100,7 +100,8 @@ fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
 
 /// The files of a table.
 pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
-    super::files::files(&table.source).map_err(|error| error.or_while(&format!("table '{}'", table.name)))
+    super::files::files(&table.source, &table.layout)
+        .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
 }
 
 /// What reads these files of a table, with owners as `owner`: columns by name in each of them.
@@ -117,7 +118,7 @@ pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Resul
 /// How one file's columns become the declared ones.
 fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
     let columns = Columns::of(file)?;
-    let mut part = Part::new(file, columns.width)?;
+    let mut part = Part::new(file)?;
     if let Some(owner) = &table.owner {
         let (place, kind) = columns.find(owner)?;
         let kind = kind.unwrap_or(TEXT);
@@ -151,23 +152,29 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
 /// The columns of a file by name: the place and, where the file says it, the type.
 struct Columns<'a> {
     file: &'a DataFile,
-    width: usize,
     by_name: HashMap<String, (usize, Option<DataType>)>,
 }
 
 impl<'a> Columns<'a> {
     fn of(file: &'a DataFile) -> Result<Self> {
         let columns = file.columns()?;
-        let width = columns.len();
         let named = columns.into_iter().enumerate().filter(|(_, (name, _))| !name.is_empty());
-        Ok(Self { file, width, by_name: named.map(|(place, (name, kind))| (name, (place, kind))).collect() })
+        Ok(Self { file, by_name: named.map(|(place, (name, kind))| (name, (place, kind))).collect() })
     }
 
     fn find(&self, name: &str) -> Result<(usize, Option<DataType>)> {
         self.by_name.get(name).cloned().ok_or_else(|| {
-            let hint = suggestion(name, self.by_name.keys().map(String::as_str));
+            let hint = self.separator().unwrap_or_else(|| suggestion(name, self.by_name.keys().map(String::as_str)));
             Error::input(format!("{} has no column '{name}'{hint}", self.file.path.display()))
         })
+    }
+
+    /// What the line of names seems to be separated by, where the declared separator does not occur in it.
+    fn separator(&self) -> Option<String> {
+        let only = self.by_name.keys().next().filter(|_| self.by_name.len() == 1 && self.file.form == Form::Csv)?;
+        let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
+        let shown = if sign == '\t' { "\\t".to_string() } else { sign.to_string() };
+        Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
     }
 }
 

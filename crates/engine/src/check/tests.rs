@@ -1,6 +1,8 @@
 //! The check, and that what it passes is what is read.
 
 use super::*;
+use crate::backend::csv::Records;
+use crate::project::Layout;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, UInt64Array,
 };
@@ -13,7 +15,7 @@ use std::fs;
 use std::path::Path;
 
 /// Three declared columns and an owner.
-const TABLE: &str = "[dataset.t]\nsource = \"SOURCE\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\n\
+const TABLE: &str = "[dataset.t]\nsource = \"SOURCE\"\ntrim = false\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\n\
                      note = { type = \"category\" }\nn = { type = \"int\", lower = -9, upper = 9 }\n";
 
 fn project(folder: &Path, text: &str, source: &str) -> Project {
@@ -155,9 +157,9 @@ proptest! {
         let (header, columns) = if wide { ("x,y", "x = { type = \"category\" }\ny = { type = \"category\" }\n") } else { ("x", "x = { type = \"category\" }\n") };
         let body = body.concat();
         fs::write(folder.path().join("t.csv"), format!("{header}\n{body}")).unwrap();
-        let project = project(folder.path(), &format!("[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\n{columns}"), "t.csv");
+        let project = project(folder.path(), &format!("[dataset.t]\nsource = \"SOURCE\"\ntrim = false\n[dataset.t.columns]\n{columns}"), "t.csv");
         if checked(&project).is_ok() {
-            let mut records = Records::new(body.as_bytes()).unwrap();
+            let mut records = Records::new(body.as_bytes(), &Layout::default()).unwrap();
             let mut wanted: Vec<Row> = Vec::new();
             while records.advance().unwrap() {
                 wanted.push(records.fields().map(|field| (!field.is_empty()).then(|| String::from_utf8(field.to_vec()).unwrap())).collect());
@@ -198,7 +200,13 @@ fn the_check_says_file_line_and_column_and_never_a_value() {
         ),
         (b"1.5,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int and is no whole number"),
         (b"9223372036854775808,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int"),
-        (b"1,1,1,x\n", "/t.csv:2: the value in column 'b' is declared as bool and is neither true nor false"),
+        (
+            b"1,1,2,x\n",
+            "/t.csv:2: the value in column 'b' is declared as bool and is none of true, false, yes, no, 1, 0",
+        ),
+        (b"2.0,1,1,x\n2,1,No,y\n", ""),
+        (b"1,1,true,x \n", "/t.csv:2: the value in column 'c' begins or ends with a space"),
+        (b"NA,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int"),
         (b"1,1,true\n", "/t.csv:2: this row has 3 fields, and the line of column names has 4"),
         (b"1,1,true,x\n1,1,true,x,y\n", "/t.csv:3: this row has 5 fields"),
         (b"1,1,true,x\n1,1,true,\"x\n1,1,true,x\n", "/t.csv:3: the quote that begins column 'c' is never closed"),

@@ -32,6 +32,8 @@ pub struct Declaration {
     source: String,
     owner: Option<String>,
     public: bool,
+    /// How its text files are written, where that is not as usual: other names of columns make other attributes of the same values.
+    layout: Value,
     columns: BTreeMap<String, Value>,
 }
 
@@ -43,6 +45,7 @@ impl Declaration {
             source: way(folder, &real(&table.source)),
             owner: table.owner.clone(),
             public: table.public,
+            layout: table.layout.json(),
             columns: columns.collect(),
         }
     }
@@ -66,6 +69,11 @@ impl Declaration {
             let word = |public: bool| if public { "public" } else { "private" };
             return Some(format!("it was {} and is {} now", word(before.public), word(self.public)));
         }
+        if self.layout != before.layout {
+            let word = |layout: &Value| if layout.is_null() { "as usual".to_string() } else { layout.to_string() };
+            let (old, new) = (word(&before.layout), word(&self.layout));
+            return Some(format!("its files were read {old} and are read {new} now"));
+        }
         let changed =
             self.columns.iter().find(|(name, domain)| before.columns.get(*name).is_some_and(|old| old != *domain));
         changed.map(|(name, domain)| {
@@ -74,7 +82,12 @@ impl Declaration {
     }
 
     fn json(&self) -> Value {
-        json!({ "source": self.source, "owner": self.owner, "public": self.public, "columns": self.columns })
+        let mut all =
+            json!({ "source": self.source, "owner": self.owner, "public": self.public, "columns": self.columns });
+        if !self.layout.is_null() {
+            all["layout"] = self.layout.clone();
+        }
+        all
     }
 
     fn from_json(shown: &Value) -> Option<Self> {
@@ -84,7 +97,8 @@ impl Declaration {
         };
         let columns = shown["columns"].as_object()?.iter().map(|(name, domain)| (name.clone(), domain.clone()));
         let source = shown["source"].as_str()?.to_string();
-        Some(Self { source, owner, public: shown["public"].as_bool()?, columns: columns.collect() })
+        let layout = shown["layout"].clone();
+        Some(Self { source, owner, public: shown["public"].as_bool()?, layout, columns: columns.collect() })
     }
 }
 

@@ -3,8 +3,11 @@
 //! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
 //! the data away.
 
+mod layout;
 mod read;
 mod section;
+
+pub use layout::Layout;
 
 pub(crate) use read::{accuracy, cost, project, within_reason};
 pub(crate) use section::{Section, Spot, parse};
@@ -42,6 +45,8 @@ pub struct Table {
     pub name: String,
     /// Where its rows are.
     pub source: PathBuf,
+    /// How its text files are written.
+    pub layout: Layout,
     /// The column that says whose row it is; none where one row is one person.
     pub owner: Option<String>,
     /// Whether the table holds no private data at all.

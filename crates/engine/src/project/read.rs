@@ -1,5 +1,6 @@
 //! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
 
+use super::layout::{self, Layout};
 use super::section::{Section, Spot, parse};
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
@@ -63,7 +64,7 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
 const MOST_COLUMNS: usize = 5_000;
 
 fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
-    section.only(&[
+    let own = [
         "source",
         "owner",
         "public",
@@ -72,7 +73,8 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         "max_rows_per_group",
         "public_owners",
         "columns",
-    ])?;
+    ];
+    section.only(&[&own[..], &layout::KEYS].concat())?;
     let source = section.need("source")?;
     if source.text()?.contains("://") {
         return Err(source.error("only files and folders of files can be read yet, not a database's address"));
@@ -111,7 +113,8 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     }
     let public_owners = section.get("public_owners").map(Spot::at_least_one).transpose()?;
     let source = folder.join(source.text()?);
-    Ok(Table { name: name.to_string(), source, owner, public, bounding, public_owners, columns })
+    let layout = Layout::read(section)?;
+    Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns })
 }
 
 /// The contribution bounds of a table.

@@ -3,7 +3,7 @@
 use super::casts::{total, total_named};
 use super::describe::{Describer, Known};
 use super::{Hidden, Source};
-use crate::check::LONGEST_TEXT;
+use crate::backend::value::LONGEST_TEXT;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
 use datafusion::common::{Column, DataFusionError, ScalarValue};

@@ -1,0 +1,152 @@
+//! Tables as people have them: other separators, decimal commas, encodings, packed files, words for what is missing, JSON lines, Arrow files.
+
+use crate::support::{Folder, refused};
+use serde_json::Value;
+use std::fs;
+
+/// Four people, as a German spreadsheet writes them.
+const GERMAN: &str =
+    "name;größe;alter;raucher\nMüller;1,75;44,0;ja\n'Meier; Anna';1,6;NA;nein\nÖzil;;30;nein\nSchmidt;1,9;51;ja\n";
+
+fn project(source: &str, table: &str) -> String {
+    format!(
+        "[dataset.people]\nsource = \"{source}\"\n{table}\n[dataset.people.columns]\nname = {{ type = \"category\" }}\n\
+         'größe' = {{ type = \"float\", lower = 0, upper = 3, granularity = 0.01 }}\nalter = {{ type = \"int\", lower = 0, upper = 120 }}\n\
+         raucher = {{ type = \"category\", values = [\"ja\", \"nein\"] }}\n"
+    )
+}
+
+/// How many people there are, how many have an age, the sum of ages and of heights: with hardly any noise.
+fn numbers(folder: &Folder) -> [i64; 4] {
+    let sql = "SELECT COUNT(*) AS n, COUNT(alter) AS known, SUM(alter) AS years, SUM(\"größe\") AS metres FROM people";
+    let answer = folder.json(&["query", sql, "--cost", "epsilon=100000", "--json"]);
+    let row = &answer["rows"][0];
+    let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{row}"));
+    [number("n") as i64, number("known") as i64, number("years") as i64, (100.0 * number("metres")).round() as i64]
+}
+
+const TRUTH: [i64; 4] = [4, 3, 125, 525];
+
+#[test]
+fn a_german_spreadsheet_in_every_encoding_and_packing() {
+    let layout = "separator = \";\"\ndecimal = \",\"\nquote = \"'\"\nnull = [\"NA\"]";
+    let latin: Vec<u8> = GERMAN.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
+    let utf16: Vec<u8> = format!("\u{feff}{GERMAN}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, GERMAN.as_bytes()).unwrap();
+    for (name, bytes, more) in [
+        ("people.csv", GERMAN.as_bytes().to_vec(), ""),
+        ("people.csv", latin, "\nencoding = \"latin1\""),
+        ("people.csv", utf16, "\nencoding = \"utf-16le\""),
+        ("people.csv.gz", gzip.finish().unwrap(), ""),
+        ("people.csv.zst", zstd::encode_all(GERMAN.as_bytes(), 1).unwrap(), ""),
+    ] {
+        let folder = Folder::with(&[("scumble.toml", &project(name, &format!("{layout}{more}")))]);
+        fs::write(folder.file(name), bytes).unwrap();
+        assert_eq!(numbers(&folder), TRUTH, "{name}{more}");
+    }
+}
+
+#[test]
+fn a_file_without_a_line_of_names_tabs_and_json_lines() {
+    let body =
+        GERMAN.split_once('\n').unwrap().1.replace("; Anna", "").replace(',', ".").replace(';', "\t").replace('\'', "");
+    let header = "header = [\"name\", \"größe\", \"alter\", \"raucher\"]\nnull = [\"NA\"]";
+    let folder = Folder::with(&[("people.tsv", &body), ("scumble.toml", &project("people.tsv", header))]);
+    assert_eq!(numbers(&folder), TRUTH);
+    let lines = "{\"name\": \"Müller\", \"größe\": 1.75, \"alter\": 44, \"raucher\": \"ja\", \"more\": [1]}\n\n\
+                 {\"name\": \"Meier\", \"größe\": \"1.6\", \"alter\": null, \"raucher\": \"nein\"}\n{\"name\": \"Özil\", \"alter\": 30.0}\n\
+                 {\"name\": \"Schmidt\", \"größe\": 1.9, \"alter\": \"51\", \"raucher\": \"ja\"}\n";
+    let folder = Folder::with(&[("people.jsonl", lines), ("scumble.toml", &project("people.jsonl", ""))]);
+    assert_eq!(numbers(&folder), TRUTH);
+}
+
+/// What a table's declaration lacks is said with file, line, column and remedy, and nothing is charged.
+#[test]
+fn refusals_name_the_remedy() {
+    let usual = GERMAN.replace('\'', "\"");
+    for (file, layout, words) in [
+        (
+            usual.as_str(),
+            "",
+            "people.csv has no column 'name': the file seems to be separated by ';'; say separator = \";\" for the table",
+        ),
+        (
+            &usual,
+            "separator = \";\"",
+            "people.csv:2: the value in column 'größe' is declared as float and is no number",
+        ),
+        (&usual, "separator = \";\"", "say decimal = \",\" for the table"),
+        (&usual, "separator = \";\"\ndecimal = \",\"", "people.csv:3: the value in column 'alter' is declared as int"),
+        (&usual, "separator = \";\"\ndecimal = \",\"", "say null = [\"NA\"] for the table"),
+        (
+            "name,größe,alter,raucher\nA,1,1,ja \n",
+            "",
+            "people.csv:2: the value in column 'raucher' begins or ends with a space: say trim = true",
+        ),
+        (&usual, "decimal = \",\"", "separator and decimal must differ"),
+        (&usual, "separator = \"ab\"", "this must be one sign"),
+        (&usual, "quote = \",\"", "separator and quote must differ"),
+        (&usual, "encoding = \"klingon\"", "this is no encoding"),
+        (&usual, "header = false", "needs them here, as in header = [\"id\", \"age\"]"),
+        (&usual, "separater = \";\"", "did you mean 'separator'?"),
+        (
+            "a,b\n\u{0}\n",
+            "header = [\"name\", \"größe\", \"alter\", \"raucher\"]",
+            "people.csv:1: this row has 2 fields, and the table's header has 4",
+        ),
+    ] {
+        let folder = Folder::with(&[("people.csv", file), ("scumble.toml", &project("people.csv", layout))]);
+        let output = folder.run(&["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1"]);
+        refused(&output, 2, words);
+        assert!(!folder.file("scumble.ledger").exists(), "{words}: nothing is charged");
+    }
+    let folder = Folder::with(&[("people.csv", ""), ("scumble.toml", &project("people.csv", ""))]);
+    fs::write(folder.file("people.csv"), b"name,gr\xf6\xdfe,alter,raucher\n").unwrap();
+    refused(
+        &folder.run(&["check"]),
+        2,
+        "people.csv:1: the line of column names is not UTF-8 text; say how it is written, as in encoding = \"windows-1252\"",
+    );
+}
+
+#[test]
+fn json_lines_and_packed_files_that_are_damaged() {
+    for (name, bytes, words) in [
+        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl has no column 'größe'"),
+        (
+            "people.jsonl",
+            "{\"name\": 1, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n[1]\n".as_bytes(),
+            "people.jsonl:2: this line is no JSON object",
+        ),
+        (
+            "people.jsonl",
+            "{\"name\": {}, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n".as_bytes(),
+            "people.jsonl:1: the value in column 'name' is a list or an object",
+        ),
+        ("people.csv.gz", b"name\n", "people.csv.gz cannot be read"),
+        ("people.arrow", b"ARROW1", "people.arrow is damaged or is no Arrow file"),
+        ("people.xlsx", b"", "people.xlsx is no file that can be read by its name"),
+    ] {
+        let folder = Folder::with(&[("scumble.toml", &project(name, ""))]);
+        fs::write(folder.file(name), bytes).unwrap();
+        refused(&folder.run(&["check"]), 2, words);
+    }
+}
+
+/// The names that a table's declaration gives to columns are remembered: with others, the same values would be other attributes.
+#[test]
+fn another_header_is_another_table() {
+    let with = |header: &str| {
+        format!(
+            "[dataset.t]\nsource = \"t.csv\"\nheader = [{header}]\n[dataset.t.columns]\na = {{ type = \"int\", lower = 0, upper = 9 }}\n\
+             b = {{ type = \"int\", lower = 0, upper = 9 }}\n"
+        )
+    };
+    let folder = Folder::with(&[("t.csv", "1,2\n3,4\n"), ("scumble.toml", &with("\"a\", \"b\""))]);
+    let ask = ["query", "SELECT SUM(a) AS s FROM t", "--cost", "epsilon=1", "--json"];
+    let first: Value = folder.json(&ask);
+    assert!(first["rows"].is_array());
+    folder.write("scumble.toml", &with("\"b\", \"a\""));
+    refused(&folder.run(&ask), 2, "table 't' is not what earlier releases of this ledger read: its files were read");
+}

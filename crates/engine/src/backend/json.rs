@@ -1,0 +1,91 @@
+//! The objects of a file with one on each line (JSON lines).
+//!
+//! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are numbers, and the number of
+//! an owner is its text.
+
+use super::csv::Trouble;
+use super::files::DataFile;
+use crate::error::{Error, Result};
+use serde_json::{Map, Value};
+use std::io::{BufRead, ErrorKind, Read};
+
+/// A longer line is a mistake.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// The keys of the first object.
+pub(super) fn keys(file: &DataFile) -> Result<Vec<String>> {
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |_| "a value".to_string());
+    let mut lines = Lines::new(file.text()?, Vec::new());
+    match lines.object().map_err(wrong)? {
+        Some(object) => Ok(object.keys().cloned().collect()),
+        None => Err(Error::input(format!(
+            "{} is empty; its first line must be an object with all keys",
+            file.path.display()
+        ))),
+    }
+}
+
+/// Reads objects, of which some keys are wanted.
+pub(crate) struct Lines<R> {
+    input: R,
+    /// Those that are wanted.
+    keys: Vec<Option<String>>,
+    /// The values of the keys in the current object, as texts; nothing where there is none.
+    values: Vec<String>,
+    line: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// From the beginning of a file.
+    pub fn new(input: R, keys: Vec<Option<String>>) -> Self {
+        Self { input, keys, values: Vec::new(), line: 0 }
+    }
+
+    /// Reads the next object; false at the end.
+    pub fn advance(&mut self) -> std::result::Result<bool, Trouble> {
+        let Some(mut object) = self.object()? else { return Ok(false) };
+        self.values.clear();
+        for (place, key) in self.keys.iter().enumerate() {
+            self.values.push(match key.as_ref().and_then(|key| object.remove(key)) {
+                None | Some(Value::Null) => String::new(),
+                Some(Value::String(text)) => text,
+                Some(scalar @ (Value::Bool(_) | Value::Number(_))) => scalar.to_string(),
+                Some(_) => return Err(Trouble::Nested(self.line, place)),
+            });
+        }
+        Ok(true)
+    }
+
+    /// The line of the current object, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The value of a key, by its place.
+    pub fn value(&self, place: usize) -> &str {
+        self.values.get(place).map_or("", String::as_str)
+    }
+
+    fn object(&mut self) -> std::result::Result<Option<Map<String, Value>>, Trouble> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            self.line += 1;
+            match self.input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes) {
+                Ok(0) => return Ok(None),
+                Ok(number) if number as u64 > LONGEST_LINE => return Err(Trouble::Long(self.line)),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Trouble::of(&error, self.line)),
+            }
+            let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            return match serde_json::from_slice(text) {
+                Ok(Value::Object(object)) => Ok(Some(object)),
+                _ => Err(Trouble::NoObject(self.line)),
+            };
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! From the text of one field to a value, for the check and for the rows alike: what the check accepts is what is read.
+
+use crate::project::{Domain, Layout, Table};
+use datafusion::arrow::compute::kernels::cast_utils::Parser;
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// A longer text is nobody's category and nobody's name.
+pub(crate) const LONGEST_TEXT: usize = 1 << 16;
+
+/// What a declared column of a text file must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A whole number of at most 64 bits.
+    Whole,
+    /// A number.
+    Number,
+    /// True or false.
+    Truth,
+    /// A text.
+    Text,
+}
+
+impl Wanted {
+    /// By the names of columns.
+    pub fn all(table: &Table) -> HashMap<&str, Self> {
+        let owner = table.owner.iter().map(|owner| (owner.as_str(), Self::Text));
+        let columns = table.columns.iter().map(|column| (column.name.as_str(), Self::of(&column.domain)));
+        owner.chain(columns).collect()
+    }
+
+    fn of(domain: &Domain) -> Self {
+        match domain {
+            Domain::Int { .. } => Self::Whole,
+            Domain::Float { .. } => Self::Number,
+            Domain::Category { .. } => Self::Text,
+            Domain::Bool => Self::Truth,
+        }
+    }
+
+    /// What is read as this type.
+    pub fn read_as(kind: &DataType) -> Self {
+        match kind {
+            DataType::Int64 => Self::Whole,
+            DataType::Float64 => Self::Number,
+            DataType::Boolean => Self::Truth,
+            _ => Self::Text,
+        }
+    }
+
+    /// A field as it is read: spaces around a number mean nothing, those around a text what the layout says.
+    pub fn kept<'a>(self, text: &'a str, layout: &Layout) -> &'a str {
+        if self != Self::Text || layout.trim == Some(true) { text.trim() } else { text }
+    }
+
+    /// What is wrong with a field, and what to do about it.
+    pub fn refuses(self, text: &str, layout: &Layout) -> Option<String> {
+        let kept = self.kept(text, layout);
+        if layout.is_missing(kept) {
+            return None;
+        }
+        if layout.trim.is_none() && kept.trim() != kept {
+            return Some(
+                "begins or ends with a space: say trim = true for the table to take such spaces away, or trim = false to keep them"
+                    .to_string(),
+            );
+        }
+        let (is_right, what) = match self {
+            Self::Whole => (
+                whole(kept, layout.decimal).is_some(),
+                "is declared as int and is no whole number of at most 64 bits; correct it, leave it empty, or declare the column as float or category",
+            ),
+            Self::Number => (
+                number(kept, layout.decimal).is_some(),
+                "is declared as float and is no number; correct it, leave it empty, or declare the column as category",
+            ),
+            Self::Truth => (
+                truth(kept).is_some(),
+                "is declared as bool and is none of true, false, yes, no, 1, 0; correct it, leave it empty, or declare the column otherwise",
+            ),
+            Self::Text => {
+                (kept.len() <= LONGEST_TEXT, "has more than 65536 bytes: shorten it, or do not declare the column")
+            }
+        };
+        (!is_right).then(|| format!("{what}{}", hint(self, kept, layout)))
+    }
+}
+
+/// What the table's declaration may lack. Depends on the field's form, and names no value but the usual words for a missing one.
+fn hint(wanted: Wanted, text: &str, layout: &Layout) -> String {
+    const MISSING: [&str; 10] = ["NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "."];
+    let other = if layout.decimal == b'.' { b',' } else { b'.' };
+    match MISSING.iter().find(|word| **word == text) {
+        Some(word) => format!(" (if this stands for a missing value, say null = [\"{word}\"] for the table)"),
+        None if wanted == Wanted::Number && number(text, other).is_some() => {
+            format!(" (if numbers have a decimal '{0}', say decimal = \"{0}\" for the table)", char::from(other))
+        }
+        None => String::new(),
+    }
+}
+
+/// A whole number; decimals that are all zero are none ("2.0").
+pub(crate) fn whole(text: &str, decimal: u8) -> Option<i64> {
+    let plain = || {
+        let (number, decimals) = text.split_once(char::from(decimal))?;
+        let ends = number.as_bytes().last().is_some_and(u8::is_ascii_digit);
+        (ends && decimals.bytes().all(|digit| digit == b'0')).then(|| Int64Type::parse(number))?
+    };
+    Int64Type::parse(text).or_else(plain)
+}
+
+/// A number.
+pub(crate) fn number(text: &str, decimal: u8) -> Option<f64> {
+    let text = match decimal {
+        b'.' => Cow::Borrowed(text),
+        _ if text.contains('.') => return None,
+        _ => Cow::Owned(text.replacen(char::from(decimal), ".", 1)),
+    };
+    Float64Type::parse(&text)
+}
+
+/// True or false, in the words that people use.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    let is = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match (is(["true", "yes", "1"]), is(["false", "no", "0"])) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for (text, decimal, expected) in [
+            ("2", b'.', Some(2)),
+            ("-2.0", b'.', Some(-2)),
+            ("2.", b'.', Some(2)),
+            ("2,00", b',', Some(2)),
+            ("2.5", b'.', None),
+            ("2.0", b',', None),
+            (".0", b'.', None),
+            ("-.0", b'.', None),
+            ("9223372036854775807.0", b'.', Some(i64::MAX)),
+            ("9223372036854775808.0", b'.', None),
+            ("2.0.0", b'.', None),
+            ("1e3", b'.', None),
+        ] {
+            assert_eq!(whole(text, decimal), expected, "{text}");
+        }
+        assert_eq!(number("1,5", b','), Some(1.5));
+        assert_eq!(number("1.5", b','), None, "a thousands separator is no decimal");
+        assert_eq!(number("1,5", b'.'), None);
+        assert_eq!(
+            (truth("Yes"), truth("0"), truth("FALSE"), truth("maybe")),
+            (Some(true), Some(false), Some(false), None)
+        );
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_declaration_lacks() {
+        let refusal = |wanted: Wanted, text: &str| wanted.refuses(text, &Layout::default()).unwrap_or_default();
+        assert!(refusal(Wanted::Whole, "NA").ends_with("say null = [\"NA\"] for the table)"));
+        assert!(refusal(Wanted::Number, "1,5").ends_with("say decimal = \",\" for the table)"));
+        assert!(refusal(Wanted::Text, "a ").contains("trim = true"));
+        assert_eq!(refusal(Wanted::Text, "NA"), "");
+        let trimmed = Layout { trim: Some(true), null: vec!["NA".into()], ..Layout::default() };
+        assert_eq!(Wanted::Whole.refuses(" 7 ", &trimmed).or(Wanted::Whole.refuses(" NA", &trimmed)), None);
+    }
+}

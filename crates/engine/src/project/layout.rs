@@ -1,0 +1,165 @@
+//! How the rows of a table's text files are written: what a CSV file does not say of itself.
+
+use super::section::{Section, Spot};
+use crate::error::Result;
+use encoding_rs::{Encoding, UTF_8};
+use serde_json::{Value, json};
+
+/// How a table's CSV files are written; `null` and `trim` are about JSON lines as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// What stands between two fields.
+    pub separator: u8,
+    /// What stands before the decimals of a number.
+    pub decimal: u8,
+    /// What stands around a text that holds separators or line breaks; none where nothing does.
+    pub quote: Option<u8>,
+    /// The encoding of the letters.
+    pub encoding: &'static Encoding,
+    /// The names of the columns, for files without a line of names.
+    pub header: Option<Vec<String>>,
+    /// What stands for a missing value, beside nothing at all.
+    pub null: Vec<String>,
+    /// Whether spaces around texts are taken away; where that is not said, there must be none.
+    pub trim: Option<bool>,
+}
+
+/// The keys of a `[dataset]` that say how its files are written.
+pub(super) const KEYS: [&str; 7] = ["separator", "decimal", "quote", "encoding", "header", "null", "trim"];
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            separator: b',',
+            decimal: b'.',
+            quote: Some(b'"'),
+            encoding: UTF_8,
+            header: None,
+            null: Vec::new(),
+            trim: None,
+        }
+    }
+}
+
+impl Layout {
+    /// Of a table's section.
+    pub(super) fn read(section: &Section) -> Result<Self> {
+        let usual = Self::default();
+        let layout = Self {
+            separator: section.get("separator").map_or(Ok(usual.separator), separator)?,
+            decimal: section.get("decimal").map_or(Ok(usual.decimal), decimal)?,
+            quote: section.get("quote").map_or(Ok(usual.quote), quote)?,
+            encoding: section.get("encoding").map_or(Ok(usual.encoding), encoding)?,
+            header: section.get("header").map_or(Ok(None), header)?,
+            null: section.get("null").map_or(Ok(Vec::new()), words)?,
+            trim: section.get("trim").map(Spot::truth).transpose()?,
+        };
+        let clash = |key: &str| section.get(key).filter(|_| layout.quote == Some(layout.separator));
+        if let Some(spot) = clash("quote").or(clash("separator")) {
+            return Err(spot.error("separator and quote must differ"));
+        }
+        if layout.decimal == layout.separator {
+            let spot = section.get("decimal").or(section.get("separator"));
+            let sentence = "separator and decimal must differ: a file with decimal commas has another separator, as in separator = \";\"";
+            return Err(spot.map_or_else(|| section.error(sentence), |spot| spot.error(sentence)));
+        }
+        Ok(layout)
+    }
+
+    /// The first key that was given a value of its own and is about CSV files alone.
+    pub(crate) fn about_csv(&self) -> Option<&'static str> {
+        let usual = Self::default();
+        let unlike = [
+            (self.separator != usual.separator, "separator"),
+            (self.decimal != usual.decimal, "decimal"),
+            (self.quote != usual.quote, "quote"),
+            (self.encoding != usual.encoding, "encoding"),
+            (self.header != usual.header, "header"),
+        ];
+        unlike.into_iter().find_map(|(is_given, key)| is_given.then_some(key))
+    }
+
+    /// The first key that was given a value of its own.
+    pub(crate) fn about_text(&self) -> Option<&'static str> {
+        let others = [(!self.null.is_empty(), "null"), (self.trim.is_some(), "trim")];
+        self.about_csv().or(others.into_iter().find_map(|(is_given, key)| is_given.then_some(key)))
+    }
+
+    /// What the ledger remembers: nothing of a file that is written as usual.
+    pub(crate) fn json(&self) -> Value {
+        if *self == Self::default() {
+            return Value::Null;
+        }
+        json!({
+            "separator": char::from(self.separator).to_string(), "decimal": char::from(self.decimal).to_string(),
+            "quote": self.quote.map(|quote| char::from(quote).to_string()), "encoding": self.encoding.name(),
+            "header": self.header, "null": self.null, "trim": self.trim,
+        })
+    }
+
+    /// Whether a field stands for a missing value.
+    pub(crate) fn is_missing(&self, text: &str) -> bool {
+        text.is_empty() || self.null.iter().any(|word| word == text)
+    }
+}
+
+fn one_letter(spot: &Spot) -> Result<Option<u8>> {
+    match spot.text()?.as_bytes() {
+        [] => Ok(None),
+        [letter] if letter.is_ascii() && !matches!(letter, b'\n' | b'\r' | 0) && !letter.is_ascii_alphanumeric() => {
+            Ok(Some(*letter))
+        }
+        _ => Err(spot.error("this must be one sign, as in \";\" or \"\\t\" (no letter, no digit, no line break)")),
+    }
+}
+
+fn separator(spot: &Spot) -> Result<u8> {
+    one_letter(spot)?.ok_or_else(|| spot.error("this must be one sign, as in \";\" or \"\\t\""))
+}
+
+fn quote(spot: &Spot) -> Result<Option<u8>> {
+    one_letter(spot)
+}
+
+fn decimal(spot: &Spot) -> Result<u8> {
+    match spot.text()? {
+        "." => Ok(b'.'),
+        "," => Ok(b','),
+        _ => Err(spot.error("decimal must be \".\" or \",\"")),
+    }
+}
+
+fn encoding(spot: &Spot) -> Result<&'static Encoding> {
+    Encoding::for_label(spot.text()?.as_bytes()).filter(|found| *found != encoding_rs::REPLACEMENT).ok_or_else(|| {
+        spot.error("this is no encoding; those are, for example: utf-8, windows-1252 (also called latin1), utf-16le, shift_jis")
+    })
+}
+
+fn header(spot: &Spot) -> Result<Option<Vec<String>>> {
+    if let Ok(is_there) = spot.truth() {
+        return match is_there {
+            true => Ok(None),
+            false => {
+                Err(spot.error("a file without a line of names needs them here, as in header = [\"id\", \"age\"]"))
+            }
+        };
+    }
+    let names = words(spot)?;
+    match names.is_empty() {
+        true => Err(spot.error("header must name each column of the file")),
+        false => Ok(Some(names)),
+    }
+}
+
+/// Texts, each once.
+fn words(spot: &Spot) -> Result<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    for item in spot.list()? {
+        let word = item.text()?.to_string();
+        if words.contains(&word) {
+            return Err(item.error(format!("'{word}' is listed twice")));
+        }
+        words.push(word);
+    }
+    Ok(words)
+}
