@@ -96,7 +96,7 @@ fn what_a_folder_holds_is_read_or_named() {
     folder.write("t/a.csv", "id\n1\n");
     printed(folder.run(&["check"]));
     folder.write("t/notes.txt", "x");
-    check("notes.txt, which is neither .csv nor .parquet");
+    check("notes.txt, which does not end in .csv");
     fs::remove_file(folder.file("t/notes.txt")).unwrap();
     fs::create_dir(folder.file("t/more")).unwrap();
     check("holds another folder");

@@ -93,7 +93,7 @@ impl StabilityHistogram {
         // P[Z ≥ q+1] ≤ p where P[|Z| > q] ≤ 2p: the noise is symmetric.
         let quantile = noise.quantile((2.0 * per_key * (1.0 - 1e-12)).min(1.0));
         // Below the least probability the tails of f64 end; beyond the largest threshold those of i64 (a wrapped one would publish every key).
-        if per_key < LEAST_PER_KEY || !(quantile < LARGEST_THRESHOLD) {
+        if per_key < LEAST_PER_KEY || quantile.is_nan() || quantile >= LARGEST_THRESHOLD {
             return Err(Error::refused(
                 "private keys with this noise and delta would need more owners than there can be: raise epsilon or delta, or declare the keys",
             ));
