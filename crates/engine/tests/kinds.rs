@@ -1,7 +1,7 @@
 //! Kinds with the noise of a seed: what is published is what the fitted model says. And their page of documentation.
 
 use scumble_engine::release::kinds::KINDS;
-use scumble_engine::release::{Answers, Cell};
+use scumble_engine::release::{AnswerColumn, Answers, Cell};
 use std::collections::BTreeMap;
 use std::fs;
 use support::Folder;
@@ -39,6 +39,55 @@ fn released(kind: &str, method: &str) -> Answers {
     folder.release(&project, 5).1.remove(0).answers
 }
 
+fn column<'a>(answers: &'a Answers, name: &str) -> &'a AnswerColumn {
+    answers.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"))
+}
+
+/// 59% of the one-way bars held their count where a value was `(missing)` that nobody has: they were the bars of the unbiased estimates, beside the fitted ones.
+/// The mean of n independent shares (of the cells of one release) with mean 0.95 is at most t with probability at most e^{−n·KL(t, 0.95)}: below 0.76 with 1e-9 for
+/// 100 releases; the core's own test has 4000. Wanted are 93.5–97.5%; of the first 500 seeds, for tables of one, two and three: 95.0, 95.1 and 94.8% with
+/// values that nobody misses, 95.4, 95.1 and 95.4% without.
+#[test]
+fn bars_of_marginals_hold_the_exact_count_at_every_order() {
+    let person = |i: usize| [i * 7 / 3 % 4, i / 5 % 2, i / 11 % 3].map(|value| value.to_string());
+    let rows: Vec<String> = (0..600).map(|i| person(i).join(",")).collect();
+    let exact = |values: &[String]| {
+        let fits = |i: &usize| person(*i).iter().zip(values).all(|(own, wanted)| wanted.is_empty() || own == wanted);
+        (0..600).filter(fits).count() as f64
+    };
+    let mut truth: BTreeMap<Vec<String>, f64> = BTreeMap::new();
+    for (declared, missing) in [("", "value"), ("", "never"), ("public_owners = 600\n", "value")] {
+        let mut text = format!("[dataset.t]\nsource = \"t.csv\"\n{declared}[dataset.t.columns]\n");
+        [("a", 3), ("b", 1), ("c", 2)].iter().for_each(|(name, upper)| {
+            text += &format!("{name} = {{ type = \"int\", lower = 0, upper = {upper} }}\n");
+        });
+        for run in 0..50 {
+            text += &format!(
+                "[[release]]\nname = \"r{run}\"\nkind = \"marginals\"\ntable = \"t\"\ncolumns = [\"a\", \"b\", \"c\"]\norder = 3\nmissing = \"{missing}\"\ncost = {{ rho = 0.05 }}\n"
+            );
+        }
+        let mut shares = [(0.0, 0.0); 3];
+        for seed in 0..2 {
+            let folder = Folder::with(&[("t.csv", &format!("a,b,c\n{}\n", rows.join("\n")))]);
+            for outcome in folder.release(&folder.project(&text), seed).1 {
+                let bars = column(&outcome.answers, "estimate").uncertainty.clone().unwrap();
+                assert!(column(&outcome.answers, "fitted").uncertainty.is_none());
+                for (row, bar) in bars.iter().enumerate() {
+                    let values: Vec<String> =
+                        outcome.answers.columns[..3].iter().map(|column| column.cells[row].text()).collect();
+                    let share = &mut shares[values.iter().filter(|value| !value.is_empty()).count() - 1];
+                    let exact = *truth.entry(values).or_insert_with_key(|values| exact(values));
+                    share.0 += f64::from(u8::from((bar.low..=bar.high).contains(&exact)));
+                    share.1 += 1.0;
+                }
+            }
+        }
+        let shares = shares.map(|(held, cells)| held / cells);
+        println!("{declared:?} {missing}: {shares:?}");
+        assert!(shares.iter().all(|share| (0.76..).contains(share)), "{declared:?} {missing}: {shares:?}");
+    }
+}
+
 /// A popular library ships a generator whose columns are falsely correlated. Ours must have the model's tables, to within rounding.
 #[test]
 fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
@@ -57,9 +106,9 @@ fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
         }
         for row in 0..tables.rows() {
             let key: Vec<String> = tables.columns[..4].iter().map(|column| column.cells[row].text()).collect();
-            let Cell::Number(estimate) = tables.columns[4].cells[row] else { panic!("an estimate is a number") };
+            let Cell::Number(fitted) = column(&tables, "fitted").cells[row] else { panic!("a count is a number") };
             let found = counts.get(&key).copied().unwrap_or(0.0);
-            assert!((found - estimate).abs() <= 3.0, "{method} {key:?}: {found} rows, but the model says {estimate}");
+            assert!((found - fitted).abs() <= 3.0, "{method} {key:?}: {found} rows, but the model says {fitted}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod attacker;
 mod attackers_in_projects;
 mod compare_noise;
 mod engine;
+mod fitted_tables;
 mod flags;
 mod honest_answers;
 mod kinds;

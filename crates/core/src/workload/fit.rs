@@ -37,14 +37,25 @@ const MOST_EVALUATIONS: usize = 400;
 const TOLERANCE: f64 = 1e-3;
 const MEMORY: usize = 10;
 
-/// The most likely table of counts.
+/// The most likely table of counts among those with the observed number of people.
+///
+/// That number is no coefficient like others: where cells are empty, noise wants some of them below 0, and the fit would rather believe in more
+/// people (1,500 of 1.4 million, always too many) than in the noise.
 pub(super) fn most_likely_table(domain: &Domain, observed: &[Coefficient]) -> Vec<f64> {
     let cells = domain.cells() as f64;
     let total = observed.iter().find(|coefficient| coefficient.subset.is_empty());
     let total = total.map_or(1.0, |coefficient| coefficient.value * cells.sqrt()).max(1.0);
+    let exactly = Coefficient { index: 0, subset: Subset::EMPTY, value: total / cells.sqrt(), variance: 0.0 };
+    let of = |coefficient: &Coefficient| if coefficient.subset.is_empty() { exactly } else { *coefficient };
+    let observed: Vec<Coefficient> = observed.iter().map(of).collect();
     let uniform = vec![total / cells; domain.cells()];
-    let population = population(domain, observed, &uniform, total);
-    fitted(&Coordinates::new(domain, observed), &population, observed, 1.0, &vec![0.0; observed.len()]).cells
+    let population = population(domain, &observed, &uniform, total);
+    let start = vec![0.0; observed.len()];
+    let mut cells = fitted(&Coordinates::new(domain, &observed), &population, &observed, 1.0, &start).cells;
+    // A fit ends a little before it is exact.
+    let found = nested::total(&cells);
+    cells.iter_mut().for_each(|cell| *cell *= total / found);
+    cells
 }
 
 /// The log-linear model with all pairs and the significant larger interactions.

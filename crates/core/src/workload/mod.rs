@@ -1,8 +1,8 @@
 //! Many queries at once over a finite domain: marginals, conjunctions, parities; how to answer them privately, and synthetic rows.
 //!
 //! A [`Domain`] is a product of categorical attributes. The quickest way from a table to private rows is [`residual::Plan`]: it gives
-//! every set of attributes its own noise, so that the variances are known exactly and the cost of any scope can be read off, and fits
-//! a non-negative [`Model`] from which whole rows are made.
+//! every set of attributes its own noise, so that the variances of its unbiased tables are known exactly and the cost of any scope can be read
+//! off, and fits a non-negative [`Model`] from which whole rows are made.
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;
@@ -21,6 +21,7 @@
 
 mod domain;
 mod fit;
+mod limits;
 mod nested;
 mod people;
 mod predicate;
@@ -34,6 +35,9 @@ pub mod mwem;
 pub mod planner;
 pub mod projection;
 pub mod residual;
+
+/// 95% of a normal law are within this many standard deviations.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 pub use domain::{Domain, Subset};
 pub use people::People;

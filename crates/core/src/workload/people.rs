@@ -6,7 +6,7 @@ use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 
-/// The noisy number of people. Methods that need this number take it from here, so that they protect presence and persons too.
+/// The number of people: noisy, or public. Methods that need this number take it from here, so that they protect presence and persons too.
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
@@ -17,8 +17,12 @@ use crate::quantity::{Rho, Sigma};
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct People {
-    sigma: Sigma,
+pub struct People(Number);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Number {
+    Public(u64),
+    Noisy(Sigma),
 }
 
 impl People {
@@ -30,35 +34,65 @@ impl People {
         if rho.get() == 0.0 {
             return Err(Error::refused("the number of people cannot be released with a rho of 0"));
         }
-        Ok(Self { sigma: sigma_for_zcdp(rho, Moved::units(1))? })
+        Ok(Self(Number::Noisy(sigma_for_zcdp(rho, Moved::units(1))?)))
+    }
+
+    /// A number that everybody may know; never one that was counted in the data.
+    ///
+    /// ```
+    /// use scumble::noise::InsecureSeededSource;
+    /// use scumble::workload::People;
+    /// let people = People::public(1000);
+    /// assert_eq!(people.release(997, &mut InsecureSeededSource::new(1)), 1000);
+    /// assert_eq!(people.rho_presence(), 0.0);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn public(number: u64) -> Self {
+        Self(Number::Public(number))
     }
 
     /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of people.
     ///
     /// # Guarantee
-    /// An upper bound: one count that moves by 1 \[CKS20\].
+    /// An upper bound: one count that moves by 1 \[CKS20\], or none that depends on the data.
     pub fn rho_presence(&self) -> f64 {
-        rho_of_gaussian(self.sigma, Moved::units(1))
+        self.sigma().map_or(0.0, |sigma| rho_of_gaussian(sigma, Moved::units(1)))
     }
 
     /// What a release did, in the vocabulary of the ledger.
     pub fn events(&self) -> Result<Vec<Event>> {
+        let Number::Noisy(sigma) = self.0 else { return Ok(Vec::new()) };
         let one = vec![Shift::one_cell(1.0)?];
         let moves = Moves::by_scope(one.clone(), one, Vec::new());
-        Ok(vec![Event::new(Word::DiscreteGaussian { sigma: self.sigma }, moves)])
+        Ok(vec![Event::new(Word::DiscreteGaussian { sigma }, moves)])
     }
 
-    /// The noisy number, at least 1.
+    /// The noisy number, at least 1; or the public one.
     ///
     /// # Guarantee
     /// [`People::rho_presence`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> u64 {
+        let sigma = match self.0 {
+            Number::Public(number) => return number,
+            Number::Noisy(sigma) => sigma,
+        };
         let exact = i64::try_from(people).unwrap_or(i64::MAX >> 1);
-        DiscreteGaussian::new(self.sigma).add_to(exact, bits).max(1).unsigned_abs()
+        DiscreteGaussian::new(sigma).add_to(exact, bits).max(1).unsigned_abs()
     }
 
-    /// The σ of the noise.
-    pub fn sigma(&self) -> Sigma {
-        self.sigma
+    /// The public number, if it is one.
+    pub fn number(&self) -> Option<u64> {
+        match self.0 {
+            Number::Public(number) => Some(number),
+            Number::Noisy(_) => None,
+        }
+    }
+
+    /// The σ of the noise, if there is any.
+    pub fn sigma(&self) -> Option<Sigma> {
+        match self.0 {
+            Number::Public(_) => None,
+            Number::Noisy(sigma) => Some(sigma),
+        }
     }
 }

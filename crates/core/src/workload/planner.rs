@@ -4,11 +4,12 @@
 //! public numbers are used here.
 
 use super::domain::{Domain, Subset};
+pub use super::limits::Limits;
 use super::mwem::{Families, Mwem};
 use super::people::People;
 use super::predicate::Queries;
 use super::projection::Projection;
-use super::residual::Plan;
+use super::residual::{Plan, all_marginals};
 use crate::calibrate::least;
 use crate::error::{Error, Result};
 use crate::quantity::{Rho, Sigma};
@@ -35,39 +36,10 @@ impl Approach {
     }
 }
 
-/// What a release may cost: ρ in each scope, none where nothing is demanded.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Limits {
-    /// When one person is added or removed.
-    pub presence: Option<Rho>,
-    /// When one person is replaced by another, or by one who is not in the table.
-    pub person: Option<Rho>,
-    /// When one person's value of one attribute changes, attribute by attribute (those beyond the end have no limit).
-    pub attributes: Vec<Option<Rho>>,
-}
-
-/// Costs are brought this much below their limits, so that no rounding takes them above.
-const BELOW: f64 = 1.0 - 1e-9;
 /// Projection and multiplicative weights keep each answer: more of them would not fit into the memory of a small machine.
 const MOST_ANSWERS: f64 = 2e6;
-/// What the number of people costs, as a share of the presence cost of the method that needs it.
+/// What a noisy number of people costs, as a share of the presence cost of the method that needs it.
 const SHARE_OF_PEOPLE: f64 = 0.02;
-
-impl Limits {
-    /// By which factor these costs are above the limits; none if there is no limit that they meet.
-    fn excess(&self, presence: f64, person: f64, attribute: impl Fn(usize) -> f64) -> Result<f64> {
-        let ratio = |cost: f64, limit: Option<Rho>| limit.map_or(0.0, |limit| cost / limit.get());
-        let attributes = self.attributes.iter().enumerate().map(|(j, limit)| match limit {
-            None => 0.0,
-            Some(_) => ratio(attribute(j), *limit),
-        });
-        let worst = attributes.fold(ratio(presence, self.presence).max(ratio(person, self.person)), f64::max);
-        match worst {
-            worst if worst > 0.0 && worst.is_finite() => Ok(worst / BELOW),
-            _ => Err(Error::refused("marginals need a limit above 0 on their cost in some scope")),
-        }
-    }
-}
 
 /// The residual release of all marginals of `order` attributes with as little noise as the limits allow.
 ///
@@ -84,10 +56,7 @@ impl Limits {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn residual(domain: &Domain, order: usize, limits: &Limits) -> Result<Plan> {
-    let trial = Plan::for_marginals(domain, order, Rho::new(1.0)?)?;
-    let attribute = |j: usize| trial.rho(Subset::of(&[j]));
-    let excess = limits.excess(trial.rho_presence(), trial.rho_person(), attribute)?;
-    Plan::for_marginals(domain, order, Rho::new(1.0 / excess)?)
+    Plan::within(domain, &all_marginals(domain, order)?, limits)
 }
 
 /// The projection mechanism for all marginals of `order` attributes, and the number of people that it needs.
@@ -98,11 +67,11 @@ pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Pro
     check(domain, order)?;
     let queries = Queries::marginals(domain, order)?;
     let trial = Projection::new(queries.clone(), Sigma::new(1.0)?);
-    let people = trial.rho_presence() * SHARE_OF_PEOPLE;
-    let (presence, person) = (trial.rho_presence() + people, trial.rho_person() + people);
+    let number = trial.rho_presence() * share_of_people(limits);
+    let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
     let projection = Projection::new(queries, Sigma::new(least(excess.sqrt(), |sigma| sigma * sigma >= excess))?);
-    let people = People::new(Rho::new(projection.rho_presence() * SHARE_OF_PEOPLE)?)?;
+    let people = people(limits, projection.rho_presence())?;
     Ok((projection, people))
 }
 
@@ -122,12 +91,25 @@ pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits:
     }
     let queries = Queries::marginals(domain, order)?;
     let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, Families::Blocks)?;
-    let people = trial.rho_presence() * SHARE_OF_PEOPLE;
-    let (presence, person) = (trial.rho_presence() + people, trial.rho_person() + people);
+    let number = trial.rho_presence() * share_of_people(limits);
+    let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
     let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, Families::Blocks)?;
-    let people = People::new(Rho::new(mwem.rho_presence() * SHARE_OF_PEOPLE)?)?;
+    let people = people(limits, mwem.rho_presence())?;
     Ok((mwem, people))
+}
+
+/// What the number of people costs, as a share of the presence cost of the method that needs it.
+fn share_of_people(limits: &Limits) -> f64 {
+    if limits.public_people.is_some() { 0.0 } else { SHARE_OF_PEOPLE }
+}
+
+/// The number of people: the public one, or a noisy one beside a method that costs this when a person is added or removed.
+fn people(limits: &Limits, presence: f64) -> Result<People> {
+    match limits.public_people {
+        Some(number) => Ok(People::public(number)),
+        None => People::new(Rho::new(presence * SHARE_OF_PEOPLE)?),
+    }
 }
 
 fn check(domain: &Domain, order: usize) -> Result<()> {
@@ -164,7 +146,7 @@ fn answers(domain: &Domain, order: usize) -> f64 {
 pub struct Promise {
     /// The method.
     pub method: Approach,
-    /// The error, in people. Exact for the residual release (its model is better still), upper bounds for the others.
+    /// The error, in people. Exact for the unbiased estimates of the residual release, upper bounds for the others.
     pub error: f64,
 }
 
@@ -233,6 +215,7 @@ fn mwem_bound(domain: &Domain, queries: usize, people: u64, rho: f64) -> (u32, f
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::BELOW;
     use super::*;
 
     fn rho(value: f64) -> Rho {

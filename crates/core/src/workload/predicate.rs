@@ -177,6 +177,19 @@ impl Queries {
         self.groups.iter().map(|group| group.table).collect()
     }
 
+    /// The tables of which every cell is a query, in their order, each with the place of its first answer.
+    pub(super) fn whole_tables(&self) -> Vec<(Subset, usize)> {
+        let (mut whole, mut first) = (Vec::new(), 0);
+        for group in &self.groups {
+            let one_by_one = group.queries.iter().enumerate().all(|(cell, query)| query[..] == [cell as u32]);
+            if one_by_one && group.queries.len() == self.domain.table_cells(group.table) {
+                whole.push((group.table, first));
+            }
+            first += group.queries.len();
+        }
+        whole
+    }
+
     /// The table of a query, and the cells of it where the answer is 1.
     pub(super) fn members(&self, mut query: usize) -> (Subset, &[u32]) {
         for group in &self.groups {

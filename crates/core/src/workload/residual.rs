@@ -11,8 +11,9 @@
 
 use super::domain::{Domain, Subset};
 use super::fit::{self, Coefficient};
+use super::limits::Limits;
 use super::rows::Model;
-use super::transform;
+use super::{NORMAL_95, transform};
 use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
@@ -26,6 +27,8 @@ pub struct Plan {
     domain: Domain,
     tables: Vec<Subset>,
     noise: Vec<(Subset, Sigma)>,
+    /// How many people there are, where that is public and so not measured.
+    people: Option<u64>,
 }
 
 /// The noisy residuals of one release; all else is post-processing.
@@ -45,18 +48,7 @@ impl Plan {
     /// # Guarantee
     /// [`Plan::rho_presence`] is at most `rho`.
     pub fn for_marginals(domain: &Domain, order: usize, rho: Rho) -> Result<Self> {
-        if order == 0 || order > domain.attributes() {
-            return Err(Error::refused(format!(
-                "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
-                domain.attributes(),
-                domain.attributes()
-            )));
-        }
-        let of_size =
-            |size, weight| Subset::all_of_size(domain.attributes(), size).into_iter().map(move |table| (table, weight));
-        let smaller = of_size(order - 1, LOWER_ORDER_WEIGHT).filter(|(table, _)| !table.is_empty());
-        let workload: Vec<(Subset, f64)> = of_size(order, 1.0).chain(smaller).collect();
-        Self::new(domain, &workload, rho)
+        Self::new(domain, &all_marginals(domain, order)?, rho)
     }
 
     /// The plan that minimises the weighted sum of the variances of all cells of these tables, at a cost of at most `rho` when a
@@ -65,10 +57,39 @@ impl Plan {
     /// # Guarantee
     /// [`Plan::rho_presence`] is at most `rho`.
     pub fn new(domain: &Domain, workload: &[(Subset, f64)], rho: Rho) -> Result<Self> {
+        Self::at(domain, workload, rho, None)
+    }
+
+    /// The same with as little noise as these limits allow. Where the number of people is public, it is not measured: all tables add up to it.
+    ///
+    /// # Guarantee
+    /// Its ρ is within each limit.
+    ///
+    /// ```
+    /// use scumble::noise::InsecureSeededSource;
+    /// use scumble::quantity::Rho;
+    /// use scumble::workload::{Domain, Subset, planner::Limits, residual::Plan};
+    /// let limits = Limits { person: Some(Rho::new(0.1)?), public_people: Some(60), ..Limits::default() };
+    /// let plan = Plan::within(&Domain::new(vec![3, 2])?, &[(Subset::of(&[0]), 1.0)], &limits)?;
+    /// let table = plan.release(&[10; 6], &mut InsecureSeededSource::new(1))?.marginal(Subset::of(&[0]))?;
+    /// assert!((table.iter().sum::<f64>() - 60.0).abs() < 1e-9);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within(domain: &Domain, workload: &[(Subset, f64)], limits: &Limits) -> Result<Self> {
+        let at = |rho: f64| Self::at(domain, workload, Rho::new(rho)?, limits.public_people);
+        let trial = at(1.0)?;
+        let excess = limits.excess(trial.rho_presence(), trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+        at(1.0 / excess)
+    }
+
+    fn at(domain: &Domain, workload: &[(Subset, f64)], rho: Rho, people: Option<u64>) -> Result<Self> {
         if rho.get() == 0.0 {
             return Err(Error::refused("marginals cannot be released with a rho of 0: no noise is enough"));
         }
-        let importance = importance(domain, workload)?;
+        let mut importance = importance(domain, workload)?;
+        // Where nothing else could be measured (all attributes have one value), the number of people is.
+        let people = people.filter(|_| importance.len() > 1);
+        importance.retain(|(subset, ..)| people.is_none() || !subset.is_empty());
         // Minimise Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ: σ_A² ∝ √(c_A/v_A) [XHK23].
         let spent: f64 = importance.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
         // Eight times the slack of `up`, for the roundings in between.
@@ -79,7 +100,7 @@ impl Plan {
             noise.push((subset, Sigma::new(variance.sqrt() * domain.table_cells(subset) as f64)?));
         }
         let tables = workload.iter().map(|(table, _)| *table).collect();
-        Ok(Self { domain: domain.clone(), tables, noise })
+        Ok(Self { domain: domain.clone(), tables, noise, people })
     }
 
     /// The measured sets, each with the σ of the integer noise on its table Ξ·M_A·x.
@@ -179,12 +200,29 @@ impl Plan {
     /// it); None if the table was not planned.
     pub fn cell_variance(&self, table: Subset) -> Option<f64> {
         let mut variance = 0.0;
-        for subset in table.subsets().filter(|&subset| !is_constant(&self.domain, subset)) {
+        let is_known =
+            |subset: Subset| is_constant(&self.domain, subset) || (subset.is_empty() && self.people.is_some());
+        for subset in table.subsets().filter(|&subset| !is_known(subset)) {
             let (_, sigma) = self.noise.iter().find(|(planned, _)| *planned == subset)?;
             let scaled = sigma.get() / self.domain.table_cells(subset) as f64;
             variance += scaled * scaled * weight_in(&self.domain, subset, table);
         }
         Some(variance)
+    }
+
+    /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the table was not planned.
+    ///
+    /// A cell's error is a sum of independent discrete Gaussians, each a whole number of steps of at most 1/(cells of the table): 1.96 standard
+    /// deviations, and half a step, since an error that is rounded to a step is at most half a step further out than before. (Only where there is hardly any noise do
+    /// steps matter.)
+    pub fn half_width(&self, table: Subset) -> Option<f64> {
+        let step = 1.0 / self.domain.table_cells(table) as f64;
+        Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + step / 2.0)
+    }
+
+    /// How many people there are, where that is public.
+    pub fn public_people(&self) -> Option<u64> {
+        self.people
     }
 
     /// Measures a table of counts.
@@ -205,6 +243,10 @@ impl Plan {
             return Err(Error::refused("the table has more than 2^40 people"));
         }
         let mut coefficients = Vec::new();
+        if let Some(people) = self.people {
+            let value = people as f64 / (self.domain.cells() as f64).sqrt();
+            coefficients.push(Coefficient { index: 0, subset: Subset::EMPTY, value, variance: 0.0 });
+        }
         for (&(subset, sigma), mut table) in self.noise.iter().zip(self.exact_tables(counts)) {
             let noise = DiscreteGaussian::new(sigma);
             table.iter_mut().for_each(|value| *value = noise.add_to(*value, bits));
@@ -248,7 +290,8 @@ impl Plan {
 }
 
 impl Measured {
-    /// The unbiased estimate of a planned table, with the variance of [`Plan::cell_variance`]; it may have negative cells.
+    /// The unbiased estimate of a planned table, with the variance of [`Plan::cell_variance`]; it may have negative cells. All tables of one
+    /// release agree: what they say about fewer attributes is the same.
     pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
         let domain = &self.plan.domain;
         if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
@@ -264,11 +307,27 @@ impl Measured {
         Ok(cells)
     }
 
-    /// The most likely non-negative table: consistent, and far less noisy than the unbiased estimates.
+    /// The most likely non-negative table, with as many people as were measured (or are public), and at least one. Large tables are far less noisy
+    /// than their unbiased estimates; small cells are biased upward, since no cell is below 0, and others downward for it, so that no error bar belongs to it.
     pub fn model(&self) -> Result<Model> {
         let cells = fit::most_likely_table(&self.plan.domain, &self.coefficients);
         Model::new(self.plan.domain.clone(), cells, self.plan.tables.clone())
     }
+}
+
+/// All marginals of `order` attributes, and those of one less, with their weights.
+pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset, f64)>> {
+    if order == 0 || order > domain.attributes() {
+        return Err(Error::refused(format!(
+            "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
+            domain.attributes(),
+            domain.attributes()
+        )));
+    }
+    let of_size =
+        |size, weight| Subset::all_of_size(domain.attributes(), size).into_iter().map(move |table| (table, weight));
+    let smaller = of_size(order - 1, LOWER_ORDER_WEIGHT).filter(|(table, _)| !table.is_empty());
+    Ok(of_size(order, 1.0).chain(smaller).collect())
 }
 
 /// For each set with a residual: how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.

@@ -8,6 +8,7 @@ use crate::noise::InsecureSeededSource;
 use crate::quantity::{Exact, Rho};
 use crate::scope::{AttributeSet, Scope};
 
+mod bars;
 mod exact;
 
 fn rho(value: f64) -> Rho {

@@ -261,7 +261,8 @@ fn answers(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Answe
     ];
     let elements = released.size_estimate.map_or(released.laid_out_for, |estimate| estimate.max(0).unsigned_abs());
     let limits = vec![limit(mechanism, elements.min(MOST_ELEMENTS))?];
-    let details = Details { curve: Some(curve(released)?), facts: facts(mechanism, released)?, limits };
+    let facts = facts(mechanism, released)?;
+    let details = Details { curve: Some(curve(released)?), facts, limits, ..Details::default() };
     Ok(Answers { columns, notes: notes(mechanism, released)?, details })
 }
 

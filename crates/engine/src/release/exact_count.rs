@@ -155,7 +155,7 @@ fn answers(learned: &Learned, count: i128) -> Answers {
     let column = AnswerColumn { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
     let mut facts = Map::new();
     facts.insert("differentially_private".into(), json!(false));
-    Answers { columns: vec![column], notes, details: Details { curve: None, facts, limits: Vec::new() } }
+    Answers { columns: vec![column], notes, details: Details { facts, ..Details::default() } }
 }
 
 /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not said.

@@ -20,6 +20,8 @@ pub struct Answers {
 pub struct Details {
     /// The picture of the answer, if bars and lines over the table's columns are not the right one.
     pub curve: Option<BandedCurve>,
+    /// What the bars of a chart are called, row by row, where joining the columns without uncertainty would not say it.
+    pub bars: Option<Vec<String>>,
     /// More fields of the answer's JSON.
     pub facts: Map<String, Value>,
     /// What nobody could beat, where that is known only with the answer.

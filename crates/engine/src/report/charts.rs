@@ -74,7 +74,10 @@ fn drawing(outcome: &Outcome, column: &AnswerColumn) -> Option<Drawing> {
         return Some(Drawing::Lines(chart));
     }
     let bars = (0..rows.min(SHOWN_BARS)).map(|row| {
-        let name = labels.iter().map(|label| shown(&label.cells[row])).collect::<Vec<_>>().join(", ");
+        let name = match &outcome.answers.details.bars {
+            Some(names) => names[row].clone(),
+            None => labels.iter().map(|label| shown(&label.cells[row])).collect::<Vec<_>>().join(", "),
+        };
         let name = if name.is_empty() { (row + 1).to_string() } else { name };
         Bar::new(name, number(row)).with_interval(list[row].low, list[row].high)
     });

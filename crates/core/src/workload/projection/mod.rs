@@ -12,6 +12,7 @@
 //! Here ξ is at most σ²D/100, so that the first bound grows by at most 2 %. (Theorem 11 of \[GKMS\] has ξ = 0, and the number of answers m in
 //! place of D ≤ m.)
 
+use super::NORMAL_95;
 use super::domain::Subset;
 use super::predicate::Queries;
 use crate::calibrate::{Moved, rho_of_gaussian};
@@ -39,6 +40,8 @@ pub struct Projected {
     pub answers: Vec<f64>,
     /// A table that gives them.
     pub cells: Vec<f64>,
+    /// The noisy answers themselves: unbiased, and consistent with nothing.
+    pub noisy: Vec<f64>,
     /// ξ, the duality gap over the whole universe: half the squared distance from the noisy answers is at most this much above the least
     /// possible one, and the squared distance from the nearest answers themselves is at most this (up to f64 rounding).
     pub gap: f64,
@@ -138,7 +141,45 @@ impl Projection {
         let exact = self.queries.answers(counts);
         let noisy: Vec<f64> =
             exact.iter().map(|&answer| noise.add_to(i64::try_from(answer).unwrap_or(i64::MAX), bits) as f64).collect();
-        Ok(projected(&self.queries, &noisy, people as f64, self.enough()))
+        let mut found = projected(&self.queries, &noisy, people as f64, self.enough());
+        found.noisy = noisy;
+        Ok(found)
+    }
+
+    /// The unbiased estimate of a marginal table from the noisy answers: the table itself where all of its cells were asked for, and else the
+    /// mean of the sums of all larger ones, by the inverse of their variances; None if no such table was asked for.
+    pub fn marginal(&self, noisy: &[f64], table: Subset) -> Option<Vec<f64>> {
+        let domain = self.queries.domain();
+        let sums = self.sums(table);
+        let weight: f64 = sums.iter().map(|(_, _, weight)| weight).sum();
+        let mut estimate = vec![0.0; domain.table_cells(table)];
+        for (larger, first, own) in &sums {
+            let inside = larger.iter().enumerate().filter(|(_, attribute)| table.contains(*attribute));
+            let inside: Vec<usize> = inside.map(|(position, _)| position).collect();
+            let answers = noisy.get(*first..*first + domain.table_cells(*larger))?;
+            let sum = domain.of(*larger).marginal(answers, Subset::of(&inside));
+            estimate.iter_mut().zip(sum).for_each(|(cell, sum)| *cell += own / weight * sum);
+        }
+        (!sums.is_empty()).then_some(estimate)
+    }
+
+    /// The variance of each cell of [`Projection::marginal`] (except for the discreteness of the noise, which only lowers it).
+    pub fn cell_variance(&self, table: Subset) -> Option<f64> {
+        let weight: f64 = self.sums(table).iter().map(|(_, _, weight)| weight).sum();
+        (weight > 0.0).then(|| self.sigma.get().powi(2) / weight)
+    }
+
+    /// Each cell of [`Projection::marginal`] is within this of the truth in 95 of 100 releases: 1.96 standard deviations, and half a step of its noise.
+    pub fn half_width(&self, table: Subset) -> Option<f64> {
+        Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + 0.5)
+    }
+
+    /// The tables with all cells asked for that have these attributes, with the place of their first answer, and the inverse of the variance of a
+    /// sum of their cells in units of 1/σ².
+    fn sums(&self, table: Subset) -> Vec<(Subset, usize, f64)> {
+        let cells = |table: Subset| self.queries.domain().table_cells(table) as f64;
+        let whole = self.queries.whole_tables().into_iter().filter(|(larger, _)| table.is_within(*larger));
+        whole.map(|(larger, first)| (larger, first, cells(table) / cells(larger))).collect()
     }
 
     /// How far the answers are at most from the exact projection of the noisy ones: the root of the mean square, given the gap.
@@ -162,7 +203,7 @@ fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Pro
     let cells = queries.domain().cells();
     if people <= 0.0 {
         // Nobody: there is one table only.
-        return Projected { answers: vec![0.0; target.len()], cells: vec![0.0; cells], gap: 0.0 };
+        return Projected { answers: vec![0.0; target.len()], cells: vec![0.0; cells], noisy: Vec::new(), gap: 0.0 };
     }
     let shares: Vec<f64> = target.iter().map(|answer| answer / people).collect();
     let nearest = nearest::nearest(queries, &shares, enough / (people * people));
@@ -172,7 +213,7 @@ fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Pro
         cell.into_iter().for_each(|cell| table[cell] += weight * people);
     }
     let answers = nearest.answers.iter().map(|answer| answer * people).collect();
-    Projected { answers, cells: table, gap: nearest.gap * people * people }
+    Projected { answers, cells: table, noisy: Vec::new(), gap: nearest.gap * people * people }
 }
 
 #[cfg(test)]

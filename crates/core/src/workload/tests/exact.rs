@@ -1,6 +1,7 @@
 //! What the ledger is given about marginals against the exact laws of what is released, in every scope.
 
 use super::super::mwem::{Families, Mwem};
+use super::super::planner::{self, Limits};
 use super::super::projection::Projection;
 use super::*;
 use crate::event::Event;
@@ -85,12 +86,15 @@ fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables, 
 fn no_neighbours_in_any_scope_are_further_apart_than_the_residual_release_is_charged() {
     for (sizes, order) in [(vec![3, 2, 2], 2), (vec![3, 2, 2], 3), (vec![4, 3], 1)] {
         let domain = Domain::new(sizes).unwrap();
-        let plan = Plan::for_marginals(&domain, order, rho(0.2)).unwrap();
-        let tables = |counts: &[u64]| {
-            let tables = plan.exact_tables(counts);
-            plan.noise().iter().map(|(_, sigma)| sigma.get()).zip(tables).collect()
-        };
-        passes(&domain, &plan.events(&names(domain.attributes())).unwrap(), tables, 1.0 + 1e-6);
+        let public = Limits { presence: Some(rho(0.2)), public_people: Some(2), ..Limits::default() };
+        let plans = [Plan::for_marginals(&domain, order, rho(0.2)), planner::residual(&domain, order, &public)];
+        for plan in plans.map(|plan| plan.unwrap()) {
+            let tables = |counts: &[u64]| {
+                let tables = plan.exact_tables(counts);
+                plan.noise().iter().map(|(_, sigma)| sigma.get()).zip(tables).collect()
+            };
+            passes(&domain, &plan.events(&names(domain.attributes())).unwrap(), tables, 1.0 + 1e-6);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is published: tables in long form, or rows.
 
 use super::super::Expected;
-use super::super::output::{AnswerColumn, Answers, Cell, Details};
+use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::work::{Choice, Fitted, Work};
 use crate::error::Result;
 use scumble::workload::{Domain, Model, Subset};
@@ -12,21 +12,37 @@ const MOST_ROWS: f64 = 1e7;
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Published {
-    /// Tables of the fitted model.
+    /// Tables: unbiased estimates with their error bars, and beside them those of the fitted model, which have none.
     Tables,
-    /// Tables as they were measured.
+    /// Tables of unbiased estimates alone.
     UnbiasedTables,
+    /// Tables of the fitted model alone.
+    FittedTables,
     /// Rows.
     Rows,
 }
+
+/// The unbiased column, and the fitted one.
+const ESTIMATE: &str = "estimate";
+const FITTED: &str = "fitted";
 
 impl Published {
     /// The columns that are published beside the attributes.
     pub fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Rows => &[],
-            Self::Tables | Self::UnbiasedTables => &["estimate", "standard_error"],
+            _ => &[ESTIMATE, "estimate_error", "estimate_interval", FITTED],
         }
+    }
+
+    /// Whether unbiased estimates are wanted, where there are any.
+    pub fn has_estimates(self) -> bool {
+        matches!(self, Self::Tables | Self::UnbiasedTables)
+    }
+
+    /// Whether the fitted table is wanted.
+    pub fn has_model(self) -> bool {
+        self != Self::UnbiasedTables
     }
 }
 
@@ -45,80 +61,110 @@ pub(super) fn answers(
     published: Published,
     mut notes: Vec<String>,
 ) -> Result<Answers> {
-    let columns = match published {
-        Published::Rows => {
-            let (model, scaled) = publishable(&fitted.model, tables)?;
+    let mut details = Details::default();
+    let columns = match (published, &fitted.model) {
+        (Published::Rows, Some(model)) => {
+            let (model, scaled) = publishable(model, tables)?;
             notes.extend(scaled);
             rows(&model, labels)
         }
-        _ => long_form(work, fitted, labels, tables, published)?,
+        _ => {
+            let (columns, bars) = long_form(work, fitted, labels, tables)?;
+            details.bars = bars;
+            columns
+        }
     };
-    notes.insert(0, note(work, published).to_string());
-    if let Some(distance) = fitted.distance {
-        notes.insert(
-            1,
-            format!("The projection is at most {distance:.3} off the exact one (root mean square of the answers)."),
-        );
-    }
-    Ok(Answers { columns, notes, details: Details::default() })
+    let mut first = vec![note(work, published).to_string()];
+    first.extend(work.public_people().map(|people| {
+        format!("All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell of a table of c cells is off by x/c beyond its error bar.")
+    }));
+    first.extend(fitted.distance.map(|distance| {
+        format!("The projection is at most {distance:.3} off the exact one (root mean square of the answers).")
+    }));
+    first.extend(notes);
+    Ok(Answers { columns, notes: first, details })
 }
 
 fn note(work: &Work, published: Published) -> &'static str {
     match (published, work) {
         (Published::Rows, _) => {
-            "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's."
+            "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small."
+        }
+        (Published::Tables, Work::Residual(_)) => {
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, others too small."
+        }
+        (Published::UnbiasedTables, Work::Residual(_)) => {
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other."
+        }
+        (Published::Tables, Work::Projection(..)) => {
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise. `fitted` is the nearest consistent table: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average."
         }
         (Published::UnbiasedTables, _) => {
-            "Estimates are unbiased; small ones may be negative, and tables differ in their sums' noise."
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise."
         }
-        (_, Work::Residual(_)) => {
-            "Estimates come from one fitted table, so they are consistent and not negative; the standard error is that of the unbiased estimate, which the fit improves on average."
-        }
-        (_, Work::Projection(..)) => {
-            "Estimates come from the nearest consistent table; the standard error is that of the noisy answers, which the projection improves on average."
-        }
-        (_, Work::Mwem { .. }) => {
-            "Estimates come from one fitted table; their error depends on the data, so that no standard error can be given."
+        (Published::FittedTables, _) | (_, Work::Mwem { .. }) => {
+            "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average."
         }
     }
 }
 
-/// One column per attribute, empty where a table does not contain it, then `estimate` and `standard_error`.
+/// One column per attribute, empty where a table does not contain it; then `estimate` with its error bars, and `fitted`, as far as there are any. And
+/// what the bars of a chart are called.
 fn long_form(
     work: &Work,
     fitted: &Fitted,
     labels: &Labels<'_>,
     tables: &[Subset],
-    published: Published,
-) -> Result<Vec<AnswerColumn>> {
-    let domain = fitted.model.domain();
-    let number = tables.iter().map(|&table| domain.table_cells(table)).sum();
-    let mut attributes: Vec<Vec<Cell>> = labels.names.iter().map(|_| Vec::with_capacity(number)).collect();
-    let (mut estimates, mut errors) = (Vec::with_capacity(number), Vec::with_capacity(number));
-    let counts = match (&fitted.measured, published) {
-        (Some(measured), Published::UnbiasedTables) => {
-            tables.iter().map(|&table| measured.marginal(table)).collect::<scumble::Result<Vec<Vec<f64>>>>()?
-        }
-        _ => fitted.model.marginals(tables),
-    };
-    for (&table, cells) in tables.iter().zip(counts) {
-        let error = standard_error(work, domain, table).map_or(Cell::Null, Cell::Number);
-        let own = Domain::new(table.iter().map(|attribute| domain.sizes()[attribute]).collect())?;
-        for (cell, estimate) in cells.into_iter().enumerate() {
+) -> Result<(Vec<AnswerColumn>, Option<Vec<String>>)> {
+    let sizes = |table: Subset| table.iter().map(|attribute| labels.values[attribute].len() as u32).collect();
+    let mut attributes: Vec<Vec<Cell>> = labels.names.iter().map(|_| Vec::new()).collect();
+    let mut bars = Vec::new();
+    for &table in tables {
+        let own = Domain::new(sizes(table))?;
+        for cell in 0..own.cells() {
             let mut codes = own.values(cell).into_iter();
+            let mut bar = Vec::new();
             for (attribute, column) in attributes.iter_mut().enumerate() {
                 let code = if table.contains(attribute) { codes.next() } else { None };
-                column.push(code.map_or(Cell::Null, |code| labels.value(attribute, code)));
+                let value = code.map_or(Cell::Null, |code| labels.value(attribute, code));
+                bar.extend(code.map(|_| format!("{} {}", labels.names[attribute], value.text())));
+                column.push(value);
             }
-            estimates.push(Cell::Number(estimate));
-            errors.push(error.clone());
+            bars.push(bar.join(", "));
         }
     }
     let named = |(name, cells): (&String, Vec<Cell>)| AnswerColumn { name: name.clone(), cells, uncertainty: None };
     let mut columns: Vec<AnswerColumn> = labels.names.iter().zip(attributes).map(named).collect();
-    columns.push(AnswerColumn { name: "estimate".to_string(), cells: estimates, uncertainty: None });
-    columns.push(AnswerColumn { name: "standard_error".to_string(), cells: errors, uncertainty: None });
-    Ok(columns)
+    columns.extend(fitted.estimates.as_ref().map(|estimates| estimated(work, tables, estimates)));
+    columns.extend(fitted.model.as_ref().map(|model| {
+        let cells = model.marginals(tables).into_iter().flatten().map(Cell::Number).collect();
+        AnswerColumn { name: FITTED.to_string(), cells, uncertainty: None }
+    }));
+    Ok((columns, fitted.estimates.as_ref().map(|_| bars)))
+}
+
+/// The unbiased estimates with their error bars.
+fn estimated(work: &Work, tables: &[Subset], estimates: &[Vec<f64>]) -> AnswerColumn {
+    let (mut cells, mut uncertainty) = (Vec::new(), Vec::new());
+    for (&table, estimates) in tables.iter().zip(estimates) {
+        let bar = work.bar(table).unwrap_or(Bar { standard_error: f64::NAN, half_width: f64::INFINITY });
+        for &estimate in estimates {
+            cells.push(Cell::Number(estimate));
+            uncertainty.push(Uncertainty {
+                standard_error: bar.standard_error,
+                low: estimate - bar.half_width,
+                high: estimate + bar.half_width,
+            });
+        }
+    }
+    AnswerColumn { name: ESTIMATE.to_string(), cells, uncertainty: Some(uncertainty) }
+}
+
+/// The error bar of each cell of a table.
+pub(super) struct Bar {
+    pub standard_error: f64,
+    /// Of the 95% interval.
+    pub half_width: f64,
 }
 
 impl Labels<'_> {
@@ -150,22 +196,7 @@ fn rows(model: &Model, labels: &Labels<'_>) -> Vec<AnswerColumn> {
     labels.names.iter().enumerate().map(column).collect()
 }
 
-/// The standard error of each cell of a table, as far as it does not depend on the data.
-pub(super) fn standard_error(work: &Work, domain: &Domain, table: Subset) -> Option<f64> {
-    match work {
-        Work::Residual(plan) => plan.cell_variance(table).map(f64::sqrt),
-        Work::Projection(projection, _) => {
-            // A smaller table is a sum over cells of an answered one: take the one with the fewest.
-            let answered = projection.queries().attributes();
-            let sums = answered.iter().filter(|larger| table.is_within(**larger));
-            let fewest = sums.map(|larger| domain.table_cells(*larger) / domain.table_cells(table)).min()?;
-            Some(projection.sigma().get() * (fewest as f64).sqrt())
-        }
-        Work::Mwem { .. } => None,
-    }
-}
-
-/// The error to expect of the tables of each order.
+/// The error to expect of the tables of each size: of the unbiased estimates that of the noise, of all that is fitted none.
 pub(super) fn expected(
     work: &Work,
     domain: &Domain,
@@ -173,31 +204,43 @@ pub(super) fn expected(
     published: Published,
     choice: &Choice,
 ) -> Vec<Expected> {
-    let column = match published {
-        Published::Rows => "counts of rows",
-        _ => "estimate",
-    };
     let largest = tables.iter().map(|table| table.len()).max().unwrap_or(0);
-    (1..=largest)
-        .map(|size| {
-            let (mut sum, mut cells) = (0.0, 0.0);
-            for &table in tables.iter().filter(|table| table.len() == size) {
-                let number = domain.table_cells(table) as f64;
-                sum += number * standard_error(work, domain, table).map_or(f64::NAN, |error| error * error);
-                cells += number;
+    let mut expected: Vec<Expected> = Vec::new();
+    let mut tell = |column: &str, standard_error: Option<f64>, about: String| {
+        expected.push(Expected { column: column.to_string(), standard_error, cells: Vec::new(), assumed: None, about });
+    };
+    for size in 1..=largest {
+        let error = mean_error(work, domain, tables, size);
+        match (published, error) {
+            (Published::Rows, Some(error)) => {
+                let about = format!(
+                    "tables of {size}: no error bar; the rows are fitted to unbiased tables with a standard error of {error:.4}"
+                );
+                tell("counts of rows", None, about);
             }
-            let error = Some((sum / cells).sqrt()).filter(|error: &f64| error.is_finite());
-            let what = match error {
-                Some(_) => "root mean square; the fit makes it smaller on average",
-                None => "depends on the data",
-            };
-            let why = if size == largest {
-                format!("; method {}: {}", choice.method.name(), choice.why)
-            } else {
-                String::new()
-            };
-            let about = format!("tables of {size}: {what}{why}");
-            Expected { column: column.to_string(), standard_error: error, cells: Vec::new(), assumed: None, about }
-        })
-        .collect()
+            (Published::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no error bar")),
+            (published, Some(_)) if published.has_estimates() => {
+                tell(ESTIMATE, error, format!("tables of {size}: root mean square over their cells"));
+            }
+            _ => {}
+        }
+    }
+    if published != Published::Rows && published.has_model() {
+        tell(FITTED, None, "no error bar: depends on the data".to_string());
+    }
+    if let Some(last) = expected.last_mut() {
+        last.about += &format!("; method {}: {}", choice.method.name(), choice.why);
+    }
+    expected
+}
+
+/// The root of the mean variance of a cell of the unbiased tables of this size.
+fn mean_error(work: &Work, domain: &Domain, tables: &[Subset], size: usize) -> Option<f64> {
+    let (mut sum, mut cells) = (0.0, 0.0);
+    for &table in tables.iter().filter(|table| table.len() == size) {
+        let number = domain.table_cells(table) as f64;
+        sum += number * work.bar(table)?.standard_error.powi(2);
+        cells += number;
+    }
+    Some((sum / cells).sqrt())
 }

@@ -1,7 +1,9 @@
 //! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
 //!
 //! Three methods of the core can do it, each with its own cost per attribute; `auto` takes the one that promises the smallest error. All of
-//! them end in a fitted table of counts that is consistent and not negative; what is published is read off that table.
+//! them end in a fitted table of counts that is consistent and not negative, of which rows are made. A table of such counts is biased wherever
+//! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars, and the fitted
+//! counts beside them, without any.
 
 mod answers;
 mod work;
@@ -9,6 +11,7 @@ mod work;
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use super::field::{Field, Placed, Word};
 use super::records::{self, Attributes};
+use super::rows::private_table;
 use super::{Analysed, CostAbout, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
@@ -17,7 +20,7 @@ use crate::project::{Cost, Goal, Project, Request};
 use answers::Published;
 use scumble::event::Event;
 use scumble::quantity::Exact;
-use scumble::workload::planner::Promise;
+use scumble::workload::planner::{Limits, Promise};
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -40,28 +43,33 @@ const QUERIES: Field<Option<Placed<u64>>> = Field::new(
 );
 const ESTIMATES: Field<Option<Estimates>> = Field::new(
     "estimates",
-    "'model' (the default: consistent, not negative, less noisy) or 'unbiased' (method 'residual' only)",
+    "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; methods 'residual' and 'projection') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
 );
+
+/// The core counts fewer people than this.
+const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Which estimates are published.
 #[derive(Clone, Copy)]
 enum Estimates {
+    Both,
     Model,
     Unbiased,
 }
 
 impl Word for Estimates {
-    const WORDS: &'static [(&'static str, Self)] = &[("model", Self::Model), ("unbiased", Self::Unbiased)];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("both", Self::Both), ("unbiased", Self::Unbiased), ("model", Self::Model)];
 
     fn unknown(_: &str) -> String {
-        "estimates must be 'model' or 'unbiased'".to_string()
+        "estimates must be 'both', 'unbiased' or 'model'".to_string()
     }
 }
 
 /// The kind `marginals`.
 pub(super) static MARGINALS: Kind = Kind {
     name: "marginals",
-    about: "the number of owners for every combination of values of up to this many of some columns, with standard errors",
+    about: "the number of owners for every combination of values of up to this many of some columns, with error bars",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],
@@ -80,8 +88,9 @@ pub(super) static MARGINALS: Kind = Kind {
 };
 
 fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
-    let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Model) {
-        Estimates::Model => Published::Tables,
+    let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Both) {
+        Estimates::Both => Published::Tables,
+        Estimates::Model => Published::FittedTables,
         Estimates::Unbiased => Published::UnbiasedTables,
     };
     Ok(Marginals::new(request, project, published)?.analysed())
@@ -122,6 +131,8 @@ struct Marginals {
     exceptions: Exceptions,
     /// The smallest δ of any budget.
     budget_delta: Option<Exact>,
+    /// How many people there are, if the table declares that as public.
+    public_people: Option<u64>,
     published: Published,
     /// Where estimates are asked for.
     estimates: Place,
@@ -134,10 +145,18 @@ impl Marginals {
         let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
         let domain = Domain::new(sizes).map_err(|error| Error::from(error).or_at(place))?;
         let order = order(request, &domain)?;
+        let public_people = private_table(request, project)?.public_owners;
+        if public_people.is_some_and(|people| people >= MOST_PEOPLE) {
+            return Err(Error::input(format!(
+                "public_owners of the table '{}' must be below 2^40",
+                attributes.table()
+            )));
+        }
         Ok(Self {
             kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
             tables: (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect(),
             wishes: Wishes::read(request)?,
+            public_people,
             exceptions: Exceptions::read(request, attributes.names())?,
             budget_delta: project.budget.smallest_delta(),
             attributes,
@@ -161,10 +180,10 @@ impl Marginals {
     fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>)> {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
-        let limits = allowance.in_rho(names)?;
+        let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let (work, choice) = Work::choose(&self.wishes, &self.domain, self.order, &limits, cost.scope)?;
-        if matches!(self.published, Published::UnbiasedTables) && !matches!(work, Work::Residual(_)) {
-            return Err(Error::at(self.estimates.clone(), "only the method 'residual' has unbiased estimates"));
+        if matches!((self.published, &work), (Published::UnbiasedTables, Work::Mwem { .. })) {
+            return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
         }
         let mut events = work.events(names)?;
         if self.attributes.move_together() {
@@ -214,7 +233,8 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, events: Vec<Event>) -
             let Marginals { attributes, domain, tables, published, .. } = &*asked;
             let records = charged.records(attributes)?;
             let counts = domain.count(&records.columns)?;
-            let fitted = work.release(&counts, records.number() as u64, tables, charged.bits())?;
+            let people = records.number() as u64;
+            let fitted = work.release(&counts, people, (tables, *published), charged.bits())?;
             let labels = answers::Labels { names: attributes.names(), values: &records.values };
             answers::answers(&work, &fitted, &labels, tables, *published, attributes.note().into_iter().collect())
         }),

@@ -1,15 +1,17 @@
 //! The methods, and which one it is.
 
 use super::super::field::{Placed, Word};
+use super::answers::{Bar, Published};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
 use crate::error::Result;
 use crate::project::{CostScope, Request};
 use scumble::event::Event;
 use scumble::noise::BitSource;
+use scumble::quantity::Sigma;
 use scumble::workload::mwem::Mwem;
 use scumble::workload::planner::{self, Approach, Limits, Promise};
 use scumble::workload::projection::Projection;
-use scumble::workload::residual::{Measured, Plan};
+use scumble::workload::residual::Plan;
 use scumble::workload::{Domain, Model, People, Subset};
 use serde_json::{Value, json};
 
@@ -32,11 +34,12 @@ pub(super) struct Choice {
     pub promises: Vec<Promise>,
 }
 
-/// What a release has fitted.
+/// What a release has measured and fitted.
 pub(super) struct Fitted {
-    pub model: Model,
-    /// The measured residuals themselves.
-    pub measured: Option<Measured>,
+    /// The fitted table, where it is wanted.
+    pub model: Option<Model>,
+    /// The unbiased estimates of each table, where they are wanted and there are any.
+    pub estimates: Option<Vec<Vec<f64>>>,
     /// How far the answers are at most from the exact projection.
     pub distance: Option<f64>,
 }
@@ -156,42 +159,73 @@ impl Work {
     pub fn rule(&self, names: &[String]) -> Value {
         match self {
             Self::Residual(plan) => {
-                let sigma = |(set, sigma): &(Subset, scumble::quantity::Sigma)| {
+                let sigma = |(set, sigma): &(Subset, Sigma)| {
                     let own: Vec<&String> = set.iter().filter_map(|attribute| names.get(attribute)).collect();
                     json!({ "attributes": own, "sigma": sigma.get() })
                 };
-                json!({ "residuals": plan.noise().iter().map(sigma).collect::<Vec<_>>() })
+                let residuals: Vec<Value> = plan.noise().iter().map(sigma).collect();
+                json!({ "residuals": residuals, "public_people": plan.public_people() })
             }
             Self::Projection(projection, people) => {
-                json!({ "answers": projection.queries().len(), "sigma": projection.sigma().get(), "people_sigma": people.sigma().get() })
+                json!({ "answers": projection.queries().len(), "sigma": projection.sigma().get(), "people_sigma": people.sigma().map(Sigma::get) })
             }
             Self::Mwem { mwem, people, rounds, queries } => json!({
                 "rounds": rounds, "queries_per_round": queries, "sigma": mwem.sigma().get(), "coefficient": mwem.coefficient(),
-                "people_sigma": people.sigma().get(),
+                "people_sigma": people.sigma().map(Sigma::get),
             }),
         }
     }
 
-    /// Measures and fits.
-    pub fn release(&self, counts: &[u64], people: u64, tables: &[Subset], bits: &mut dyn BitSource) -> Result<Fitted> {
+    /// Measures, and fits where that is wanted.
+    pub fn release(
+        &self,
+        counts: &[u64],
+        people: u64,
+        (tables, published): (&[Subset], Published),
+        bits: &mut dyn BitSource,
+    ) -> Result<Fitted> {
         let model = |domain: &Domain, cells: Vec<f64>| Model::new(domain.clone(), cells, tables.to_vec());
         match self {
             Self::Residual(plan) => {
                 let measured = plan.release(counts, bits)?;
-                Ok(Fitted { model: measured.model()?, measured: Some(measured), distance: None })
+                let estimates = || tables.iter().map(|&table| measured.marginal(table)).collect();
+                let model = published.has_model().then(|| measured.model()).transpose()?;
+                let estimates = published.has_estimates().then(estimates).transpose()?;
+                Ok(Fitted { model, estimates, distance: None })
             }
             Self::Projection(projection, noisy) => {
                 let people = noisy.release(people, bits);
                 let projected = projection.release(counts, people, bits)?;
-                let distance = Some(projection.distance(projected.gap));
-                Ok(Fitted { model: model(projection.queries().domain(), projected.cells)?, measured: None, distance })
+                let distance = published.has_model().then(|| projection.distance(projected.gap));
+                let estimates = || tables.iter().map(|&table| projection.marginal(&projected.noisy, table)).collect();
+                let estimates = published.has_estimates().then(estimates).flatten();
+                let model = model(projection.queries().domain(), projected.cells)?;
+                Ok(Fitted { model: Some(model).filter(|_| published.has_model()), estimates, distance })
             }
             Self::Mwem { mwem, people: noisy, .. } => {
                 let people = noisy.release(people, bits);
                 let cells = mwem.release(counts, people, bits)?;
-                Ok(Fitted { model: model(mwem.queries().domain(), cells)?, measured: None, distance: None })
+                Ok(Fitted { model: Some(model(mwem.queries().domain(), cells)?), estimates: None, distance: None })
             }
         }
+    }
+
+    /// How many people there are, where that is public.
+    pub fn public_people(&self) -> Option<u64> {
+        match self {
+            Self::Residual(plan) => plan.public_people(),
+            Self::Projection(_, people) | Self::Mwem { people, .. } => people.number(),
+        }
+    }
+
+    /// The error bar of each cell of the unbiased estimate of a table; none where there is no such estimate.
+    pub fn bar(&self, table: Subset) -> Option<Bar> {
+        let (variance, half_width) = match self {
+            Self::Residual(plan) => (plan.cell_variance(table)?, plan.half_width(table)?),
+            Self::Projection(projection, _) => (projection.cell_variance(table)?, projection.half_width(table)?),
+            Self::Mwem { .. } => return None,
+        };
+        Some(Bar { standard_error: variance.sqrt(), half_width })
     }
 }
 
