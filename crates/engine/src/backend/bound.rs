@@ -4,7 +4,8 @@
 //! - a group's rank is the hash of (owner, key), and the g smallest stay;
 //! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with the same values are
 //!   numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing else is known of them;
-//! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h(the group's rank, i), which grows with n, and the R smallest stay.
+//! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h'(the group's rank, i), which grows with n, and the R smallest stay; h' is
+//!   another function than the hash of values (it is given the rank with its bits turned).
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
@@ -13,7 +14,7 @@
 //! Let an owner have n rows in a group. The pairs (values, copy) are n different ones, so that, with the hash as a random function, their ranks
 //! are independent and uniform, and each set of min(n, r) rows is as likely as any other to have the smallest. (Without the copy, equal rows
 //! stand or fall together: of 200 rows with 20 that are late, "all late ones" would be as likely as "none".) The third rule looks at numbers of rows
-//! only, so that what it leaves of a group is a uniform sample as well, and the groups that stay are a uniform sample of the owner's groups.
+//! only, by a function of its own, so that what it leaves of a group is a uniform sample as well, and the groups that stay are a uniform sample of the owner's groups.
 //!
 //! # Memory
 //! Rows are set aside until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
@@ -153,11 +154,12 @@ pub(crate) fn row_rank(key: Key, group_rank: u64, values: &[i64]) -> u64 {
 }
 
 /// By how much the rank of the n-th row of a group (from 0) is above that of the one before it; and the rank of the n-th copy of a row, from
-/// the rank of its values.
-pub(crate) fn rise(key: Key, group_rank: u64, n: u64) -> u64 {
+/// the rank of its values. The bits of the rank are turned, so that no row whose value is n has this hash: which row is last must say nothing of
+/// whether a last one stays.
+pub(crate) fn rise(key: Key, rank: u64, n: u64) -> u64 {
     match n {
-        0 => group_rank,
-        n => row_rank(key, group_rank, &[n.cast_signed()]),
+        0 => rank,
+        n => row_rank(key, !rank, &[n.cast_signed()]),
     }
 }
 

@@ -165,3 +165,31 @@ fn what_is_kept_is_a_uniform_sample() {
         .sum();
     assert!(chi_square < 48.0, "{found:?}: {chi_square}");
 }
+
+/// The ranks of the third rule were the hashes of rows with small whole numbers as values: which row was last said whether a last row stayed.
+/// Of two groups with the values 1 and 5, three rows stay: each of the four is dropped equally often. Chi-square with 3 degrees of freedom is above 46 with
+/// probability below 1e-9.
+#[test]
+fn a_bound_on_all_rows_keeps_a_uniform_sample() {
+    let draws = 40_000u64;
+    let mut dropped: BTreeMap<(u32, i64), f64> = BTreeMap::new();
+    for draw in 0..draws {
+        let key = Key(draw, 5);
+        let mut bounder = Bounder::new(key, Bounds { groups: 2, rows_per_group: 2, rows: 3 }, 1);
+        let tie = |left: u32, right: u32| left.cmp(&right);
+        let mut pocket = Rows::new(1);
+        let all = [(0u32, 1i64), (0, 5), (1, 1), (1, 5)];
+        for (group, value) in all {
+            let rank = group_rank(key, Name::Number(7), u64::from(group));
+            pocket.push(Name::Number(7), group, rank, std::iter::once(value));
+        }
+        bounder.add(&mut pocket, &tie).unwrap_or_else(|TooMany| unreachable!("a few rows"));
+        let mut kept = Vec::new();
+        bounder.finish(&tie, |group, _, values| kept.push((group, values[0]))).unwrap();
+        assert_eq!(kept.len(), 3);
+        all.iter().filter(|row| !kept.contains(row)).for_each(|row| *dropped.entry(*row).or_default() += 1.0);
+    }
+    let expected = draws as f64 / 4.0;
+    let chi_square: f64 = dropped.values().map(|found| (found - expected).powi(2) / expected).sum();
+    assert!(dropped.len() == 4 && chi_square < 46.0, "{dropped:?}: {chi_square}");
+}
