@@ -93,7 +93,7 @@ impl Publish {
             Self::Demo(arguments) => engine::demo::run(&arguments, quiet),
             Self::Init(arguments) => engine::init::run(&arguments, quiet),
             Self::Check(arguments) => engine::check::run(&arguments),
-            Self::Plan(arguments) => engine::plan::run(&arguments),
+            Self::Plan(arguments) => engine::plan::run(&arguments, quiet),
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),

@@ -5,6 +5,7 @@ mod anonymized_histogram;
 mod anonymized_histogram_kind;
 mod attacker;
 mod attackers_in_projects;
+mod bounding_report;
 mod compare_noise;
 mod engine;
 mod fitted_tables;

@@ -25,6 +25,8 @@
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
+pub(crate) use contributions::Contribution;
+
 use super::hash::{Key, Quick, SipHasher};
 use super::intern::{Interner, Name};
 use std::cmp::Ordering;
@@ -254,7 +256,7 @@ impl Bounder {
 
     /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group. What is given is
     /// counted once more, as all sensitivities rest on it.
-    pub fn finish(self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) -> Result<(), BeyondBounds> {
+    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) -> Result<(), BeyondBounds> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
         self.choose(tie, |members, ends| {
@@ -382,27 +384,37 @@ impl Bounder {
         self.bounds.groups.saturating_mul(self.bounds.rows_per_group).min(rows as u64) > self.bounds.rows
     }
 
-    /// How many rows of each group stay by the third rule: the smallest ranks of (group, n-th row).
+    /// How many rows of each group stay by the third rule.
     fn counts(&self, members: &[Member], ends: &[usize]) -> Vec<usize> {
-        let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(members.len());
         let mut start = 0;
-        for (index, end) in ends.iter().enumerate() {
-            let group_rank = members[start].rank;
-            let mut rank = 0u128;
-            for n in 0..end - start {
-                rank += u128::from(rise(self.key, group_rank, n as u64));
-                ranked.push((rank, index));
-            }
+        let groups = ends.iter().map(|end| {
+            let group = (members[start].rank, end - start);
             start = *end;
-        }
-        ranked.sort_unstable();
-        let mut counts = vec![0; ends.len()];
-        for (_, index) in ranked.into_iter().take(usize::try_from(self.bounds.rows).unwrap_or(usize::MAX)) {
-            counts[index] += 1;
-        }
-        counts
+            group
+        });
+        by_third_rule(self.key, groups, self.bounds.rows)
     }
 }
 
+/// How many rows of each group (its rank, and how many stay by the first two rules) are among the `rows` smallest ranks of (group, n-th row).
+fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, rows: u64) -> Vec<usize> {
+    let mut ranked: Vec<(u128, usize)> = Vec::new();
+    let mut counts = Vec::new();
+    for (index, (group_rank, members)) in groups.enumerate() {
+        let mut rank = 0u128;
+        for n in 0..members {
+            rank += u128::from(rise(key, group_rank, n as u64));
+            ranked.push((rank, index));
+        }
+        counts.push(0);
+    }
+    ranked.sort_unstable();
+    for (_, index) in ranked.into_iter().take(usize::try_from(rows).unwrap_or(usize::MAX)) {
+        counts[index] += 1;
+    }
+    counts
+}
+
+mod contributions;
 #[cfg(test)]
 mod tests;

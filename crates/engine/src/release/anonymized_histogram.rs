@@ -7,7 +7,7 @@ use super::field::{Field, Word};
 use super::histogram::{COLUMN, COLUMNS, Counted, counted};
 use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details};
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
-use super::{Analysed, CostAbout, Expected, Floor, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Floor, Kind, Plan, Priced};
 use crate::backend::Backend;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
@@ -150,6 +150,7 @@ impl Elements {
             expected: vec![expected(&mechanism)],
             limits,
             counted: crate::attackers::Counted::default(),
+            estimates: Estimates::of(cut.query.bounds, true),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {

@@ -7,7 +7,7 @@ use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
@@ -188,7 +188,7 @@ pub(super) static KIND: Kind = Kind {
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let steps = Rc::new(Steps::new(request, project)?);
-    check_names([(steps.column.as_str(), false), ("count", true)])?;
+    check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
     // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
@@ -200,7 +200,14 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
     let moves = [Moves::by_scope(presence, person, touches)];
     Ok(Analysed::new(move |cost| {
-        let demand = Demand { moves: &moves, steps: &[None], quantiles: &[], selects_keys: false, default_delta: None };
+        let demand = Demand {
+            moves: &moves,
+            steps: &[None],
+            quantiles: &[],
+            selects_keys: false,
+            default_delta: None,
+            aside: None,
+        };
         let noise = calibrate(cost, &demand)?.noises.remove(0);
         let (steps, events) = (Rc::clone(&steps), vec![noise.event(moves[0].clone())?]);
         Ok(Priced::new(events, move |events| plan(steps, &noise, events)))
@@ -219,6 +226,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
         expected: vec![expected(&errors)],
         limits: Vec::new(),
         counted: Counted::default(),
+        estimates: Estimates::of(steps.query.query.bounds, false),
         tables: vec![steps.table.clone()],
         query: Some(Rc::clone(&steps.query)),
         compute: Box::new(move |charged| {

@@ -209,6 +209,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, events: Vec<Event>) -> Result<Pl
         expected: vec![expected],
         limits: Vec::new(),
         counted: Counted::default(),
+        estimates: attributes.estimates(),
         tables: vec![attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

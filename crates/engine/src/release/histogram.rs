@@ -2,7 +2,7 @@
 
 use super::field::{Field, Placed};
 use super::rows::{BOUNDING, TABLE, column, quoted, table};
-use super::sql::analysed;
+use super::sql::{BOUNDING_REPORT, analysed};
 use super::{Analysed, CostAbout, Kind};
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -17,16 +17,30 @@ pub(super) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
 pub(super) static KIND: Kind = Kind {
     name: "histogram",
     about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners",
-    fields: &[TABLE.listed(), COLUMN.listed(), COLUMNS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
+    fields: &[
+        TABLE.listed(),
+        COLUMN.listed(),
+        COLUMNS.listed(),
+        BOUNDING[0],
+        BOUNDING[1],
+        BOUNDING[2],
+        BOUNDING_REPORT,
+    ],
     cost_about: CostAbout::Owners,
     analyse,
 };
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let (sql, place) = query(request, project)?;
+    analysed(&sql, request, project, move |error| error.or_at(place.clone()))
+}
+
+/// The query that such a release is, and where errors of it are.
+pub(super) fn query(request: &Request, project: &Project) -> Result<(String, Place)> {
     let Counted { table, names, place } = counted(request, project)?;
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
-    analysed(&sql, request, project, move |error| error.or_at(place.clone()))
+    Ok((sql, place))
 }
 
 /// A table of the project, and at least one of its declared columns.

@@ -1,7 +1,8 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
 use super::{
-    CostAbout, Kind, anonymized_histogram, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles, sql,
+    CostAbout, Kind, anonymized_histogram, bounds, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles,
+    sql,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -17,6 +18,7 @@ pub static KINDS: &[&Kind] = &[
     &marginals::MARGINALS,
     &marginals::SYNTHETIC,
     &heavy_hitters::KIND,
+    &bounds::KIND,
     &exact_count::KIND,
 ];
 

@@ -8,7 +8,9 @@
 mod allowance;
 mod alone;
 mod anonymized_histogram;
+mod bounds;
 mod cdf;
+mod estimates;
 mod exact_count;
 mod field;
 mod guarded;
@@ -29,6 +31,7 @@ mod rows;
 mod run;
 mod sql;
 
+pub use estimates::Estimates;
 pub use field::Listed;
 pub use limits::Floor;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Uncertainty};

@@ -3,6 +3,7 @@
 use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal};
+use num_bigint::BigInt;
 use scumble::calibrate::{
     Moved, Stop, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of, sigma_for_zcdp,
 };
@@ -28,6 +29,8 @@ pub struct Calibrated {
     pub noises: Vec<Noise>,
     /// One per quantile: the range of the privacy loss where it moves by 1.
     pub quantiles: Vec<Epsilon>,
+    /// One per number that a part of the cost is set aside for.
+    pub aside: Vec<Noise>,
     /// For keys that only one owner has; none where all keys are public.
     pub key_delta: Option<f64>,
 }
@@ -44,6 +47,32 @@ pub struct Demand<'a> {
     pub selects_keys: bool,
     /// δ for key selection where the cost has none.
     pub default_delta: Option<Exact>,
+    /// What a part of the cost is set aside for.
+    pub aside: Option<Aside<'a>>,
+}
+
+/// Numbers that have a share of the cost of their own.
+pub struct Aside<'a> {
+    /// Which share, above 0 and below 1.
+    pub share: &'a Exact,
+    /// How far each of them moves.
+    pub moves: &'a [Moves],
+    /// How much of the share each has, in proportion.
+    pub portions: &'a [u64],
+}
+
+impl Aside<'_> {
+    /// What the rest keeps of a budget, and what each number has: together no more than the budget.
+    fn of(&self, budget: &Exact) -> Result<(Exact, Vec<Exact>)> {
+        let own = budget.rational() * self.share.rational();
+        let rest = Exact::from_rational(budget.rational() - &own);
+        let all: u64 = self.portions.iter().sum();
+        let portion = |portion: &u64| {
+            let part = &own * BigInt::from(*portion) / BigInt::from(all);
+            Ok(share_of(&Exact::from_rational(part), 1)?)
+        };
+        Ok((rest, self.portions.iter().map(portion).collect::<Result<_>>()?))
+    }
 }
 
 /// Finds the least noise that stays within the cost; equal shares for each measure and each quantile.
@@ -51,7 +80,8 @@ pub struct Demand<'a> {
 /// # Guarantee
 /// In the cost's scope, the sum of cells·by/scale over the measures and of cells·by·ε over the quantiles is at most ε; or that of
 /// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the cost's δ, and of an
-/// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size.
+/// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size. What is set aside
+/// is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
 pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let scope = match cost.scope {
         // A cost per attribute is refused where it is read; a person's is never below it.
@@ -62,17 +92,25 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let parts = (demand.moves.len() + demand.quantiles.len()).max(1);
     let measures: Vec<Vec<Shift>> = demand.moves.iter().map(|moves| moves.shifts(&scope)).collect();
     let quantiles: Vec<Vec<Shift>> = demand.quantiles.iter().map(|moves| moves.shifts(&scope)).collect();
+    let aside = demand.aside.as_ref();
+    let shifts_aside: Vec<Vec<Shift>> =
+        aside.map_or(Vec::new(), |aside| aside.moves.iter().map(|moves| moves.shifts(&scope)).collect());
+    let divided = |budget: &Exact| aside.map_or_else(|| Ok((budget.clone(), Vec::new())), |aside| aside.of(budget));
     let pure = |epsilon: &Exact| -> Result<Calibrated> {
-        let share = share_of(epsilon, parts)?;
+        let (rest, own) = divided(epsilon)?;
+        let share = share_of(&rest, parts)?;
         Ok(Calibrated {
+            aside: shifts_aside.iter().zip(&own).map(|(shifts, own)| laplace(shifts, own)).collect::<Result<_>>()?,
             noises: measures.iter().map(|shifts| laplace(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| pure_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,
         })
     };
     let concentrated = |rho: &Exact| -> Result<Calibrated> {
-        let share = share_of(rho, parts)?;
+        let (rest, own) = divided(rho)?;
+        let share = share_of(&rest, parts)?;
         Ok(Calibrated {
+            aside: shifts_aside.iter().zip(&own).map(|(shifts, own)| gaussian(shifts, own)).collect::<Result<_>>()?,
             noises: measures.iter().map(|shifts| gaussian(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| concentrated_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,
@@ -94,9 +132,17 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         Goal::Accuracy { .. } if !demand.quantiles.is_empty() => {
             Err(Error::input("accuracy can be asked of COUNT and SUM; for quantiles give epsilon or rho"))
         }
+        Goal::Accuracy { .. } if aside.is_some() => {
+            Err(Error::input("a share of an accuracy is not defined: give epsilon or rho"))
+        }
         Goal::Accuracy { within, confidence } => {
             let noises = demand.steps.iter().map(|step| accurate(*step, *within, 1.0 - confidence));
-            Ok(Calibrated { noises: noises.collect::<Result<_>>()?, quantiles: Vec::new(), key_delta })
+            Ok(Calibrated {
+                noises: noises.collect::<Result<_>>()?,
+                quantiles: Vec::new(),
+                aside: Vec::new(),
+                key_delta,
+            })
         }
     }
 }
@@ -226,6 +272,7 @@ mod tests {
                 quantiles: &moves,
                 selects_keys: false,
                 default_delta: None,
+                aside: None,
             };
             let calibrated = calibrate(&cost, &demand).unwrap();
             // Half of the cost for the count, half for a quantile.
@@ -251,6 +298,7 @@ mod tests {
                         quantiles: &quantiles,
                         selects_keys: false,
                         default_delta: None,
+                        aside: None,
                     };
                     let found = calibrate(&cost, &demand).unwrap();
                     let noised = found.noises.iter().zip(&moves).map(|(n, m)| n.event(m.clone()).unwrap());

@@ -26,6 +26,8 @@ pub struct Details {
     pub facts: Map<String, Value>,
     /// What nobody could beat, where that is known only with the answer.
     pub limits: Vec<Floor>,
+    /// The columns whose intervals stand in tables too, because no standard error says as much.
+    pub intervals: Vec<String>,
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.
@@ -128,9 +130,10 @@ impl Answers {
         let mut text = String::new();
         let names = self.columns.iter().flat_map(|column| {
             let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
-            [Some(column.name.clone()), error]
+            let ends = self.interval(column).map(|_| ENDS.map(|end| format!("{}{end}", column.name)));
+            [Some(column.name.clone()), error].into_iter().flatten().chain(ends.into_iter().flatten())
         });
-        push_line(&mut text, names.flatten().map(|name| no_formula(visible(&name))));
+        push_line(&mut text, names.map(|name| no_formula(visible(&name))));
         for row in 0..self.rows() {
             let cells = self.columns.iter().flat_map(|column| {
                 let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
@@ -138,11 +141,18 @@ impl Answers {
                     Cell::Text(text) => no_formula(visible(text)),
                     other => other.text(),
                 };
-                [Some(cell), error]
+                let ends = self.interval(column).map(|list| [list[row].low, list[row].high].map(shown_end));
+                [Some(cell), error].into_iter().flatten().chain(ends.into_iter().flatten())
             });
-            push_line(&mut text, cells.flatten());
+            push_line(&mut text, cells);
         }
         text
+    }
+
+    /// The intervals of a column that stand in tables too.
+    pub(super) fn interval<'a>(&self, column: &'a AnswerColumn) -> Option<&'a [Uncertainty]> {
+        let stands = self.details.intervals.contains(&column.name);
+        column.uncertainty.as_deref().filter(|_| stands)
     }
 
     /// The rows as objects, each noisy number with its standard error and 95% interval.
@@ -168,12 +178,15 @@ impl Answers {
     }
 }
 
-/// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones.
-pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>) -> Result<()> {
+/// The ends of the names of an interval's two columns.
+pub(super) const ENDS: [&str; 2] = ["_low", "_high"];
+
+/// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones, `ends` among them.
+pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
     let mut taken = std::collections::HashSet::new();
     for (name, is_noisy) in columns {
-        let beside = if is_noisy { BESIDE } else { &[] };
-        for end in [""].iter().chain(beside) {
+        let beside = if is_noisy { (BESIDE, ends) } else { (&[][..], &[][..]) };
+        for end in [""].iter().chain(beside.0).chain(beside.1) {
             if !taken.insert(format!("{name}{end}")) {
                 return Err(Error::input(format!(
                     "two published columns would be called '{name}{end}' (beside a noisy column stand COLUMN_error, COLUMN_interval and COLUMN_rank_error); give one of them another name"
@@ -215,6 +228,11 @@ fn shown_error(error: f64) -> String {
     }
     let rounded: f64 = format!("{error:.5e}").parse().unwrap_or(error);
     format!("{rounded}")
+}
+
+/// All digits of the end of an interval: a rounded one might lie inside.
+fn shown_end(end: f64) -> String {
+    if end.is_finite() { format!("{end}") } else { String::new() }
 }
 
 fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {

@@ -1,6 +1,6 @@
 //! The published answer as a Parquet file: the same columns as the CSV, with their types.
 
-use super::output::{AnswerColumn, Answers, Cell};
+use super::output::{AnswerColumn, Answers, Cell, ENDS};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -17,6 +17,13 @@ pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
             let errors: Float64Array = errors.collect();
             columns.push((format!("{}_error", column.name), Arc::new(errors), true));
         }
+        if let Some(list) = answers.interval(column) {
+            let ends: [Float64Array; 2] =
+                [list.iter().map(|one| finite(one.low)).collect(), list.iter().map(|one| finite(one.high)).collect()];
+            for (name, end) in ENDS.iter().zip(ends) {
+                columns.push((format!("{}{name}", column.name), Arc::new(end), true));
+            }
+        }
     }
     let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)?;
     let mut bytes = Vec::new();
@@ -24,6 +31,10 @@ pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
     writer.write(&batch).map_err(unwritable)?;
     writer.close().map_err(unwritable)?;
     Ok(bytes)
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
 }
 
 /// Whole numbers where all are whole and fit, numbers where all are numbers, truths, and else texts.

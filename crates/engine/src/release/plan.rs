@@ -1,15 +1,16 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
 use super::records::{Attributes, Records};
-use super::{Answers, Floor};
+use super::{Answers, Estimates, Floor};
 use crate::attackers::Counted;
 use crate::backend::Backend;
+use crate::backend::bound::{Bounds, Contribution};
 use crate::backend::hash::Key;
 use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::Cost;
 use crate::sql::Cut;
-use crate::sql::integers::{Integers, integers};
+use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside};
 use scumble::event::Event;
 use scumble::noise::BitSource;
 use serde_json::{Value, json};
@@ -75,6 +76,8 @@ pub struct Plan {
     pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
     pub counted: Counted,
+    /// What its numbers are about, where owners have rows that may not count; none where every row counts.
+    pub estimates: Option<Estimates>,
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
@@ -110,6 +113,21 @@ impl<'a> Charged<'a> {
     /// The exact integers of a query.
     pub(super) fn integers(&self, query: &Cut) -> Result<Integers> {
         integers(query, self.backend, self.key)
+    }
+
+    /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
+    pub(super) fn integers_beside(
+        &self,
+        query: &Cut,
+        wide: Bounds,
+        visit: impl FnMut(Contribution<'_>),
+    ) -> Result<(Integers, Vec<IntegerCell>)> {
+        integers_beside(query, self.backend, self.key, wide, visit)
+    }
+
+    /// Gives `visit` what each owner has in a query's groups, of at most this many groups.
+    pub(super) fn contributions(&self, query: &Cut, groups: u64, visit: impl FnMut(Contribution<'_>)) -> Result<()> {
+        contributions(query, self.backend, self.key, groups, visit)
     }
 
     /// One record for each owner.

@@ -8,6 +8,7 @@
 //! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
 //!   then mean another row, so that every attribute is charged as a whole person.
 
+use super::Estimates;
 use super::field::{Field, Listed, Placed, Word};
 use super::output::Cell;
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
@@ -163,6 +164,17 @@ impl Attributes {
                 "One row of each {owner} counts, chosen at random; which one may depend on every column, so each attribute is charged as a whole person."
             )),
             _ => None,
+        }
+    }
+
+    /// What numbers of these records are about.
+    pub fn estimates(&self) -> Option<Estimates> {
+        match &self.owners {
+            Owners::Rows => None,
+            Owners::EachAttribute(_) => Some(Estimates::of_records(
+                "of each owner one record counts, which takes each attribute from one of the owner's rows, chosen at random",
+            )),
+            Owners::WholeRow(_) => Some(Estimates::of_records("of each owner one row counts, chosen at random")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! From the text of a project file to its releases: a kind says which fields there may be.
 
-use super::{CostAbout, kinds};
+use super::{CostAbout, bounds, kinds};
 use crate::error::{Error, Result};
 use crate::place::Origin;
 use crate::project::{Cost, CostScope, Project, Request, Section, accuracy, cost, parse, project};
@@ -97,19 +97,40 @@ fn request(section: &Section) -> Result<Request> {
 impl Request {
     /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
     pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
-        let mut parts = Vec::new();
-        for part in cost.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
-            let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
-            if !["epsilon", "delta", "rho"].contains(&key.trim()) {
-                return Err(bad_cost(cost));
-            }
-            parts.push(format!("{} = {}", key.trim(), toml::Value::String(value.to_string())));
-        }
-        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
-        let text = format!("name = {}\nsql = {}\ncost = {{ {} }}\n", quoted(name), quoted(sql), parts.join(", "));
-        request(&parse(Origin::CommandLine, &text)?).map_err(Error::without_place)
+        of_command_line(&format!("name = {}\nsql = {}\ncost = {}\n", quoted(name), quoted(sql), written_cost(cost)?))
     }
+
+    /// A request for the bounds of a release, which looks at this many rows of an owner; the cost is written as for [`Request::of_query`].
+    pub fn of_bounds(release: &str, cost: &str, rows: Option<u64>) -> Result<Self> {
+        // A file name, which may not be longer.
+        let end = (0..=release.len().min(140)).rev().find(|end| release.is_char_boundary(*end)).unwrap_or(0);
+        let name = quoted(&format!("bounds of {}", &release[..end]));
+        let rows = rows.map_or(String::new(), |rows| format!("max_rows_per_owner = {rows}\n"));
+        let (kind, cost) = (quoted(bounds::NAME), written_cost(cost)?);
+        of_command_line(&format!("name = {name}\nkind = {kind}\nfor = {}\n{rows}cost = {cost}\n", quoted(release)))
+    }
+}
+
+fn of_command_line(text: &str) -> Result<Request> {
+    request(&parse(Origin::CommandLine, text)?).map_err(Error::without_place)
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+/// A cost of the command line as it is written in a project file.
+fn written_cost(cost: &str) -> Result<String> {
+    let mut parts = Vec::new();
+    for part in cost.split(',') {
+        let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
+        let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
+        if !["epsilon", "delta", "rho"].contains(&key.trim()) {
+            return Err(bad_cost(cost));
+        }
+        parts.push(format!("{} = {}", key.trim(), quoted(&value.to_string())));
+    }
+    Ok(format!("{{ {} }}", parts.join(", ")))
 }
 
 fn bad_cost(cost: &str) -> Error {

@@ -335,7 +335,8 @@ impl<'a> Runner<'a> {
         ledger: &Ledger,
     ) -> Result<Made> {
         let Request { name, kind, .. } = &planned.request;
-        let answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
+        let mut answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
+        planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         let csv = answers.csv();
         let shown = serde_json::json!({
             "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),

@@ -8,7 +8,7 @@ use super::Cut;
 use super::executed::Executed;
 use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::query::What;
-use crate::backend::bound::{BeyondBounds, Bounder, Bounds, NOTHING, Rows, TooMany, group_rank};
+use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Rows, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
@@ -33,6 +33,32 @@ type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
 pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
+    cells(cut, &*gathered(cut, rows, backend, bounds, key)?, None)
+}
+
+/// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
+pub(super) struct Gathered(Arc<Shared>);
+
+impl Gathered {
+    pub fn new(cut: &Cut, rows: Executed, backend: &Backend, groups: u64, key: Key) -> Result<Self> {
+        let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
+        gathered(cut, rows, backend, bounds, key).map(Self)
+    }
+
+    /// What each owner has, one after the other.
+    pub fn contributions(&self, mut visit: impl FnMut(Contribution<'_>)) {
+        let tie = |left: u32, right: u32| self.0.tie(left, right);
+        self.0.bounders.iter().for_each(|bounder| locked(bounder).contributions(&tie, &mut visit));
+    }
+
+    /// The cells of the rows that bounds keep; with no more groups than before.
+    pub fn cells(&self, cut: &Cut, bounds: Bounds) -> Result<Cells> {
+        cells(cut, &self.0, Some(bounds))
+    }
+}
+
+/// Reads all rows and gives them to the bounders.
+fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Arc<Shared>> {
     let keys = cut.query.keys.len();
     let width = rows.kinds.len() - 1 - keys;
     let shared = Arc::new(Shared::new(key, bounds, width));
@@ -50,7 +76,7 @@ pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Boun
             Ok(())
         })
         .map_err(|error: DataFusionError| failed_on_data(&error))?;
-    cells(cut, &shared)
+    Ok(shared)
 }
 
 /// What all readers share.
@@ -265,12 +291,12 @@ struct Sums {
     ranked: Vec<HashMap<i64, u64>>,
 }
 
-/// The kept rows of all bounders, summed up on all processors.
-fn cells(cut: &Cut, shared: &Shared) -> Result<Cells> {
+/// The kept rows of all bounders, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
+fn cells(cut: &Cut, shared: &Shared, bounds: Option<Bounds>) -> Result<Cells> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
     let tallies: Result<Vec<Tally>> = std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..threads).map(|first| scope.spawn(move || tally(cut, shared, first, threads))).collect();
+            (0..threads).map(|first| scope.spawn(move || tally(cut, shared, bounds, first, threads))).collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
@@ -290,7 +316,7 @@ fn cells(cut: &Cut, shared: &Shared) -> Result<Cells> {
 }
 
 /// Every `step`-th bounder from `first` on.
-fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Result<Tally> {
+fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, first: usize, step: usize) -> Result<Tally> {
     let measures = &cut.query.measures;
     let with_value = measures.iter().filter(|measure| measure.expression.is_some()).count();
     let empty = || Sums {
@@ -303,9 +329,7 @@ fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Result<Tally>
     sums.resize_with(locked(&shared.groups).names.len(), || None);
     let tie = |left: u32, right: u32| shared.tie(left, right);
     for bounder in shared.bounders.iter().skip(first).step_by(step) {
-        let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
-        let bounder = std::mem::replace(&mut *locked(bounder), nothing);
-        let finished = bounder.finish(&tie, |group, first, values| {
+        let visit = |group: u32, first: bool, values: &[i64]| {
             let cell = sums[group as usize].get_or_insert_with(empty);
             let mut next = values.iter();
             for (index, measure) in measures.iter().enumerate() {
@@ -327,7 +351,18 @@ fn tally(cut: &Cut, shared: &Shared, first: usize, step: usize) -> Result<Tally>
                     *counts.entry(*value).or_default() += 1;
                 }
             }
-        });
+        };
+        let finished = match bounds {
+            None => {
+                let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
+                std::mem::replace(&mut *locked(bounder), nothing).finish(&tie, visit)
+            }
+            Some(bounds) => {
+                let mut bounder = locked(bounder);
+                bounder.narrow(bounds);
+                bounder.finish(&tie, visit)
+            }
+        };
         finished.map_err(|BeyondBounds| violated("an owner beyond its bounds"))?;
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));

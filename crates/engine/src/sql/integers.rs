@@ -5,9 +5,10 @@
 
 use super::Cut;
 use super::below::Ownership;
-use super::bounded::bounded;
+use super::bounded::{Gathered, bounded};
 use super::executed::{counted, rows, summed};
 use super::query::{GroupKey, Measure, What};
+use crate::backend::bound::{Bounds, Contribution};
 use crate::backend::hash::Key;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
@@ -50,6 +51,45 @@ pub(crate) fn integers(cut: &Cut, backend: &Backend, key: Key) -> Result<Integer
         _ => return Err(violated("rows of owners without bounds")),
     };
     completed(cut, cells)
+}
+
+/// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
+/// each owner has, in any order, of at most one group more than the wider bounds have: so that it shows who has more.
+///
+/// # Guarantee
+/// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
+pub(crate) fn integers_beside(
+    cut: &Cut,
+    backend: &Backend,
+    key: Key,
+    wide: Bounds,
+    visit: impl FnMut(Contribution<'_>),
+) -> Result<(Integers, Vec<Cell>)> {
+    let (Ownership::Named(_), Some(bounds)) = (&cut.below.owner, cut.query.bounds) else {
+        return Err(violated("rows without owners under two bounds"));
+    };
+    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, wide.groups.saturating_add(1), key)?;
+    gathered.contributions(visit);
+    let mut wide = gathered.cells(cut, wide)?;
+    let own = completed(cut, gathered.cells(cut, bounds)?)?;
+    let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    Ok((own, beside))
+}
+
+/// Gives `visit` what each owner has in a query's groups, of at most this many groups.
+///
+/// # Guarantee
+/// Each owner is visited once, with a function of the keys of its own rows ([`Contribution`]).
+pub(crate) fn contributions(
+    cut: &Cut,
+    backend: &Backend,
+    key: Key,
+    groups: u64,
+    visit: impl FnMut(Contribution<'_>),
+) -> Result<()> {
+    let Ownership::Named(_) = &cut.below.owner else { return Err(violated("rows without owners")) };
+    Gathered::new(cut, rows(cut, backend)?, backend, groups, key)?.contributions(visit);
+    Ok(())
 }
 
 /// A mistake of ours or of the backend.

@@ -92,6 +92,30 @@ fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
     Ok(Moves::by_scope(presence, replaced, touches))
 }
 
+/// The moves of a sum over owners of something between nothing and `most` that depends on how many rows an owner has in which group.
+///
+/// # Guarantee
+/// Whoever comes, goes or takes another's place moves the sum by at most `most`, because what each adds is between nothing and that. How many rows
+/// there are in which group depends on keys, filters and joins; other attributes do not move the sum.
+pub(crate) fn of_owners(most: u64, query: &Query) -> Result<Moves> {
+    let one = vec![Shift::one_cell(most as f64)?];
+    let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), one.clone())?];
+    touches.retain(|touch| !touch.attributes.is_empty());
+    Ok(Moves::by_scope(one.clone(), one, touches))
+}
+
+/// The moves of a table of rows by their owners' numbers of rows and groups, to which one owner adds at most `most` rows.
+///
+/// # Guarantee
+/// What an owner adds is not negative and adds up to at most `most`: a mixture of "`most` rows in one cell". Another in its place is a mixture of
+/// "two cells by `most`". Where a row is depends on keys, filters and joins; other attributes move nothing.
+pub(crate) fn of_rows_of_owners(most: u64, query: &Query) -> Result<Moves> {
+    let (one, two) = (vec![Shift::one_cell(most as f64)?], vec![Shift::new(2, most as f64)?]);
+    let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), two.clone())?];
+    touches.retain(|touch| !touch.attributes.is_empty());
+    Ok(Moves::by_scope(one, two, touches))
+}
+
 /// How many keys one owner can have alone.
 pub(crate) fn keys_per_owner(query: &Query) -> u64 {
     query.bounds.map_or(1, |bounds| bounds.groups.min(bounds.rows))

@@ -18,8 +18,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The kinds that are compared below.
-pub const KINDS: &[&str] =
-    &["sql", "histogram", "cdf", "quantiles", "heavy-hitters", "marginals", "synthetic", "anonymized-histogram"];
+pub const KINDS: &[&str] = &[
+    "sql",
+    "histogram",
+    "cdf",
+    "quantiles",
+    "heavy-hitters",
+    "marginals",
+    "synthetic",
+    "anonymized-histogram",
+    "bounds",
+];
 
 /// So many releases of the same request on one table, with the events of one.
 fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
@@ -130,6 +139,31 @@ fn heavy_hitters() {
         answers.iter().flat_map(|answers| numbers(answers, "count")).map(|count| count as i64 - 50).collect();
     assert_eq!(drawn.len(), 8000);
     as_said("heavy hitters", &drawn, event, 0.85);
+}
+
+/// Nobody has a row: the table of what owners have is noise, and so are the counts of a release with a bounding report.
+#[test]
+fn bounds() {
+    let folder = Folder::with(&[("t.csv", "o,x\n")]);
+    let mut text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 2\nmax_groups_per_owner = 2\n\
+        [dataset.t.columns]\nx = { type = \"int\", lower = 0, upper = 1999 }\n"
+        .to_string();
+    let sql = "SELECT x, COUNT(*) AS n FROM t GROUP BY x";
+    write!(text, "[[release]]\nname = \"base\"\nsql = \"{sql}\"\ncost = {{ epsilon = 10 }}\nbounding_report = {{ share = 0.5, max_rows_per_owner = 20 }}\n").unwrap();
+    for run in 0..60 {
+        write!(text, "[[release]]\nname = \"r{run}\"\nkind = \"bounds\"\nfor = \"base\"\ncost = {{ epsilon = 500 }}\n")
+            .unwrap();
+    }
+    let (planned, outcomes) = folder.release(&folder.project(&text), 9);
+    let drawn: Vec<i64> = outcomes[1..]
+        .iter()
+        .flat_map(|outcome| numbers(&outcome.answers, "rows_only_here").map(|rows| rows as i64).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(drawn.len(), 60 * 8 * 11);
+    as_said("bounds", &drawn, &planned[1].plan.events[0], 0.8);
+    let own: Vec<i64> = numbers(&outcomes[0].answers, "n").map(|cell| cell as i64).collect();
+    assert_eq!(own.len(), 2000);
+    as_said("counts beside a report", &own, &planned[0].plan.events[0], 0.7);
 }
 
 /// σ² of the residual of one attribute: a change of its value moves two cells of the residual by 1, so that ρ = 2/2σ².

@@ -89,6 +89,16 @@ const CASES: &[Case] = &[
         selects: true,
         ..SQL
     },
+    Case {
+        fields: "sql = \"SELECT day, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY day\"\nbounding_report = { share = 0.3 }",
+        ..SQL
+    },
+    Case {
+        fields: "sql = \"SELECT clinic, COUNT(*) AS n, MEDIAN(cost) AS m FROM visits GROUP BY clinic\"\nbounding_report = { share = 0.05 }",
+        selects: true,
+        ..SQL
+    },
+    Case { kind: "bounds", fields: "for = \"base\"", ..SQL },
     Case { kind: "histogram", fields: "table = \"people\"\ncolumns = [\"age\", \"sex\"]", ..SQL },
     Case { kind: "histogram", fields: "table = \"visits\"\ncolumn = \"clinic\"", selects: true, ..SQL },
     Case { kind: "cdf", fields: "table = \"people\"\ncolumn = \"age\"", ..SQL },
@@ -148,10 +158,13 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// The release that others are about.
+const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(*) AS n FROM visits GROUP BY day\"\ncost = { epsilon = 1 }\n";
+
 /// A plan of one release, made without data.
 fn planned(fields: &str, kind: &str, cost: &str) -> Planned {
     let release = format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\n{fields}\n{cost}\n");
-    let project = Project::parse(std::path::Path::new("scumble.toml"), &format!("{TABLES}{release}")).unwrap();
+    let project = Project::parse(std::path::Path::new("scumble.toml"), &format!("{TABLES}{release}{BASE}")).unwrap();
     let runner = Runner::new(&project);
     runner.plan(&project.releases[0]).unwrap_or_else(|error| panic!("{kind} {fields} at {cost}: {error}"))
 }

@@ -1,6 +1,7 @@
-//! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data.
+//! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data, except for `--suggest-bounds`, which is a release
+//! of its own.
 
-use super::{ProjectArguments, runner, table};
+use super::{ProjectArguments, bounds, runner, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
@@ -8,9 +9,10 @@ use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute, rounded_up};
-use scumble_engine::project::Project;
-use scumble_engine::release::{Expected, Floor, Planned};
+use scumble_engine::project::{Project, Request};
+use scumble_engine::release::{Estimates, Expected, Floor, Planned};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// What `plan` takes.
 #[derive(Args)]
@@ -20,15 +22,32 @@ pub struct Arguments {
     /// The delta at which epsilon is shown, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
+    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged once to the ledger
+    #[arg(long, value_name = "NAME", requires = "cost")]
+    suggest_bounds: Option<String>,
+    /// What that may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
+    #[arg(long, value_name = "COST", requires = "suggest_bounds")]
+    cost: Option<String>,
+    /// How many rows of an owner are looked at (1024)
+    #[arg(long, value_name = "ROWS", requires = "suggest_bounds")]
+    rows: Option<u64>,
+    /// The folder for what is suggested, instead of `out` beside the project file
+    #[arg(long, value_name = "FOLDER", requires = "suggest_bounds")]
+    out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
+    if let (Some(name), Some(cost)) = (&arguments.suggest_bounds, &arguments.cost) {
+        let request = Request::of_bounds(name, cost, arguments.rows)?;
+        let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
+        return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
+    }
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     let fits = runner.admit(&planned);
     let asked = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
@@ -99,7 +118,7 @@ fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
-        "attacker": attacker, "rule": planned.plan.rule,
+        "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
     }))
 }
 
@@ -128,6 +147,9 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         });
         let header = ["column", "error", "expected", "nobody can promise less", "times", "at the guarantee"];
         text.push_str(&table(&header, rows.collect()));
+    }
+    if let Some(estimates) = &planned.plan.estimates {
+        text.push_str(&format!("What it estimates: {}\n", estimates.words()));
     }
     if let Some(answer) = answer(project, &planned.plan.counted)? {
         text.push_str(&format!("Attackers who know less: {}\n", answer.words()));

@@ -51,6 +51,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     });
     // The answer alone is on stdout: whoever reads it there reads a table.
     if !(quiet || arguments.json) {
+        for estimates in planned.iter().filter_map(|planned| planned.plan.estimates.as_ref()) {
+            crate::failure::say(estimates.words());
+        }
         crate::failure::say(&head_line(&head));
     }
     print(&text.collect::<String>())

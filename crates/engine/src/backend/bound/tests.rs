@@ -87,6 +87,45 @@ fn by_the_bounder(rows: &[Plain], bounds: Bounds, pocket: usize, cuts: &[bool], 
 }
 
 proptest! {
+    /// What counts of each owner under any narrower bounds, from the numbers of rows of its groups alone.
+    #[test]
+    fn contributions_say_what_is_kept(
+        rows in prop::collection::vec((0i64..4, 0u32..6, 0i64..3), 0..60),
+        (groups, rows_per_group, most) in (1u64..5, 1u64..5, 1u64..9),
+        cuts in prop::collection::vec(any::<bool>(), 1..4),
+    ) {
+        let bounds = Bounds { groups, rows_per_group, rows: most };
+        let tie = |left: u32, right: u32| left.cmp(&right);
+        let mut bounder = Bounder::new(KEY, Bounds { groups: 5, rows_per_group: u64::MAX, rows: u64::MAX }, 1);
+        for (index, (owner, group, value)) in rows.iter().enumerate() {
+            let mut pocket = Rows::new(1);
+            pocket.push(Name::Number(*owner), *group, rank_of(*owner, *group), std::iter::once(*value));
+            bounder.add(&mut pocket, &tie).unwrap_or_else(|TooMany| unreachable!("a few rows"));
+            if cuts[index % cuts.len()] {
+                bounder.cut_down(&tie);
+            }
+        }
+        let mut found = Vec::new();
+        bounder.contributions(&tie, |owner| found.push((owner.kept(bounds), owner.groups())));
+        found.sort_unstable();
+        let mut expected = Vec::new();
+        for owner in 0..4 {
+            let own: Vec<Plain> = rows.iter().copied().filter(|row| row.0 == owner).collect();
+            let kept = by_the_rules(&own, bounds);
+            let groups: std::collections::BTreeSet<u32> = own.iter().map(|row| row.1).collect();
+            if !own.is_empty() {
+                expected.push(((kept.rows.len() as u64, kept.owners.len() as u64), groups.len().min(5) as u64));
+            }
+        }
+        expected.sort_unstable();
+        prop_assert_eq!(found, expected);
+        // And the rows that are given under narrower bounds are those of a bounder that was made with them.
+        bounder.narrow(bounds);
+        let mut kept = Kept::default();
+        bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0])).unwrap();
+        prop_assert_eq!(kept.sorted(), by_the_rules(&rows, bounds));
+    }
+
     #[test]
     fn parts_and_order_do_not_matter(
         rows in prop::collection::vec((0i64..6, 0u32..6, 0i64..4), 0..80),

@@ -227,6 +227,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, events: Vec<Event>) -
         expected: answers::expected(&work, &asked.domain, &asked.tables, asked.published, choice),
         limits: Vec::new(),
         counted: Counted::default(),
+        estimates: asked.attributes.estimates(),
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

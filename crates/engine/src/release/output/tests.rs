@@ -28,11 +28,11 @@ fn a_key_is_neither_a_formula_nor_a_command_for_the_terminal() {
 /// The story: `SELECT COUNT(*) AS n, COUNT(age) AS n_error` had one field `n_error` in its JSON for two numbers.
 #[test]
 fn names_that_would_swallow_each_other_are_refused() {
-    assert!(check_names([("state", false), ("n", true), ("m", true)]).is_ok());
+    assert!(check_names([("state", false), ("n", true), ("m", true)], &[]).is_ok());
     for names in
         [[("n", true), ("n_error", true)], [("n_interval", false), ("n", true)], [("count", false), ("count", true)]]
     {
-        let sentence = check_names(names).unwrap_err().to_string();
+        let sentence = check_names(names, &[]).unwrap_err().to_string();
         assert!(sentence.contains("give one of them another name"), "{sentence}");
     }
 }

@@ -88,7 +88,13 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
 }
 
 /// From noisy cells to the query's columns.
+#[cfg(any(test, feature = "generator"))]
 pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
+    Ok(answers_of_rows(cut, noisy, private)?.0)
+}
+
+/// The same, with the cell that each row of the answer comes from.
+pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
     let errors = errors(cut, noisy, private, backend)?;
     let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, errors, backend)?;
@@ -106,7 +112,7 @@ pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Ans
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
     }
-    Ok(Answers { columns, notes, details: Details::default() })
+    Ok((Answers { columns, notes, details: Details::default() }, answer.rows))
 }
 
 /// The end of the name of a column that says how many ranks a quantile may be off.

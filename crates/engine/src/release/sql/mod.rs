@@ -1,26 +1,30 @@
 //! Kind `sql`: one query, its aggregates noised.
 
 mod answer;
+mod bounding;
 mod expected;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod generator;
 mod ratio;
 
 pub(super) use answer::RANK_ERROR;
+pub(super) use bounding::ShareCut;
 
-use super::field::Field;
+use super::field::{Field, Listed};
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
-use super::output::check_names;
+use super::output::{ENDS, check_names};
 use super::rows::{BOUNDING, bounding};
-use super::{Analysed, CostAbout, Kind, Plan, Priced, limits};
+use super::{Analysed, CostAbout, Estimates, Kind, Plan, Priced, histogram, limits};
 use crate::attackers::Counted;
 use crate::backend::Backend;
+use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place};
-use crate::project::{Bounding, Cost, Project, Request};
+use crate::project::{Bounding, Cost, Goal, Project, Request};
 use crate::sql::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::{Cut, above, sensitivity, window};
-use answer::{Drawn, answers, noised};
+use answer::{Drawn, answers_of_rows, noised};
+use bounding::{BoundingReport, Looked, Tally};
 use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
 use scumble::quantity::{Delta, Epsilon, Exact};
@@ -29,11 +33,14 @@ use std::rc::Rc;
 
 const SQL: Field<String> = Field::new("sql", "the query: one aggregate level over the project's tables");
 
+/// The field `bounding_report`, for kinds that are a query of counts.
+pub(super) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
+
 /// The kind `sql`.
 pub(super) static KIND: Kind = Kind {
     name: "sql",
     about: "the aggregates of a SQL query, each with integer noise and an error bar",
-    fields: &[SQL.listed(), expected::ROWS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
+    fields: &[SQL.listed(), expected::ROWS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2], BOUNDING_REPORT],
     cost_about: CostAbout::Owners,
     analyse,
 };
@@ -50,14 +57,34 @@ pub(super) fn analysed(
     project: &Project,
     placed: impl Fn(Error) -> Error + 'static,
 ) -> Result<Analysed> {
-    let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
-    let query = Rc::new(AnalysedQuery::new(sql, bounding, rows, project).map_err(&placed)?);
+    let query = Rc::new(asked(sql, request, project, &placed)?);
     let placed = Rc::new(placed);
     Ok(Analysed::new(move |cost| {
         let priced = query.at(cost).map_err(&*placed)?;
         let (query, placed) = (Rc::clone(&query), Rc::clone(&placed));
         Ok(Priced::new(priced.events.clone(), move |_| query.plan(priced).map_err(&*placed)))
     }))
+}
+
+/// The query of a request, with its bounds and its bounding report.
+fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<AnalysedQuery> {
+    let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
+    let query = AnalysedQuery::new(sql, bounding, rows, project).map_err(placed)?;
+    // A kind that is a query and does not list this field has none.
+    match bounding::REPORT.read(request)? {
+        Some(wish) => query.with_report(&wish, &request.cost.target),
+        None => Ok(query),
+    }
+}
+
+/// The query that a release is, if it is of a kind that is one.
+pub(super) fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQuery>> {
+    let (sql, place) = match request.kind.as_str() {
+        name if name == KIND.name => (SQL.read(request)?, SQL.place(request)),
+        name if name == histogram::KIND.name => histogram::query(request, project)?,
+        _ => return Ok(None),
+    };
+    asked(&sql, request, project, |error| within_file(error, place.clone())).map(Some)
 }
 
 /// A position in a query is given together with the query's position in the file.
@@ -72,9 +99,9 @@ fn within_file(error: Error, outer: Place) -> Error {
 }
 
 /// A query of which all is known that does not depend on its cost.
-struct AnalysedQuery {
-    sql: String,
-    cut: Rc<Cut>,
+pub(super) struct AnalysedQuery {
+    pub sql: String,
+    pub cut: Rc<Cut>,
     /// How far each measure moves, and its step in the unit of its column.
     moves: Vec<Moves>,
     steps: Vec<Option<f64>>,
@@ -83,9 +110,11 @@ struct AnalysedQuery {
     /// δ for key selection where the cost has none.
     default_delta: Option<Exact>,
     /// About how many rows a cell has.
-    rows: u64,
+    pub rows: u64,
     /// What is noised, as SQL text with window functions; none where the plan has no such text.
     statements: Option<Vec<String>>,
+    /// What is said about rows that are cut off.
+    report: Option<Rc<BoundingReport>>,
 }
 
 /// A query at a cost.
@@ -104,13 +133,15 @@ struct Private {
     quantiles: Vec<Quantile>,
     /// The least noisy number of owners of a key that is published; none where all keys are public.
     threshold: Option<i64>,
+    /// The noise of each number of the bounding report.
+    report: Vec<Noise>,
 }
 
 impl AnalysedQuery {
     fn new(sql: &str, bounding: Bounding, rows: u64, project: &Project) -> Result<Self> {
         let cut = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?)?;
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
-        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())))?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
         let query = &cut.query;
         let moves =
             query.measures.iter().map(|measure| sensitivity::moves(measure, query)).collect::<Result<Vec<Moves>>>()?;
@@ -132,7 +163,39 @@ impl AnalysedQuery {
             default_delta,
             rows,
             statements,
+            report: None,
         })
+    }
+
+    /// The same with a bounding report.
+    fn with_report(mut self, wish: &bounding::Wish, goal: &Goal) -> Result<Self> {
+        let outputs = above::outputs(&self.cut.plan, &self.cut.aggregate)?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &ENDS)?;
+        self.report = Some(Rc::new(BoundingReport::new(wish, &self.cut.query, &outputs, goal)?));
+        Ok(self)
+    }
+
+    /// The standard error of the first count that is published as it is, if other bounds held; none where there is no count.
+    pub fn noise_of_a_count(&self, bounds: Bounds, cost: &Cost) -> Result<Option<f64>> {
+        let query = Query { bounds: Some(bounds), ..self.cut.query.clone() };
+        let count = query.aggregates.iter().find_map(|aggregate| match aggregate {
+            Computation::Count(measure) => Some(*measure),
+            _ => None,
+        });
+        let moves: Vec<Moves> =
+            query.measures.iter().map(|one| sensitivity::moves(one, &query)).collect::<Result<_>>()?;
+        let quantiles: Vec<Moves> =
+            query.quantiles.iter().map(|one| sensitivity::quantile_moves(one, &query)).collect::<Result<_>>()?;
+        let demand = Demand {
+            moves: &moves,
+            steps: &self.steps,
+            quantiles: &quantiles,
+            selects_keys: query.cells().is_none(),
+            default_delta: self.default_delta.clone(),
+            aside: self.report.as_ref().map(|report| report.aside()),
+        };
+        let noises = calibrate(cost, &demand)?.noises;
+        Ok(count.map(|count| noises[count].standard_deviation()))
     }
 
     /// The noise that this cost pays for.
@@ -144,6 +207,7 @@ impl AnalysedQuery {
             quantiles: &self.quantile_moves,
             selects_keys: query.cells().is_none(),
             default_delta: self.default_delta.clone(),
+            aside: self.report.as_ref().map(|report| report.aside()),
         };
         let calibrated = calibrate(cost, &demand)?;
         let mut events = Vec::new();
@@ -158,11 +222,15 @@ impl AnalysedQuery {
         for (epsilon, moves) in calibrated.quantiles.iter().zip(&self.quantile_moves) {
             events.push(Event::new(Word::Exponential { epsilon: *epsilon }, moves.clone()));
         }
+        if let Some(report) = &self.report {
+            events.extend(report.events(&calibrated.aside)?);
+        }
         let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
         let private = Private {
             noises: calibrated.noises.clone(),
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
             threshold: threshold.map(|threshold| threshold.least),
+            report: calibrated.aside.clone(),
         };
         Ok(PricedQuery { calibrated, private, events })
     }
@@ -170,18 +238,39 @@ impl AnalysedQuery {
     fn plan(&self, priced: PricedQuery) -> Result<Plan> {
         let rule = self.rule(&priced);
         let PricedQuery { calibrated, private, events } = priced;
-        let cut = Rc::clone(&self.cut);
+        let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
+        let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
+        expected.extend(report.iter().flat_map(|report| report.expected(&private.report)));
+        let estimates = Estimates::of(cut.query.bounds, !cut.query.keys.is_empty());
         Ok(Plan {
             rule,
-            expected: expected::expected(&cut, &private, self.rows, Backend::empty()?)?,
+            expected,
             limits: limits::of_query(&cut, &calibrated.noises, &events)?,
-            counted: Counted::of_query(&cut, &calibrated.noises)?,
+            counted: match report {
+                Some(_) => Counted::Other("what bounding cuts off is published beside it"),
+                None => Counted::of_query(&cut, &calibrated.noises)?,
+            },
+            estimates: match &report {
+                Some(report) => estimates.map(|estimates| estimates.except(&report.about())),
+                None => estimates,
+            },
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             events,
             compute: Box::new(move |charged| {
-                let noisy = noised(&cut, charged.integers(&cut)?, &private, &mut Drawn(charged.bits()));
-                answers(&cut, &noisy, &private)
+                let Some(report) = &report else {
+                    let noisy = noised(&cut, charged.integers(&cut)?, &private, &mut Drawn(charged.bits()));
+                    return Ok(answers_of_rows(&cut, &noisy, &private)?.0);
+                };
+                let mut tally = Tally::default();
+                let (bounds, wide) = (report.bounds, report.wide);
+                let (integers, beside) = charged.integers_beside(&cut, wide, |owner| tally.add(owner, bounds, wide))?;
+                let looked = Looked::new(report, tally, &integers, beside);
+                let noisy = noised(&cut, integers, &private, &mut Drawn(charged.bits()));
+                let (mut answers, rows) = answers_of_rows(&cut, &noisy, &private)?;
+                let drawn = &mut Drawn(charged.bits());
+                report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut.query.measures)?;
+                Ok(answers)
             }),
         })
     }
@@ -229,6 +318,7 @@ impl AnalysedQuery {
             "filters": { "attributes": query.rows },
             "measures": measures,
             "quantiles": quantiles,
+            "bounding_report": self.report.as_ref().map(|report| report.rule(&priced.private.report)),
         })
     }
 }
@@ -304,4 +394,4 @@ fn named(rank: Rank) -> String {
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(super) use tests::quantile_law;
+pub(super) use tests::{bounding as bounding_tests, quantile_law};

@@ -15,6 +15,7 @@ use scumble::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
 
 mod answers;
+pub(in crate::release) mod bounding;
 mod drawn;
 mod errors;
 mod keys;

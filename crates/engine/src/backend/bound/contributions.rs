@@ -1,0 +1,73 @@
+//! What each owner has, whatever the bounds: the numbers of rows of its groups, in the order in which bounding keeps groups.
+//!
+//! # Guarantee
+//! For every hash key, an owner's [`Contribution`] is a function of the keys of that owner's rows alone: neither of other owners nor of any value. What
+//! is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
+
+use super::{Bounder, Bounds, Member, Tie, by_third_rule};
+use crate::backend::hash::Key;
+
+/// The groups of one owner.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Contribution<'a> {
+    key: Key,
+    /// Rank and number of rows of each group, by rank.
+    groups: &'a [(u64, u64)],
+}
+
+impl<'a> Contribution<'a> {
+    /// Groups of these ranks and numbers of rows, by rank.
+    #[cfg(test)]
+    pub fn of(key: Key, groups: &'a [(u64, u64)]) -> Self {
+        Self { key, groups }
+    }
+
+    /// How many groups the owner has; of one with more than the bounder holds, this many.
+    pub fn groups(&self) -> u64 {
+        self.groups.len() as u64
+    }
+
+    /// The number of rows in each group, in the order in which groups are kept.
+    pub fn rows(&self) -> impl Iterator<Item = u64> + 'a {
+        self.groups.iter().map(|(_, rows)| *rows)
+    }
+
+    /// How many rows count under some bounds, and in how many groups.
+    pub fn kept(&self, bounds: Bounds) -> (u64, u64) {
+        let first = self.groups.iter().take(usize::try_from(bounds.groups).unwrap_or(usize::MAX));
+        let kept = first.map(|(rank, rows)| (*rank, (*rows).min(bounds.rows_per_group)));
+        let total = kept.clone().fold(0u64, |total, (_, rows)| total.saturating_add(rows));
+        if total <= bounds.rows {
+            return (total, kept.count() as u64);
+        }
+        // No group brings more than all rows that may count.
+        let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(bounds.rows)).unwrap_or(usize::MAX)));
+        let counts = by_third_rule(self.key, kept, bounds.rows);
+        (bounds.rows, counts.iter().filter(|count| **count > 0).count() as u64)
+    }
+}
+
+impl Bounder {
+    /// Sets other bounds, with no more groups than those that it was made with.
+    pub fn narrow(&mut self, bounds: Bounds) {
+        debug_assert!(bounds.groups <= self.bounds.groups, "the groups beyond may have been dropped");
+        self.bounds = bounds;
+    }
+
+    /// Gives `visit` what each owner has, of at most as many groups as the bounds have.
+    pub fn contributions(&self, tie: Tie<'_>, mut visit: impl FnMut(Contribution<'_>)) {
+        let (mut members, ends) = self.by_owner();
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for end in ends {
+            let owned: &mut [Member] = &mut members[start..end as usize];
+            self.sort_by_group(owned, tie);
+            groups.clear();
+            for group in owned.chunk_by(|left, right| left.group == right.group).take(self.most_groups()) {
+                groups.push((group[0].rank, self.copies_of(group) as u64));
+            }
+            visit(Contribution { key: self.key, groups: &groups });
+            start = end as usize;
+        }
+    }
+}

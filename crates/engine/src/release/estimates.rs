@@ -1,0 +1,90 @@
+//! What the numbers of a release are about, where not all rows of an owner may count.
+
+use super::Answers;
+use crate::backend::bound::Bounds;
+use serde_json::{Value, json};
+
+/// What the numbers of a release are about: a bounded table, which is not the whole one where owners have more than counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimates {
+    words: String,
+    bounds: Value,
+}
+
+/// What becomes of the rest.
+const CUT_OFF: &str = "What an owner has beyond that is cut off: it is in no number";
+/// And what is not said of it.
+const UNCOVERED: &str = ", and no error or interval covers it.";
+
+impl Estimates {
+    /// The numbers of a query with these bounds; none where each row is one person, and every row counts.
+    pub(super) fn of(bounds: Option<Bounds>, grouped: bool) -> Option<Self> {
+        let Bounds { groups, rows_per_group, rows } = bounds?;
+        let counted = match grouped {
+            true if groups < rows || rows_per_group < rows => format!(
+                "at most {} with at most {} in each, and at most {} in all",
+                number(groups, "group"),
+                number(rows_per_group, "row"),
+                number(rows, "row")
+            ),
+            _ => format!("at most {}", number(rows, "row")),
+        };
+        let words = format!("Of the bounded table: of each owner {counted} count, chosen at random. {CUT_OFF}");
+        let bounds = json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows });
+        Some(Self { words: format!("{words}{UNCOVERED}"), bounds })
+    }
+
+    /// The numbers of one record for each owner.
+    pub(super) fn of_records(which: &str) -> Self {
+        let words = format!("Of the bounded table: {which}. {CUT_OFF}{UNCOVERED}");
+        Self { words, bounds: json!({ "rows_per_owner": 1 }) }
+    }
+
+    /// The same where the answers say more about the rest.
+    pub(super) fn except(mut self, more: &str) -> Self {
+        self.words = format!("{}. {more}", self.words.trim_end_matches(UNCOVERED));
+        self
+    }
+
+    /// In one or two sentences.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        json!({ "of": "the bounded table", "bounds": self.bounds, "words": self.words })
+    }
+
+    /// Says it in the answers, before all else.
+    pub(super) fn say_in(&self, answers: &mut Answers) {
+        answers.details.facts.insert("estimates".to_string(), self.json());
+        answers.notes.insert(0, self.words.clone());
+    }
+}
+
+fn number(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counts_is_said_in_plain_words() {
+        let bounds = |groups, rows_per_group, rows| Some(Bounds { groups, rows_per_group, rows });
+        let words = |bounds, grouped| Estimates::of(bounds, grouped).unwrap().words().to_string();
+        let some = words(bounds(2, 1, 2), true);
+        assert!(
+            some.contains("of each owner at most 2 groups with at most 1 row in each, and at most 2 rows in all count"),
+            "{some}"
+        );
+        assert!(some.ends_with("no error or interval covers it."), "{some}");
+        assert!(words(bounds(1, 20, 20), false).contains("of each owner at most 20 rows count"));
+        assert!(words(bounds(20, 20, 20), true).contains("of each owner at most 20 rows count"));
+        assert_eq!(Estimates::of(None, true), None);
+        let more = Estimates::of(bounds(2, 1, 2), true).unwrap().except("Intervals cover more.");
+        assert!(more.words().ends_with("it is in no number. Intervals cover more."), "{}", more.words());
+    }
+}

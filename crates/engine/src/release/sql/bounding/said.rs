@@ -1,0 +1,261 @@
+//! From what owners have to what the report says of it.
+
+use super::super::Private;
+use super::super::answer::{Chance, Noisy};
+use super::{BoundingReport, Number, Widened, mistaken};
+use crate::backend::bound::{Bounds, Contribution};
+use crate::error::Result;
+use crate::release::noise::Noise;
+use crate::release::output::{Answers, Uncertainty};
+use crate::sql::integers::{Cell, Integers};
+use crate::sql::query::Measure;
+use datafusion::common::ScalarValue;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// The exact numbers of the whole table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::release::sql) struct Tally {
+    rows_cut: i128,
+    rows_kept: i128,
+    groups_cut: i128,
+    groups_kept: i128,
+    beyond: i128,
+}
+
+impl Tally {
+    /// One more owner.
+    pub fn add(&mut self, owner: Contribution<'_>, bounds: Bounds, wide: Bounds) {
+        let (rows, groups) = owner.kept(bounds);
+        let (seen, _) = owner.kept(wide);
+        let all = owner.rows().fold(0u64, u64::saturating_add);
+        self.rows_kept += i128::from(rows);
+        self.rows_cut += i128::from(seen.saturating_sub(rows));
+        self.groups_kept += i128::from(groups);
+        self.groups_cut += i128::from(owner.groups().min(wide.groups).saturating_sub(groups));
+        self.beyond += i128::from(all > seen);
+    }
+
+    pub fn number(&self, number: Number) -> i128 {
+        match number {
+            Number::RowsCut => self.rows_cut,
+            Number::RowsKept => self.rows_kept,
+            Number::GroupsCut => self.groups_cut,
+            Number::GroupsKept => self.groups_kept,
+            Number::Beyond => self.beyond,
+        }
+    }
+}
+
+/// What was looked at, exactly: it waits for its noise.
+pub(in crate::release::sql) struct Looked {
+    tally: Tally,
+    beside: HashMap<Vec<ScalarValue>, Vec<i128>>,
+}
+
+/// The numbers of a report, with noise.
+struct Drawn {
+    /// Of the whole table, with their noise.
+    whole: Vec<(Number, i128, Noise)>,
+    /// Beside each released cell.
+    beside: Vec<Vec<i128>>,
+}
+
+impl Looked {
+    /// The cells of a release and what stands beside them, in their order.
+    pub fn new(report: &BoundingReport, tally: Tally, integers: &Integers, beside: Vec<Cell>) -> Self {
+        let numbers = |cell: Cell| report.measures.iter().map(|measure| cell.sums[*measure]).collect();
+        let beside = integers.keys.iter().cloned().zip(beside.into_iter().map(numbers)).collect();
+        Self { tally, beside }
+    }
+}
+
+impl BoundingReport {
+    /// Draws the report's noise and says it in the answers; `rows` are the released cells that the answers' rows come from.
+    pub fn say(
+        &self,
+        looked: &Looked,
+        (answers, rows): (&mut Answers, &[usize]),
+        (noisy, private): (&Noisy, &Private),
+        chance: &mut dyn Chance,
+        measures: &[Measure],
+    ) -> Result<()> {
+        let noises = &private.report;
+        let drawn = self.drawn(looked, noisy, noises, chance)?;
+        let of_cells = &noises[self.numbers.len()..];
+        for widened in &self.columns {
+            let column = answers.columns.iter_mut().find(|column| column.name == widened.column);
+            let Some(intervals) = column.and_then(|column| column.uncertainty.as_mut()) else { continue };
+            for (interval, row) in intervals.iter_mut().zip(rows) {
+                let Widened { measure, step, beside, .. } = *widened;
+                let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
+                let (low, high) = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
+                *interval = Uncertainty { low: low * step, high: high * step, ..*interval };
+            }
+            answers.details.intervals.push(widened.column.clone());
+        }
+        self.tell(&drawn, answers);
+        Ok(())
+    }
+
+    fn drawn(&self, looked: &Looked, noisy: &Noisy, noises: &[Noise], chance: &mut dyn Chance) -> Result<Drawn> {
+        if noises.len() != self.numbers.len() + self.measures.len() {
+            return Err(mistaken());
+        }
+        let (of_table, of_cells) = noises.split_at(self.numbers.len());
+        let numbers = self.numbers.iter().zip(of_table);
+        let whole =
+            numbers.map(|(number, noise)| (*number, chance.noised(noise, looked.tally.number(*number)), noise.clone()));
+        let whole = whole.collect();
+        let mut beside = Vec::with_capacity(noisy.keys.len());
+        for key in &noisy.keys {
+            let exact = looked.beside.get(key).ok_or_else(mistaken)?;
+            beside.push(exact.iter().zip(of_cells).map(|(exact, noise)| chance.noised(noise, *exact)).collect());
+        }
+        Ok(Drawn { whole, beside })
+    }
+
+    /// The report's part of an answer's JSON and notes.
+    fn tell(&self, drawn: &Drawn, answers: &mut Answers) {
+        let rows = self.share_cut(drawn, Number::RowsCut, Number::RowsKept);
+        let groups = self.share_cut(drawn, Number::GroupsCut, Number::GroupsKept);
+        let beyond = drawn.get(Number::Beyond).map(|(found, noise)| (found, (found + noise.quantile(0.1)).max(0.0)));
+        let mut told = Map::new();
+        told.insert("looks_at".to_string(), json!({
+            "groups_per_owner": self.wide.groups, "rows_per_group": self.wide.rows_per_group, "rows_per_owner": self.wide.rows,
+        }));
+        let mut words = Vec::new();
+        for (name, cut) in [("rows", &rows), ("groups", &groups)] {
+            let Some(cut) = cut else { continue };
+            told.insert(name.to_string(), cut.json());
+            words.push(cut.words(name));
+        }
+        if let Some((found, most)) = beyond {
+            told.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
+            words.push(self.beyond_words(most));
+        }
+        let about_all: Vec<&String> = self.columns.iter().map(|column| &column.column).collect();
+        told.insert("intervals_of_all_rows".to_string(), json!(about_all));
+        told.insert("of_the_bounded_table".to_string(), json!(self.bounded));
+        answers.details.facts.insert("bounding_report".to_string(), Value::Object(told));
+        answers.notes.push(format!("Bounding report: {}", words.join(" ")));
+    }
+
+    fn beyond_words(&self, most: f64) -> String {
+        let Bounds { groups, rows_per_group, rows } = self.wide;
+        let looked = match self.grouped {
+            true => format!("{groups} groups, {rows_per_group} rows in one or {rows} in all"),
+            false => format!("{rows} rows"),
+        };
+        format!(
+            "At most {most:.0} owners (with 95% confidence) have more than {looked}: what they have beyond that is in no number and no interval here."
+        )
+    }
+
+    /// Which part was cut off.
+    fn share_cut(&self, drawn: &Drawn, cut: Number, kept: Number) -> Option<ShareCut> {
+        Some(ShareCut::new(drawn.get(cut)?, drawn.get(kept)?))
+    }
+
+    /// What the release's numbers are about, beside its bounds.
+    pub fn about(&self) -> String {
+        let names = |list: Vec<&str>| list.join(", ");
+        let all = names(self.columns.iter().map(|column| column.column.as_str()).collect());
+        let bounded = names(self.bounded.iter().map(String::as_str).collect());
+        let Bounds { groups, rows_per_group, rows } = self.wide;
+        let looked = match self.grouped {
+            true => format!("at most {groups} groups, {rows_per_group} rows in each and {rows} rows in all"),
+            false => format!("at most {rows} rows"),
+        };
+        let mut text = String::new();
+        if !all.is_empty() {
+            text.push_str(&format!(
+                "The 95% intervals of {all} are about all rows of owners with {looked} (bounding report); of owners with more they hold that much."
+            ));
+        }
+        if !bounded.is_empty() {
+            text.push_str(&format!(" {bounded}: number and interval are of the bounded table, and how far that is from the whole one is not known."));
+        }
+        text.trim().to_string()
+    }
+}
+
+impl Drawn {
+    fn get(&self, number: Number) -> Option<(f64, &Noise)> {
+        let found = self.whole.iter().find(|(own, ..)| *own == number);
+        found.map(|(_, found, noise)| (*found as f64, noise))
+    }
+}
+
+/// How much was cut off of how much, with noise on both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::release) struct ShareCut {
+    pub cut: f64,
+    pub kept: f64,
+    pub share: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl ShareCut {
+    fn new((cut, cut_noise): (f64, &Noise), (kept, kept_noise): (f64, &Noise)) -> Self {
+        Self::within(cut, cut_noise.quantile(0.025), kept, kept_noise.quantile(0.025))
+    }
+
+    /// Both are within these half widths with probability 97.5%, so that the share is within its interval with probability 95%: cut/(cut + kept) grows
+    /// with the one and falls with the other, and neither is less than nothing.
+    pub fn within(cut: f64, cut_width: f64, kept: f64, kept_width: f64) -> Self {
+        let share = |cut: f64, kept: f64, nothing: f64| {
+            let (cut, kept) = (cut.max(0.0), kept.max(0.0));
+            if cut + kept > 0.0 { cut / (cut + kept) } else { nothing }
+        };
+        let low = share(cut - cut_width, kept + kept_width, 0.0);
+        let high = share(cut + cut_width, kept - kept_width, 1.0);
+        Self { cut, kept, share: share(cut, kept, 0.0), low, high }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "cut": self.cut, "kept": self.kept, "share_cut": self.share, "share_cut_interval": [self.low, self.high] })
+    }
+
+    fn words(&self, what: &str) -> String {
+        let percent = |share: f64| format!("{:.1}%", share * 100.0);
+        let of = if what == "groups" { "the groups that owners are in" } else { "their rows" };
+        format!(
+            "About {} of {of} are cut off (95% interval {} to {}).",
+            percent(self.share),
+            percent(self.low),
+            percent(self.high)
+        )
+    }
+}
+
+/// The interval of a measure without bounds; see the module for what it covers.
+fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), measure: &Measure) -> (f64, f64) {
+    let (own, wide) = (own as f64, wide as f64);
+    let (least, most) = measure.range;
+    if least < 0 && most > 0 {
+        let half = noise.quantile(0.05);
+        return (wide - half, wide + half);
+    }
+    let (half, own_half) = (noise.quantile(0.04), own_noise.quantile(0.02));
+    let (own_low, own_high) = (own - own_half, own + own_half);
+    if least >= 0 {
+        ((wide - half).max(own_low), (wide + half).max(own_high))
+    } else {
+        ((wide - half).min(own_low), (wide + half).min(own_high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_between_nothing_and_everything() {
+        let found = ShareCut::within(300.0, 100.0, 700.0, 50.0);
+        assert_eq!((found.share, found.low, found.high), (0.3, 200.0 / 950.0, 400.0 / 1050.0));
+        let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
+        assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
+    }
+}
