@@ -2,11 +2,12 @@
 
 use super::casts::{total, total_named};
 use super::describe::{Describer, Known};
+use super::possible::{On, Possible};
 use super::{Hidden, Source};
 use crate::backend::value::LONGEST_TEXT;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
-use datafusion::common::{Column, DataFusionError, ScalarValue};
+use datafusion::common::{Column, DataFusionError, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator, Projection, SubqueryAlias, TableScan,
@@ -23,6 +24,8 @@ pub(crate) struct Below {
     pub plan: LogicalPlan,
     /// What is known about each output column.
     pub columns: Vec<Known>,
+    /// What its rows can be.
+    pub possible: Possible,
     /// The attributes that decide which rows there are: filters and joins.
     pub rows: BTreeSet<String>,
     /// Whose rows they are.
@@ -46,7 +49,7 @@ pub(crate) enum Ownership {
 
 /// Walks down to the tables.
 pub(crate) fn below(plan: &LogicalPlan, project: &Project, hidden: &Hidden, source: &Source<'_>) -> Result<Below> {
-    let mut walker = Walker { project, source, hidden, aliases: 0 };
+    let mut walker = Walker { project, source, hidden, aliases: 0, read: 0 };
     let below = walker.walk(plan)?;
     if below.owner == Ownership::Public {
         return Err(source.error("from", "the query reads public tables only: no release is needed for it"));
@@ -59,6 +62,8 @@ struct Walker<'a> {
     source: &'a Source<'a>,
     hidden: &'a Hidden,
     aliases: usize,
+    /// How many tables and joins there were so far.
+    read: usize,
 }
 
 impl Walker<'_> {
@@ -88,7 +93,10 @@ impl Walker<'_> {
     fn scan(&mut self, scan: &TableScan, plan: &LogicalPlan) -> Result<Below> {
         let name = scan.table_name.table();
         let table = self.project.table(name)?;
-        let columns = scan.projected_schema.fields().iter().map(|field| known(table, field.name())).collect();
+        let fields = scan.projected_schema.fields();
+        let columns: Vec<Known> = fields.iter().map(|field| known(table, field.name())).collect();
+        self.read += 1;
+        let possible = Possible::of_table(table, fields, &columns, self.read);
         let owner = match (&table.owner, table.public) {
             (_, true) => Ownership::Public,
             (Some(owner), _) => Ownership::Named(Column::new(Some(scan.table_name.clone()), owner)),
@@ -97,6 +105,7 @@ impl Walker<'_> {
         Ok(Below {
             plan: plan.clone(),
             columns,
+            possible,
             rows: BTreeSet::new(),
             owner,
             tables: [name.to_string()].into(),
@@ -130,27 +139,21 @@ impl Walker<'_> {
             columns.push(Known { is_owner: true, ..Known::default() });
             owner = Ownership::Named(Column::new_unqualified(hidden));
         }
+        let possible = inner.possible.projected(&expressions, inner.plan.schema());
         let plan = Projection::try_new(expressions, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
-        Ok(Below {
-            plan: LogicalPlan::Projection(plan),
-            columns,
-            owner,
-            ..inner_rest(inner.rows, inner.tables, inner.bounding)
-        })
+        let (rows, tables, bounding) = (inner.rows, inner.tables, inner.bounding);
+        Ok(Below { plan: LogicalPlan::Projection(plan), columns, possible, rows, owner, tables, bounding })
     }
 
     fn filter(&mut self, filter: &Filter) -> Result<Below> {
         let inner = self.walk(&filter.input)?;
         let predicate = total(filter.predicate.clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
         let known = self.describer(&inner).expression(&predicate)?;
-        let mut rows = inner.rows;
+        let Below { plan, columns, possible, mut rows, owner, tables, bounding } = inner;
         rows.extend(known.attributes);
-        let plan = Filter::try_new(predicate, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
-        Ok(Below {
-            plan: LogicalPlan::Filter(plan),
-            rows,
-            ..inner_rest_of(inner.columns, inner.owner, inner.tables, inner.bounding)
-        })
+        let possible = possible.filtered(split_conjunction(&predicate), plan.schema());
+        let plan = Filter::try_new(predicate, Arc::new(plan)).map_err(|error| self.internal(&error))?;
+        Ok(Below { plan: LogicalPlan::Filter(plan), columns, possible, rows, owner, tables, bounding })
     }
 
     fn join(&mut self, join: &Join) -> Result<Below> {
@@ -178,9 +181,17 @@ impl Walker<'_> {
         let outer = join.join_type == JoinType::Left;
         let on_right = right.columns.iter().map(|known| Known { missing: known.missing || outer, ..known.clone() });
         let columns: Vec<Known> = left.columns.iter().cloned().chain(on_right).collect();
+        let equal = match join.null_equality {
+            NullEquality::NullEqualsNothing => Operator::Eq,
+            NullEquality::NullEqualsNull => Operator::IsNotDistinctFrom,
+        };
+        let on = On { pairs: &pairs, others: &others, equal, outer };
+        self.read += 1;
+        let sides = [&left, &right].map(|side| (side.possible.clone(), side.plan.schema().as_ref()));
         let joined = Below {
             plan: LogicalPlan::Join(join.clone()),
             columns,
+            possible: Possible::joined(sides, &on, &join.schema, self.read),
             rows,
             owner,
             tables: left.tables.union(&right.tables).cloned().collect(),
@@ -287,15 +298,6 @@ fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<Known> {
     }
 }
 
-/// The rest of a node, to be filled in by the caller (plan, columns and owner are replaced).
-fn inner_rest(rows: BTreeSet<String>, tables: BTreeSet<String>, bounding: Bounding) -> Below {
-    Below { plan: LogicalPlan::default(), columns: Vec::new(), rows, owner: Ownership::Public, tables, bounding }
-}
-
-fn inner_rest_of(columns: Vec<Known>, owner: Ownership, tables: BTreeSet<String>, bounding: Bounding) -> Below {
-    Below { columns, owner, ..inner_rest(BTreeSet::new(), tables, bounding) }
-}
-
 /// A joined row per pair of rows: the bounds multiply.
 fn joined_bounding(left: &Below, right: &Below) -> Bounding {
     match (&left.owner, &right.owner) {
@@ -329,10 +331,6 @@ fn known(table: &Table, name: &str) -> Known {
         Some(Domain::Category { values: None }) => known.bytes = LONGEST_TEXT as u64,
         Some(Domain::Category { values: Some(values) }) => {
             known.bytes = values.iter().map(String::len).max().unwrap_or(0) as u64;
-            known.values = Some(values.iter().map(|value| ScalarValue::from(value.as_str())).collect());
-        }
-        Some(Domain::Bool) => {
-            known.values = Some(vec![ScalarValue::Boolean(Some(false)), ScalarValue::Boolean(Some(true))]);
         }
         _ => {}
     }

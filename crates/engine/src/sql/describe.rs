@@ -1,4 +1,4 @@
-//! What is publicly known about a column or an expression below the aggregate: which attributes it reads, its bounds, its domain.
+//! What is publicly known about a column or an expression below the aggregate: which attributes it reads, and its bounds.
 
 use super::Source;
 use super::casts::{is_answered, is_float};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// Beyond this, f64 no longer holds every whole number.
 pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
-/// A range of whole numbers up to this size is a domain that can be listed.
+/// The numbers of a range up to this size can be listed.
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
 /// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the rows are.
 const LONGEST_MADE: u64 = 200_000;
@@ -32,8 +32,8 @@ pub(crate) struct Known {
     pub attributes: BTreeSet<String>,
     /// Bounds that every value keeps, NULL aside.
     pub interval: Option<(f64, f64)>,
-    /// All values there can be, NULL aside.
-    pub values: Option<Vec<ScalarValue>>,
+    /// Whether it is NULL and nothing else.
+    pub null: bool,
     /// The grid that all values are on, up to rounding.
     pub granularity: Option<f64>,
     /// How long a text can be, in bytes.
@@ -47,28 +47,20 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// All values, listed where they are few whole numbers.
-    pub fn domain(&self, kind: &DataType) -> Option<Vec<ScalarValue>> {
-        match (&self.values, self.interval, kind) {
-            (Some(values), _, _) => Some(values.clone()),
-            (None, Some((low, high)), DataType::Int64)
-                if high - low < LARGEST_LISTED_RANGE && held_exactly(&(low, high)) =>
-            {
-                let (low, high) = (low.ceil() as i64, high.floor() as i64);
-                Some((low..=high).map(|value| ScalarValue::Int64(Some(value))).collect())
-            }
-            _ => None,
-        }
+    /// The least and the largest of whole numbers, if they are few enough to be listed.
+    pub fn listed(&self) -> Option<(i64, i64)> {
+        let few = |(low, high): &(f64, f64)| high - low < LARGEST_LISTED_RANGE;
+        let (low, high) = self.interval.filter(few).filter(held_exactly)?;
+        Some((low.ceil() as i64, high.floor() as i64))
     }
 
-    /// Whether it is NULL and nothing else.
-    fn is_null(&self) -> bool {
-        self.values.as_ref().is_some_and(Vec::is_empty) && self.attributes.is_empty()
+    /// A truth value that depends on nothing that is declared.
+    pub fn of_truth() -> Self {
+        Self::of_bool(BTreeSet::new())
     }
 
     fn of_bool(attributes: BTreeSet<String>) -> Self {
-        let values = vec![ScalarValue::Boolean(Some(false)), ScalarValue::Boolean(Some(true))];
-        Self { attributes, values: Some(values), ..Self::default() }
+        Self { attributes, ..Self::default() }
     }
 }
 
@@ -97,7 +89,7 @@ impl Describer<'_> {
     ///
     /// # Guarantee
     /// Before: casts are [`total`](super::casts::total). After: on every row the expression gives a value or NULL, and never fails;
-    /// the value depends on the row's `attributes` alone and is within `interval` and among `values`.
+    /// the value depends on the row's `attributes` alone and is within `interval`.
     pub fn expression(&self, expression: &Expr) -> Result<Known> {
         let known = self.described(expression)?;
         let kind = self.kind(expression)?;
@@ -162,7 +154,7 @@ impl Describer<'_> {
             Expr::Negative(inner) => {
                 let known = self.expression(inner)?;
                 let interval = self.fitting(expression, known.interval.map(|(low, high)| (-high, -low)))?;
-                Ok(Known { interval, values: None, ..known })
+                Ok(Known { interval, null: false, ..known })
             }
             Expr::Case(case) => self.case(case),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
@@ -308,7 +300,7 @@ impl Describer<'_> {
             _ => None,
         };
         let bytes = if from == DataType::Utf8 { known.bytes } else { LONGEST_NUMBER };
-        Ok(Known { interval, granularity, bytes, values: None, ..known })
+        Ok(Known { interval, granularity, bytes, null: false, ..known })
     }
 
     fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<Known> {
@@ -355,13 +347,9 @@ impl Describer<'_> {
             ScalarValue::Float32(Some(number)) if number.is_finite() => Some(f64::from(*number)),
             _ => None,
         };
-        let values = match value {
-            ScalarValue::Float64(_) | ScalarValue::Float32(_) => None,
-            other => Some(vec![other.clone()]),
-        };
         let granularity = number.filter(|number| number.fract() == 0.0).map(|_| 1.0);
         let bytes = value.try_as_str().flatten().map_or(0, str::len) as u64;
-        Ok(Known { interval: number.map(|number| (number, number)), values, granularity, bytes, ..Known::default() })
+        Ok(Known { interval: number.map(|number| (number, number)), granularity, bytes, ..Known::default() })
     }
 }
 
@@ -409,22 +397,15 @@ fn parts(expression: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// One of several: the hull of the intervals, the union of the domains, a grid that all are on.
+/// One of several: the hull of the intervals, a grid that all are on.
 fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
     attributes.extend(branches.iter().flat_map(|known| known.attributes.iter().cloned()));
     let bytes = branches.iter().map(|known| known.bytes).max().unwrap_or(0);
-    let branches: Vec<&Known> = branches.iter().filter(|known| !known.is_null()).collect();
+    let branches: Vec<&Known> = branches.iter().filter(|known| !known.null).collect();
     let interval = branches.iter().map(|known| known.interval).reduce(|left, right| {
         let ((a, b), (c, d)) = left.zip(right)?;
         Some((a.min(c), b.max(d)))
     });
-    let mut values: Option<Vec<ScalarValue>> = Some(Vec::new());
-    for known in &branches {
-        values = values.zip(known.values.as_ref()).map(|(mut all, more)| {
-            all.extend(more.iter().filter(|value| !all.contains(value)).cloned().collect::<Vec<_>>());
-            all
-        });
-    }
     // Zero is on every grid.
     let grids = branches.iter().filter(|known| known.interval != Some((0.0, 0.0))).map(|known| known.granularity);
     let granularity = grids.reduce(|left, right| {
@@ -434,7 +415,7 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
     Known {
         attributes,
         interval: interval.flatten(),
-        values,
+        null: branches.is_empty(),
         granularity: granularity.flatten(),
         bytes,
         ..Known::default()
@@ -443,7 +424,7 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
 
 /// What is known about NULL: it is no value at all.
 fn null() -> Known {
-    Known { values: Some(Vec::new()), ..Known::default() }
+    Known { null: true, ..Known::default() }
 }
 
 fn corners(left: (f64, f64), right: (f64, f64), combine: impl Fn(f64, f64) -> f64) -> (f64, f64) {

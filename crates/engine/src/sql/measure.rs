@@ -4,7 +4,7 @@ use super::Source;
 use super::below::{Below, Ownership};
 use super::casts::total;
 use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
-use super::query::{Computation, GroupKey, Measure, QuantileOf, Query, Rank, Ranked, What};
+use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, Expr, cast, when};
 use scumble::quantity::Probability;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// The most numbers and keys that an answer may have: about 1 GB while it is made.
 const MOST_NUMBERS: u64 = 1_000_000;
@@ -37,14 +37,15 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
         return Err(source.error("group by", format!("GROUP BY has more than {MOST_KEYS} columns; name fewer")));
     }
     let describer = Describer { schema: below.plan.schema(), columns: &below.columns, source };
-    let mut keys = Vec::new();
-    let mut key_attributes = BTreeSet::new();
+    let (mut keys, mut known) = (Vec::new(), Vec::new());
     for expression in &aggregate.group_expr {
         let expression = made_total(&describer, expression.clone().unalias())?;
-        let (key, known) = group_key(&expression, &describer)?;
-        key_attributes.extend(known.attributes);
+        let (key, of_key) = group_key(&expression, &describer)?;
         keys.push(key);
+        known.push(of_key);
     }
+    let key_attributes = known.iter().flat_map(|known| known.attributes.clone()).collect();
+    let public = public_keys(&mut keys, &known, below, source)?;
     let bounds = bounds(below, bounding.or(below.bounding), !keys.is_empty());
     let mut builder = Builder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
     let mut aggregates = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     }
     let Builder { measures, ranked, quantiles, .. } = builder;
     let rows = below.rows.clone();
-    let query = Query { keys, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
+    let query = Query { keys, public, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
     finished(query, bounds, source)
 }
 
@@ -126,15 +127,28 @@ fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, 
             return Err(describer.source.error(word, sentence));
         }
     }
-    let domain = known.domain(&kind).map(|values| {
-        let mut listed: Vec<ScalarValue> = Vec::new();
-        // Narrower whole numbers are widened, which keeps them apart.
-        let typed = values.into_iter().filter_map(|value| value.cast_to(&kind).ok());
-        let mut seen = HashSet::new();
-        listed.extend(typed.filter(|value| !value.is_null() && seen.insert(value.clone())));
-        listed
-    });
-    Ok((GroupKey { expression: expression.clone(), kind, domain }, known))
+    Ok((GroupKey { expression: expression.clone(), kind, domain: None }, known))
+}
+
+/// The keys that can occur, if they are public; each column is given its own.
+fn public_keys(
+    keys: &mut [GroupKey],
+    known: &[Known],
+    below: &Below,
+    source: &Source<'_>,
+) -> Result<Option<PublicKeys>> {
+    if keys.is_empty() {
+        return Ok(PublicKeys::new(Vec::new(), 0));
+    }
+    let occurring = below.possible.keys(keys, known, below.plan.schema(), source);
+    if !occurring.any {
+        let sentence = "by the domains that the project file declares, no row passes the conditions and has a key, so there is no group to publish; mend the condition or the domains";
+        return Err(source.error("where", sentence));
+    }
+    for (key, domain) in occurring.parts.iter().flat_map(|part| part.domains()) {
+        keys[key].domain = Some(domain.clone());
+    }
+    Ok(PublicKeys::new(occurring.parts, keys.len()))
 }
 
 fn made_total(describer: &Describer<'_>, expression: Expr) -> Result<Expr> {

@@ -2,7 +2,7 @@
 //!
 //! DataFusion parses, plans and coerces types; the plan is cut at its one aggregate, and every expression of it is analysed as it will
 //! run: nothing is put in or cast afterwards. Below it: an ordinary relational plan, described column by
-//! column ([`describe`]: lineage, bounds, domain) and extended by the owner ([`below`]). The aggregate becomes integer *measures*
+//! column ([`describe`]: lineage, bounds; [`possible`]: which keys can occur) and extended by the owner ([`below`]). The aggregate becomes integer *measures*
 //! ([`measure`]) with a sensitivity in each scope ([`sensitivity`]). Above it: post-processing of released numbers ([`above`]).
 //! [`executed`] makes what is below a plan that runs, [`integers`] runs it; [`window`] writes it as SQL text for other backends.
 
@@ -16,6 +16,7 @@ mod function;
 pub(crate) mod integers;
 mod limits;
 mod measure;
+pub(crate) mod possible;
 pub(crate) mod query;
 mod refuse;
 pub(crate) mod sensitivity;

@@ -9,13 +9,16 @@ use datafusion::logical_expr::{Expr, cast};
 use scumble::mechanism::quantile::{self, Quantile};
 use scumble::quantity::{Epsilon, Probability};
 use scumble::scope::Scope;
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a query asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     /// The GROUP BY expressions.
     pub keys: Vec<GroupKey>,
+    /// All keys that can occur, if that is public.
+    pub public: Option<PublicKeys>,
     /// The integer sums that are needed, each once.
     pub measures: Vec<Measure>,
     /// The columns whose values are ranked for quantiles, each once.
@@ -38,8 +41,78 @@ pub(crate) struct GroupKey {
     pub expression: Expr,
     /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits or a truth value.
     pub kind: DataType,
-    /// All values, if that is public, each once.
+    /// All values that can occur, if that is public, each once.
     pub domain: Option<Vec<ScalarValue>>,
+}
+
+/// All keys that can occur.
+#[derive(Debug, Clone)]
+pub(crate) struct PublicKeys(Vec<Part>);
+
+/// What can occur in some of the columns of a key, whatever is in the others.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// The columns, by index, ascending.
+    keys: Vec<usize>,
+    /// The values of each, in order.
+    domains: Vec<Vec<ScalarValue>>,
+    /// Their values together, each combination once.
+    together: Vec<Vec<ScalarValue>>,
+}
+
+impl Part {
+    /// What occurs in these columns, each combination once. Numbers and truth values are put in order, texts stay in that of the list.
+    pub fn new(keys: Vec<usize>, together: Vec<Vec<ScalarValue>>) -> Self {
+        let domain = |place: usize| {
+            let mut seen = HashSet::new();
+            let mut values: Vec<&ScalarValue> =
+                together.iter().map(|values| &values[place]).filter(|value| seen.insert(*value)).collect();
+            if values.first().is_some_and(|value| value.data_type() != DataType::Utf8) {
+                values.sort_by(|left, right| left.partial_cmp(right).unwrap_or(Ordering::Equal));
+            }
+            values.into_iter().cloned().collect()
+        };
+        Self { domains: (0..keys.len()).map(domain).collect(), keys, together }
+    }
+
+    /// The columns, by index, each with its values.
+    pub fn domains(&self) -> impl Iterator<Item = (usize, &Vec<ScalarValue>)> {
+        self.keys.iter().copied().zip(&self.domains)
+    }
+}
+
+impl PublicKeys {
+    /// The keys of `count` columns; none where a column is in no part.
+    pub fn new(parts: Vec<Part>, count: usize) -> Option<Self> {
+        let listed = |key: usize| parts.iter().any(|part| part.keys.contains(&key));
+        (0..count).all(listed).then_some(Self(parts))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        let sizes = self.0.iter().map(|part| part.together.len() as u128);
+        u64::try_from(sizes.fold(1, u128::saturating_mul)).unwrap_or(u64::MAX)
+    }
+
+    /// All of them, by the first column, then by the second, and so on.
+    pub fn all(&self) -> Vec<Vec<ScalarValue>> {
+        let columns = self.0.iter().map(|part| part.keys.len()).sum();
+        let mut all = vec![vec![(0, ScalarValue::Null); columns]];
+        for part in &self.0 {
+            let ranked = |domain: &Vec<ScalarValue>| domain.iter().cloned().zip(0..).collect();
+            let ranks: Vec<HashMap<ScalarValue, usize>> = part.domains.iter().map(ranked).collect();
+            let with = |cell: &[(usize, ScalarValue)], values: &[ScalarValue]| {
+                let mut cell = cell.to_vec();
+                for ((key, value), ranks) in part.keys.iter().zip(values).zip(&ranks) {
+                    cell[*key] = (ranks[value], value.clone());
+                }
+                cell
+            };
+            all = all.iter().flat_map(|cell| part.together.iter().map(|values| with(cell, values))).collect();
+        }
+        all.sort_by(|left, right| left.iter().map(|(rank, _)| rank).cmp(right.iter().map(|(rank, _)| rank)));
+        all.into_iter().map(|cell| cell.into_iter().map(|(_, value)| value).collect()).collect()
+    }
 }
 
 /// A sum over kept rows.
@@ -176,8 +249,7 @@ impl Ranked {
 impl Query {
     /// How many cells there are, if that is public.
     pub fn cells(&self) -> Option<u64> {
-        let domains: Option<Vec<u128>> = self.keys.iter().map(|key| Some(key.domain.as_ref()?.len() as u128)).collect();
-        domains.map(|sizes| u64::try_from(sizes.iter().product::<u128>()).unwrap_or(u64::MAX))
+        self.public.as_ref().map(PublicKeys::count)
     }
 
     /// The measure that key selection looks at.

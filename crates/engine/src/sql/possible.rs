@@ -1,0 +1,197 @@
+//! What the rows of a plan can be, by the declarations alone, carried from the tables to the aggregate.
+//!
+//! Every column of a plan is an expression over declared columns, and every filter and join is a condition on them. Which keys can occur
+//! is then tried out ([`keys`]): the expressions that run are evaluated on what the declared columns can hold.
+
+pub(crate) mod keys;
+
+use super::describe::Known;
+use crate::project::{Domain, Table};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema};
+use datafusion::logical_expr::{Expr, Operator, binary_expr, not, or, when};
+
+/// The deepest expression that is put together from those of sub-queries: others are taken as unknown.
+const DEEPEST: usize = 200;
+
+/// What the rows of a plan can be.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Possible {
+    /// The declared columns of the tables, once for each time that a table is read.
+    declared: Vec<Declared>,
+    /// What each output column is; none for owners, and where that is not known.
+    columns: Vec<Option<Made>>,
+    /// What is true of every row. There may be more.
+    conditions: Vec<Made>,
+}
+
+/// An expression over declared columns.
+#[derive(Debug, Clone)]
+struct Made {
+    expression: Expr,
+    depth: usize,
+}
+
+/// A declared column.
+#[derive(Debug, Clone)]
+struct Declared {
+    name: String,
+    kind: DataType,
+    known: Known,
+    /// What it holds, if that has an end.
+    values: Option<Values>,
+    /// Whether it can be NULL.
+    missing: bool,
+}
+
+/// Values that can be tried out one by one.
+#[derive(Debug, Clone)]
+enum Values {
+    Truth,
+    Whole(i64, i64),
+    Texts(Vec<String>),
+}
+
+impl Values {
+    fn declared(domain: &Domain) -> Option<Self> {
+        match domain {
+            Domain::Bool => Some(Self::Truth),
+            Domain::Int { bounds } => bounds.map(|(lower, upper)| Self::Whole(lower, upper)),
+            Domain::Category { values } => values.clone().map(Self::Texts),
+            Domain::Float { .. } => None,
+        }
+    }
+}
+
+/// A join: on which equal columns, and on what else.
+pub(crate) struct On<'a> {
+    pub pairs: &'a [(Expr, Expr)],
+    pub others: &'a [Expr],
+    /// How the pairs are compared.
+    pub equal: Operator,
+    /// Whether rows of the left side without a partner stay.
+    pub outer: bool,
+}
+
+impl Possible {
+    /// The rows of a table, read for the `read`-th time: any value of each column's domain, and NULL.
+    pub fn of_table(table: &Table, fields: &[FieldRef], known: &[Known], read: usize) -> Self {
+        let mut possible = Self::default();
+        for (field, known) in fields.iter().zip(known) {
+            if known.is_owner {
+                possible.columns.push(None);
+                continue;
+            }
+            let name = format!("{read} {}", field.name());
+            let values = table.column(field.name()).and_then(|column| Values::declared(&column.domain));
+            let kind = field.data_type().clone();
+            possible.columns.push(Some(Made::column(&name)));
+            possible.declared.push(Declared { name, kind, known: known.clone(), values, missing: true });
+        }
+        possible
+    }
+
+    /// The rows with these expressions in the place of the columns of `schema`.
+    pub fn projected(self, expressions: &[Expr], schema: &DFSchema) -> Self {
+        let columns = expressions.iter().map(|expression| self.over(expression, schema)).collect();
+        Self { columns, ..self }
+    }
+
+    /// The rows of which these conditions are true.
+    pub fn filtered<'a>(mut self, conditions: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Self {
+        let more: Vec<Made> = conditions.into_iter().filter_map(|condition| self.over(condition, schema)).collect();
+        self.conditions.extend(more);
+        self
+    }
+
+    /// The pairs of rows of two plans; `read` is a number that no table has.
+    pub fn joined(sides: [(Self, &DFSchema); 2], on: &On<'_>, schema: &DFSchema, read: usize) -> Self {
+        let [(left, on_left), (right, on_right)] = sides;
+        let pairs = on.pairs.iter().filter_map(|(one, other)| {
+            let (one, other) = (left.over(one, on_left)?, right.over(other, on_right)?);
+            Some(Made {
+                depth: one.depth.max(other.depth) + 1,
+                expression: binary_expr(one.expression, on.equal, other.expression),
+            })
+        });
+        let pairs: Vec<Made> = pairs.collect();
+        // The conditions of the join are on the columns as they are before a partner is found missing.
+        let columns = left.columns.iter().chain(&right.columns).cloned().collect();
+        let both = Self { declared: Vec::new(), columns, conditions: Vec::new() };
+        let others: Vec<Made> = on.others.iter().filter_map(|condition| both.over(condition, schema)).collect();
+        let (mut columns, mut conditions, mut declared) = (left.columns, left.conditions, left.declared);
+        declared.extend(right.declared);
+        let found = Made::column(&format!("{read} found"));
+        let of_right = right.conditions.into_iter().chain(pairs).chain(others);
+        if on.outer {
+            let (known, values) = (Known::of_truth(), Some(Values::Truth));
+            declared.push(Declared {
+                name: format!("{read} found"),
+                kind: DataType::Boolean,
+                known,
+                values,
+                missing: false,
+            });
+            columns
+                .extend(right.columns.into_iter().map(|column| column.and_then(|column| column.where_found(&found))));
+            conditions.extend(of_right.map(|condition| Made {
+                depth: condition.depth + 2,
+                expression: or(not(found.expression.clone()), condition.expression),
+            }));
+        } else {
+            columns.extend(right.columns);
+            conditions.extend(of_right);
+        }
+        Self { declared, columns, conditions }
+    }
+
+    /// An expression over the columns of `schema` as one over declared columns.
+    fn over(&self, expression: &Expr, schema: &DFSchema) -> Option<Made> {
+        let made = |column: &Column| self.columns.get(schema.maybe_index_of_column(column)?)?.as_ref();
+        let depth = depth(expression, &|column| made(column).map(|made| made.depth))?;
+        if depth > DEEPEST {
+            return None;
+        }
+        let replaced = expression.clone().transform_up(|node| {
+            Ok(match node {
+                Expr::Alias(alias) => Transformed::yes(*alias.expr),
+                Expr::Column(column) => match made(&column) {
+                    Some(made) => Transformed::yes(made.expression.clone()),
+                    None => Transformed::no(Expr::Column(column)),
+                },
+                other => Transformed::no(other),
+            })
+        });
+        Some(Made { expression: replaced.ok()?.data, depth })
+    }
+}
+
+impl Made {
+    fn column(name: &str) -> Self {
+        Self { expression: Expr::Column(Column::new_unqualified(name)), depth: 1 }
+    }
+
+    /// The column in a left join: NULL where no partner was found.
+    fn where_found(self, found: &Self) -> Option<Self> {
+        let expression = when(found.expression.clone(), self.expression).end().ok()?;
+        Some(Self { expression, depth: self.depth + 1 })
+    }
+}
+
+/// How deep an expression is if its columns are this deep; none where one of them is not known.
+fn depth(expression: &Expr, column: &dyn Fn(&Column) -> Option<usize>) -> Option<usize> {
+    if let Expr::Column(name) = expression {
+        return column(name);
+    }
+    let mut deepest = Some(0);
+    let walked = expression.apply_children(|child| {
+        deepest = deepest.zip(depth(child, column)).map(|(one, other)| one.max(other));
+        Ok(if deepest.is_some() { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    });
+    walked.ok()?;
+    deepest.map(|deepest| deepest + 1)
+}
+
+#[cfg(test)]
+mod tests;
