@@ -1,7 +1,7 @@
 //! What must hold for any bytes, one function for each thing that people hand us: a project file, JSON events, a query, a ledger, a CSV file.
 //!
 //! Each panics where something does not hold. Fuzzers call them (`fuzz_targets/`, nightly), and so does a test of the engine
-//! (`crates/engine/tests/fuzz.rs`, stable, sharing the build of all tests), which includes this file.
+//! (`crates/engine/tests/it/fuzz.rs`, stable, sharing the build of all tests), which includes this file.
 
 use scumble::loss::Loss;
 use scumble::noise::InsecureSeededSource;

@@ -4,7 +4,7 @@
 //! alarm of 1e-12 and says which slip it would see.
 
 #[allow(dead_code)] // The core's own tests need the rest.
-#[path = "../../../core/tests/releases/statistics.rs"]
+#[path = "../../../../core/tests/releases/statistics.rs"]
 mod statistics;
 
 use crate::support::Folder;

@@ -1,12 +1,10 @@
 //! Kinds with the noise of a seed: what is published is what the fitted model says. And their page of documentation.
 
+use crate::support::Folder;
 use scumble_engine::release::kinds::KINDS;
 use scumble_engine::release::{AnswerColumn, Answers, Cell};
 use std::collections::BTreeMap;
 use std::fs;
-use support::Folder;
-
-mod support;
 
 const PROJECT: &str = r#"
 [dataset.people]

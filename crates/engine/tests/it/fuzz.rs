@@ -2,7 +2,7 @@
 //!
 //! A coverage-guided fuzzer finds more (`fuzz/README.md`); this one needs nothing but the build of the other tests.
 
-#[path = "../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

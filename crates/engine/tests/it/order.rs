@@ -1,5 +1,6 @@
 //! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is said in one sentence.
 
+use crate::support::Folder;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
 use scumble_engine::ledger::{Ledger, State};
@@ -9,9 +10,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::Folder;
-
-mod support;
 
 const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n\
     [[release]]\nname = \"first\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 0.5 }\n\

@@ -5,8 +5,6 @@
 //! of an owner that were not charged as a person), because nobody added up the events of whole plans. No data is needed for that.
 
 mod drawn;
-#[path = "../support/mod.rs"]
-mod support;
 
 use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
