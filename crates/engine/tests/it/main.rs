@@ -1,10 +1,10 @@
 //! The engine through its public doors. One binary for all files: each of its own would be linked, and run, one after the other.
+//! (`order.rs` watches for panics of its whole process, so it has one of its own.)
 
 mod arrows;
 mod costs;
 mod fuzz;
 mod kinds;
 mod ledger;
-mod order;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,6 +1,8 @@
 //! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is said in one sentence.
 
-use crate::support::Folder;
+use support::Folder;
+
+mod support;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
 use scumble_engine::ledger::{Ledger, State};
