@@ -91,9 +91,10 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
         Ask::Epsilon(delta) => (format!("δ = {delta}"), "ε"),
         Ask::Delta(epsilon) => (format!("ε = {epsilon}"), "δ"),
     };
-    let neighbours = match account.scope.members() {
-        (Scope::Presence, _) => "one owner added or removed",
-        _ => "one owner replaced",
+    let neighbours = match account.scope.members().0 {
+        Scope::Presence => "one owner added or removed".to_string(),
+        Scope::Attributes(set) => format!("one owner's values of {set} changed, and nothing else of theirs"),
+        _ => "one owner replaced".to_string(),
     };
     let slack = if answer.upper > 0.0 && answer.upper.is_finite() {
         format!("{:.1e} of it", (answer.upper - answer.lower) / answer.upper)

@@ -37,7 +37,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
         format!("{object}\n")
     } else {
-        let line = "the bound is certified; a parameter any nearer to the target could not be";
+        let line =
+            "the bound is certified, and the parameter within about a millionth of the best that the bound allows";
         let bound = rounded_up(answer.upper, account::DIGITS);
         format!("{completed}\nε ≤ {bound} at δ = {} (target {}): {line}\n", asked.delta, asked.epsilon)
     };

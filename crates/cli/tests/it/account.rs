@@ -230,3 +230,20 @@ fn extreme_numbers_get_an_answer_or_one_sentence() {
         }
     }
 }
+
+/// A number about attributes was printed as one about a replaced owner.
+#[test]
+fn each_scope_says_who_its_neighbours_are() {
+    let event = r#"{"mechanism":"discrete-laplace","scale":2.0,"moves":{"presence":[{"cells":1,"by":1}],"person":[{"cells":2,"by":1}],"touches":[{"attributes":["town"],"shifts":[{"cells":2,"by":1}]}]}}"#;
+    for (scope, words) in [
+        (r#""scope":"presence","#, "neighbours: one owner added or removed;"),
+        (r#""scope":"person","#, "neighbours: one owner replaced;"),
+        (r#""attributes":["age"],"#, "neighbours: one owner's values of {age} changed, and nothing else of theirs;"),
+    ] {
+        let printed = crate::support::printed(scumble(
+            &["account", "-"],
+            &format!(r#"{{{scope}"delta":1e-6,"events":[{event}]}}"#),
+        ));
+        assert!(printed.contains(words), "{printed}");
+    }
+}

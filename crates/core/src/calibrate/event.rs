@@ -83,10 +83,10 @@ const LEAST_SINH_SIGMA: f64 = 0.2;
 /// Where to begin, and the noise parameter's ends: the least private, then the most private.
 fn noise_range(word: &Word) -> Result<(f64, (f64, f64))> {
     Ok(match word {
-        Word::Gaussian { .. } | Word::DiscreteGaussian { .. } => (2.0, (1e-6, 1e12)),
+        Word::Gaussian { .. } | Word::DiscreteGaussian { .. } => (2.0, (1e-6, 1e18)),
         // Log-concave up to σ = A; below LEAST_SINH_SIGMA the table has no neighbour of 0.
         Word::SinhNormal { a, .. } => (a.get() / 2.0, (LEAST_SINH_SIGMA.min(a.get()), a.get())),
-        Word::Laplace { .. } | Word::DiscreteLaplace { .. } | Word::HeavyHitters { .. } => (2.0, (1e-6, 1e12)),
+        Word::Laplace { .. } | Word::DiscreteLaplace { .. } | Word::HeavyHitters { .. } => (2.0, (1e-6, 1e18)),
         Word::RandomizedResponse { .. } | Word::Exponential { .. } | Word::Pure { .. } | Word::Approximate { .. } => {
             (0.5, (1e4, 1e-12))
         }
