@@ -102,7 +102,22 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
     if events.is_empty() {
         return Err(place.field("events")?.refuse("give at least one event"));
     }
-    Ok(Account { events, scope: scope(&place)?, ask })
+    let scope = scope(&place)?;
+    covered(&events, &scope, &place.field("events")?)?;
+    Ok(Account { events, scope, ask })
+}
+
+/// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves nothing though somebody's presence
+/// or attributes do has lost one of them: an answer of 0 would be false.
+fn covered(events: &[Event], scope: &Scope, at: &Located<'_>) -> Result<()> {
+    let moves = |scope: &Scope| events.iter().any(|event| !event.moves().shifts(scope).is_empty());
+    let touched = || events.iter().any(|event| !event.moves().parts().2.is_empty());
+    match scope.members().0 {
+        Scope::Person if !moves(&Scope::Person) && (moves(&Scope::Presence) || touched()) => Err(at.refuse(
+            "something moves with an owner's presence or attributes, and nothing with a replaced owner: who replaces an owner may have other values or no rows, so write that move as person too",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The document of `scumble calibrate`: one event with one parameter missing, and a full target.

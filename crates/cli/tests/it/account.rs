@@ -236,8 +236,8 @@ fn extreme_numbers_get_an_answer_or_one_sentence() {
 fn each_scope_says_who_its_neighbours_are() {
     let event = r#"{"mechanism":"discrete-laplace","scale":2.0,"moves":{"presence":[{"cells":1,"by":1}],"person":[{"cells":2,"by":1}],"touches":[{"attributes":["town"],"shifts":[{"cells":2,"by":1}]}]}}"#;
     for (scope, words) in [
-        (r#""scope":"presence","#, "neighbours: one owner added or removed;"),
-        (r#""scope":"person","#, "neighbours: one owner replaced;"),
+        (r#""neighbours":"add-remove","#, "neighbours: one owner added or removed;"),
+        (r#""neighbours":"replace","#, "neighbours: one owner replaced;"),
         (r#""attributes":["age"],"#, "neighbours: one owner's values of {age} changed, and nothing else of theirs;"),
     ] {
         let printed = crate::support::printed(scumble(
@@ -246,4 +246,15 @@ fn each_scope_says_who_its_neighbours_are() {
         ));
         assert!(printed.contains(words), "{printed}");
     }
+}
+
+/// Moves of presence alone cost a replaced owner nothing.
+#[test]
+fn a_list_that_forgets_a_scope_is_refused() {
+    let one = r#"[{"cells":1,"by":1}]"#;
+    let event = format!(
+        r#"{{"mechanism":"discrete-laplace","scale":1.0,"moves":{{"presence":{one},"person":[],"touches":[]}}}}"#
+    );
+    let document = format!(r#"{{"neighbours":"replace","delta":0,"events":[{event}]}}"#);
+    crate::support::refused(&scumble(&["account", "-"], &document), 2, "nothing with a replaced owner");
 }

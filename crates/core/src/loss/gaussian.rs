@@ -92,6 +92,19 @@ mod tests {
         );
     }
 
+    /// The square of a tiny ratio is 0, and the noise was forgotten: at δ = 0 no ε is enough.
+    #[test]
+    fn tiny_ratios_are_not_nothing() {
+        use crate::event::{Event, Moves, Shift};
+        use crate::loss::Loss;
+        use crate::scope::Scope;
+        let moves = Moves::everywhere(Shift::one_cell(1e-170).unwrap());
+        let loss = Loss::of([Event::gaussian(1.0).unwrap().moving(moves)], Scope::Presence).unwrap();
+        assert_eq!(loss.epsilon(0.0).unwrap().upper, f64::INFINITY);
+        assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e-170), (5.0, 1e-170)]), 3e-170);
+        assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e170), (5.0, 1e170)]), 3e170);
+    }
+
     #[test]
     fn epsilon_and_delta_are_inverse_down_to_1e_30() {
         for mu in [1e-3, 0.1, 1.0, 10.0, 100.0] {

@@ -365,14 +365,12 @@ impl Loss {
 
     /// The ratio μ of the whole if every part is Gaussian noise on everybody.
     fn gaussian_ratio(&self) -> Option<f64> {
-        let mut sum = special::Sum::default();
-        for part in &self.components {
-            match (&part.law, part.form) {
-                (Law::Gaussian { mu }, Form::Whole) => sum.add_square(part.times, *mu),
-                _ => return None,
-            }
-        }
-        Some(sum.value().sqrt())
+        let ratio = |part: &Component| match (&part.law, part.form) {
+            (Law::Gaussian { mu }, Form::Whole) => Some((part.times, *mu)),
+            _ => None,
+        };
+        let all: Option<Vec<(f64, f64)>> = self.components.iter().map(ratio).collect();
+        all.map(|all| special::root_of_squares(&all))
     }
 
     /// Each part's Rényi curve with its count, and the probability with which one of them does not hold.
@@ -411,10 +409,10 @@ const MANY_RUNS: f64 = 1e10;
 /// Equal components are counted together, and all Gaussian noise on everybody is one.
 fn merged(components: Vec<Component>) -> Vec<Component> {
     let mut kept: Vec<Component> = Vec::with_capacity(components.len());
-    let mut square = special::Sum::default();
+    let mut ratios = Vec::new();
     for component in components {
         match (&component.law, component.form) {
-            (Law::Gaussian { mu }, Form::Whole) => square.add_square(component.times, *mu),
+            (Law::Gaussian { mu }, Form::Whole) => ratios.push((component.times, *mu)),
             _ if component.is_nothing() => {}
             _ => match kept.iter_mut().find(|other| other.is_same(&component)) {
                 Some(other) => other.times += component.times,
@@ -422,8 +420,9 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
             },
         }
     }
-    if square.value() > 0.0 {
-        let law = Law::Gaussian { mu: square.value().sqrt() };
+    let mu = special::root_of_squares(&ratios);
+    if mu > 0.0 {
+        let law = Law::Gaussian { mu };
         kept.push(Component::whole(law, 1.0));
     }
     kept

@@ -5,31 +5,26 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 /// The relative error that the functions here are trusted to keep (their own errors are a few units in the last place).
 pub(crate) const TRUSTED: f64 = 1e-14;
 
-/// A sum in two parts (Knuth's two-sum): good to about one rounding, however many terms there are.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sum {
-    high: f64,
-    low: f64,
-}
-
-impl Sum {
-    /// Adds times·x².
-    pub fn add_square(&mut self, times: f64, x: f64) {
+/// √(Σ times·x²), good to about two roundings however many terms there are (Knuth's two-sum), also where the squares would be beyond all numbers.
+pub(crate) fn root_of_squares(terms: &[(f64, f64)]) -> f64 {
+    let largest = terms.iter().map(|(_, x)| x.abs()).fold(0.0, f64::max);
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    // A power of two, so that scaling rounds nothing.
+    let scale = 2f64.powi(largest.log2().floor() as i32);
+    let (mut high, mut low) = (0.0, 0.0);
+    for (times, x) in terms {
+        let x = x / scale;
         let square = x * x;
         let term = times * square;
-        let rest = times.mul_add(square, -term) + times * x.mul_add(x, -square);
-        let sum = self.high + term;
-        let part = sum - self.high;
-        self.low += (self.high - (sum - part)) + (term - part) + rest;
-        self.high = sum;
+        let sum: f64 = high + term;
+        let part = sum - high;
+        low += (high - (sum - part)) + (term - part);
+        low += times.mul_add(square, -term) + times * x.mul_add(x, -square);
+        high = sum;
     }
-
-    /// The sum.
-    pub fn value(&self) -> f64 {
-        let sum = self.high + self.low;
-        // Beyond all numbers the parts are infinities of both signs.
-        if sum.is_nan() { self.high } else { sum }
-    }
+    (high + low).sqrt() * scale
 }
 
 /// e^{x²}·erfc(x): the complementary error function without its underflow.
