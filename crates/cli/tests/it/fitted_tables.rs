@@ -116,3 +116,30 @@ fn a_plan_promises_no_error_of_what_is_fitted() {
     );
     assert!(errors[0]["standard_error"].as_f64() > Some(0.0) && errors[2]["standard_error"].is_null(), "{errors:?}");
 }
+
+/// With a cost of 1 for each attribute and 0.3 for one of them, all noise was scaled to that one: the others got 0.26 to 0.32 of what they were granted.
+#[test]
+fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
+    let more = "attribute_costs = { race = 0.3 }\nmethod = \"residual\"";
+    let strict = |kind: &str, cost: &str| release(kind, more).replace("rho = 0.05", cost);
+    for kind in ["marginals", "synthetic"] {
+        for cost in ["rho = 1, scope = \"attribute\"", "epsilon = 1, delta = 1e-9, scope = \"attribute\""] {
+            let folder = folder("", &strict(kind, cost));
+            let shown = folder.json(&["plan", "--json"]);
+            let granted = shown["releases"][0]["rule"]["granted"].as_array().unwrap();
+            assert_eq!(granted.len(), 3);
+            for one in granted {
+                let (most, pays) = (one["granted"].as_f64().unwrap(), one["pays"].as_f64().unwrap());
+                assert_eq!(most, if one["attribute"] == "race" { 0.3 } else { 1.0 });
+                assert!(pays <= most && pays > 0.999 * most, "{kind} {cost}: {one}");
+            }
+            let text = folder.stdout(&["plan"]);
+            assert!(text.contains("granted, as") && text.contains("100.0%"), "{text}");
+            folder.stdout(&["release", "--quiet"]);
+        }
+    }
+    // Costs of persons grant nothing to single attributes.
+    let whole = folder("", &release("marginals", ""));
+    assert_eq!(whole.json(&["plan", "--json"])["releases"][0]["rule"]["granted"], serde_json::json!([]));
+    assert!(!whole.stdout(&["plan"]).contains("granted"));
+}

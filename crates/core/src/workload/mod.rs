@@ -19,6 +19,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
+mod allocation;
 mod domain;
 mod fit;
 mod limits;

@@ -1,7 +1,7 @@
 //! Which method answers all marginals of an order best within given limits, by the error that each one promises.
 //!
-//! Every method's cost in every scope is proportional to one number, so that "as accurate as the limits allow" is one division. Only
-//! public numbers are used here.
+//! The residual release has noise for each set of attributes, and gives each attribute what it was granted. Projection and multiplicative weights have
+//! one noise for all answers: "as accurate as the limits allow" is one division, and the strictest limit decides. Only public numbers are used here.
 
 use super::domain::{Domain, Subset};
 pub use super::limits::Limits;

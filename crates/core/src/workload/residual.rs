@@ -21,6 +21,8 @@ use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 use std::collections::BTreeMap;
 
+mod granted;
+
 /// Which residuals are measured, and with how much noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -38,6 +40,8 @@ pub struct Measured {
     coefficients: Vec<Coefficient>,
 }
 
+/// Sets of attributes up to this size are searched for the worst change; for larger ones the worst of each table is added up.
+const SEARCHED: usize = 12;
 /// In a workload of all marginals of an order, a table of one order less counts so much more: small tables are looked at first, and
 /// the model makes more of them than of large ones. Still smaller tables are accurate by themselves then.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
@@ -60,10 +64,11 @@ impl Plan {
         Self::at(domain, workload, rho, None)
     }
 
-    /// The same with as little noise as these limits allow. Where the number of people is public, it is not measured: all tables add up to it.
+    /// The same with as little noise as these limits allow. Where attributes have limits, each gets what it was granted: noise goes with the limits of the attributes that
+    /// a table has. Where the number of people is public, it is not measured: all tables add up to it.
     ///
     /// # Guarantee
-    /// Its ρ is within each limit.
+    /// Its ρ is within each limit (for attributes in exact arithmetic).
     ///
     /// ```
     /// use scumble::noise::InsecureSeededSource;
@@ -76,26 +81,26 @@ impl Plan {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn within(domain: &Domain, workload: &[(Subset, f64)], limits: &Limits) -> Result<Self> {
+        if limits.attributes.iter().any(Option::is_some) {
+            return Self::granted(domain, workload, limits);
+        }
+        // Costs of presence and of persons go together: the best plan for presence, with as much noise as they need.
         let at = |rho: f64| Self::at(domain, workload, Rho::new(rho)?, limits.public_people);
         let trial = at(1.0)?;
-        let excess = limits.excess(trial.rho_presence(), trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
-        at(1.0 / excess)
+        at(1.0 / limits.excess(trial.rho_presence(), trial.rho_person(), |_| 0.0)?)
     }
 
     fn at(domain: &Domain, workload: &[(Subset, f64)], rho: Rho, people: Option<u64>) -> Result<Self> {
         if rho.get() == 0.0 {
             return Err(Error::refused("marginals cannot be released with a rho of 0: no noise is enough"));
         }
-        let mut importance = importance(domain, workload)?;
-        // Where nothing else could be measured (all attributes have one value), the number of people is.
-        let people = people.filter(|_| importance.len() > 1);
-        importance.retain(|(subset, ..)| people.is_none() || !subset.is_empty());
+        let (residuals, people) = importance(domain, workload, people)?;
         // Minimise Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ: σ_A² ∝ √(c_A/v_A) [XHK23].
-        let spent: f64 = importance.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
+        let spent: f64 = residuals.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
         // Eight times the slack of `up`, for the roundings in between.
         let factor = spent / (2.0 * rho.get()) * (1.0 + 8e-12);
-        let mut noise = Vec::with_capacity(importance.len());
-        for (subset, moved, weight) in importance {
+        let mut noise = Vec::with_capacity(residuals.len());
+        for (subset, moved, weight) in residuals {
             let variance = (moved / weight).sqrt() * factor;
             noise.push((subset, Sigma::new(variance.sqrt() * domain.table_cells(subset) as f64)?));
         }
@@ -133,22 +138,25 @@ impl Plan {
     /// As [`Plan::rho_presence`], for datasets of the same size that differ in these attributes of one person.
     pub fn rho(&self, attributes: Subset) -> f64 {
         let changed = attributes.common(self.domain.all());
-        let cost = |subset: Subset, sigma: Sigma, moved: f64| moved / half(self, subset, sigma);
-        let total = if changed.len() <= 12 {
-            // Exactly: the worst set of attributes that really change.
-            let of = |really: Subset| {
-                let moved =
-                    self.noise.iter().map(|&(a, sigma)| cost(a, sigma, moved_by_change(&self.domain, a, really)));
-                moved.sum::<f64>()
-            };
-            changed.subsets().map(of).fold(0.0, f64::max)
-        } else {
+        let Some(really) = self.worst_change(changed) else {
             let worst = |a: Subset| {
                 a.common(changed).subsets().map(|really| moved_by_change(&self.domain, a, really)).fold(0.0, f64::max)
             };
-            self.noise.iter().map(|&(a, sigma)| cost(a, sigma, worst(a))).sum()
+            return up(self.noise.iter().map(|&(a, sigma)| worst(a) / half(self, a, sigma)).sum());
         };
-        up(total)
+        up(self.cost_of_change(really))
+    }
+
+    /// Which of these attributes really change in the worst case; None where there are too many to look at all of their subsets.
+    fn worst_change(&self, changed: Subset) -> Option<Subset> {
+        let costs = || changed.subsets().map(|really| (self.cost_of_change(really), really));
+        let largest = || costs().max_by(|left, right| left.0.total_cmp(&right.0));
+        (changed.len() <= SEARCHED).then(largest).flatten().map(|(_, really)| really)
+    }
+
+    /// ρ when exactly these attributes change, before rounding up.
+    fn cost_of_change(&self, really: Subset) -> f64 {
+        self.noise.iter().map(|&(a, sigma)| moved_by_change(&self.domain, a, really) / half(self, a, sigma)).sum()
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
@@ -330,8 +338,16 @@ pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset
     Ok(of_size(order, 1.0).chain(smaller).collect())
 }
 
-/// For each set with a residual: how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
-fn importance(domain: &Domain, workload: &[(Subset, f64)]) -> Result<Vec<(Subset, f64, f64)>> {
+/// A residual: its set, how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
+type Residual = (Subset, f64, f64);
+
+/// The residuals that are measured, and the number of people where that is public, so that it is not among them. (Where there is nothing else to
+/// measure, since all attributes have one value, it is.)
+fn importance(
+    domain: &Domain,
+    workload: &[(Subset, f64)],
+    people: Option<u64>,
+) -> Result<(Vec<Residual>, Option<u64>)> {
     let mut weights: BTreeMap<Subset, f64> = BTreeMap::new();
     for &(table, weight) in workload {
         if !table.is_within(domain.all()) || table.len() > 20 || !(weight > 0.0 && weight.is_finite()) {
@@ -347,7 +363,12 @@ fn importance(domain: &Domain, workload: &[(Subset, f64)]) -> Result<Vec<(Subset
     if weights.is_empty() {
         return Err(Error::refused("a workload needs at least one marginal"));
     }
-    Ok(weights.into_iter().map(|(subset, weight)| (subset, moved_by_presence(domain, subset), weight)).collect())
+    let people = people.filter(|_| weights.len() > 1);
+    if people.is_some() {
+        weights.remove(&Subset::EMPTY);
+    }
+    let moved = |(subset, weight)| (subset, moved_by_presence(domain, subset), weight);
+    Ok((weights.into_iter().map(moved).collect(), people))
 }
 
 /// A set with an attribute of one value has no residual.

@@ -10,6 +10,7 @@ use crate::scope::{AttributeSet, Scope};
 
 mod bars;
 mod exact;
+mod granted;
 
 fn rho(value: f64) -> Rho {
     Rho::new(value).unwrap()

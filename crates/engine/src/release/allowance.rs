@@ -10,6 +10,7 @@ use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::planner::Limits;
+use serde_json::{Value, json};
 
 /// Different costs for different attributes.
 pub(super) const ATTRIBUTE_COSTS: Field<Option<Numbers>> = Field::new(
@@ -96,6 +97,25 @@ impl Allowance {
             }
         }
         Ok(true)
+    }
+
+    /// What each attribute was granted, and what it pays by the ledger's own rule; nothing where the cost is not one per attribute.
+    pub fn granted(&self, events: &[Event]) -> Result<Value> {
+        let mut granted = Vec::new();
+        for (scope, limit) in &self.limits {
+            let Scope::Attributes(set) = scope else { continue };
+            let spent = Spent::of(events, scope)?;
+            let (unit, pays) = match &self.notion {
+                Notion::Epsilon { delta } if *delta == Exact::zero() => ("epsilon".to_string(), spent.epsilon(delta)),
+                Notion::Epsilon { delta } => (format!("epsilon at delta {:e}", delta.to_f64()), spent.epsilon(delta)),
+                Notion::Rho { delta } => ("rho".to_string(), spent.rho(delta)),
+            };
+            granted.push(json!({
+                "attribute": set.iter().collect::<Vec<_>>().join(","), "unit": unit, "granted": limit.to_f64(),
+                "pays": pays.map(|pays| pays.to_f64_up()),
+            }));
+        }
+        Ok(Value::Array(granted))
     }
 
     /// The limits in ρ, for releases with Gaussian noise.

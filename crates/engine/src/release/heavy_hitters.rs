@@ -73,10 +73,11 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         let search = Search { design, allowance, attributes: &attributes };
         let tree = search.run()?;
         let events = search.events(&tree)?;
+        let granted = search.allowance.granted(&events)?;
         // Unknown domains have a threshold of their own, whatever their size: all else can be checked without data.
         HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
         let attributes = Rc::clone(&attributes);
-        Ok(Priced::new(events, move |events| plan(attributes, tree, events)))
+        Ok(Priced::new(events, move |events| plan(attributes, tree, granted, events)))
     }))
 }
 
@@ -190,7 +191,7 @@ impl Search<'_> {
     }
 }
 
-fn plan(attributes: Rc<Attributes>, tree: Tree, events: Vec<Event>) -> Result<Plan> {
+fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Event>) -> Result<Plan> {
     let noise = Noise::laplace(tree.root().scale);
     let found_from = tree.found_from(MANY_PEOPLE, Beta::new(0.05)?);
     let about = format!(
@@ -205,7 +206,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, events: Vec<Event>) -> Result<Pl
     };
     Ok(Plan {
         events,
-        rule: rule(&attributes, &tree),
+        rule: rule(&attributes, &tree, granted),
         expected: vec![expected],
         limits: Vec::new(),
         counted: Counted::default(),
@@ -229,7 +230,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, events: Vec<Event>) -> Result<Pl
     })
 }
 
-fn rule(attributes: &Attributes, tree: &Tree) -> Value {
+fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
     let nodes: Vec<Value> = tree
         .nodes()
         .iter()
@@ -242,7 +243,7 @@ fn rule(attributes: &Attributes, tree: &Tree) -> Value {
     let each: Vec<Value> = names
         .map(|(j, name)| json!({ "attribute": name, "epsilon": tree.epsilon(&[j]), "delta": tree.delta(&[j]) }))
         .collect();
-    json!({ "records": attributes.rule(), "tree": nodes, "attributes": each,
+    json!({ "records": attributes.rule(), "tree": nodes, "attributes": each, "granted": granted,
             "person": { "epsilon": tree.epsilon_person() }, "presence": { "epsilon": tree.epsilon_presence() } })
 }
 

@@ -130,6 +130,7 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         rows.push(vec![short(scope), shown]);
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
+    text.push_str(&granted(&planned.plan.rule["granted"]));
     let errors = planned.plan.expected.clone().into_iter().map(|expected| {
         let assumed = expected.assumed.map(|assumed| format!("about {:.4}", assumed.standard_error));
         let known = expected.standard_error.map(|error| format!("{error:.4}"));
@@ -156,4 +157,22 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     }
     text.push('\n');
     Ok(text)
+}
+
+/// What each attribute pays of what it was granted, where the cost is one per attribute.
+fn granted(granted: &Value) -> String {
+    let Some(list) = granted.as_array().filter(|list| !list.is_empty()) else { return String::new() };
+    let number = |value: &Value| value.as_f64().map_or("∞".to_string(), rounded_up);
+    let rows = list.iter().map(|one| {
+        let share = one["pays"].as_f64().zip(one["granted"].as_f64()).map(|(pays, granted)| pays / granted * 100.0);
+        let share = share.map_or("–".to_string(), |share| format!("{share:.1}%"));
+        vec![
+            one["attribute"].as_str().unwrap_or_default().to_string(),
+            number(&one["granted"]),
+            number(&one["pays"]),
+            share,
+        ]
+    });
+    let unit = list[0]["unit"].as_str().unwrap_or_default();
+    table(&["attribute", &format!("granted, as {unit}"), "pays", ""], rows.collect())
 }

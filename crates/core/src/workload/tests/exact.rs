@@ -87,7 +87,10 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_residual_release_is_cha
     for (sizes, order) in [(vec![3, 2, 2], 2), (vec![3, 2, 2], 3), (vec![4, 3], 1)] {
         let domain = Domain::new(sizes).unwrap();
         let public = Limits { presence: Some(rho(0.2)), public_people: Some(2), ..Limits::default() };
-        let plans = [Plan::for_marginals(&domain, order, rho(0.2)), planner::residual(&domain, order, &public)];
+        let strict = [0.1, 0.01, 0.3].map(|limit| Some(rho(limit)))[..domain.attributes()].to_vec();
+        let granted = Limits { attributes: strict, ..Limits::default() };
+        let within = |limits: &Limits| planner::residual(&domain, order, limits);
+        let plans = [Plan::for_marginals(&domain, order, rho(0.2)), within(&public), within(&granted)];
         for plan in plans.map(|plan| plan.unwrap()) {
             let tables = |counts: &[u64]| {
                 let tables = plan.exact_tables(counts);

@@ -170,14 +170,17 @@ impl Marginals {
     fn analysed(self) -> Analysed {
         let asked = Rc::new(self);
         Analysed::new(move |cost| {
-            let (work, choice, events) = asked.at(cost)?;
+            let (work, choice, events, granted) = asked.at(cost)?;
             let asked = Rc::clone(&asked);
-            Ok(Priced::new(events, move |events| Ok(plan(asked, work, &choice, events))))
+            Ok(Priced::new(events, move |events| {
+                let rule = asked.rule(&work, &choice, granted);
+                Ok(plan(asked, work, &choice, rule, events))
+            }))
         })
     }
 
-    /// The method that this cost pays for, and its events.
-    fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>)> {
+    /// The method that this cost pays for, its events, and what each attribute pays of what it was granted.
+    fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
@@ -195,7 +198,8 @@ impl Marginals {
                 "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
             ));
         }
-        Ok((work, choice, events))
+        let granted = allowance.granted(&events)?;
+        Ok((work, choice, events, granted))
     }
 
     /// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget.
@@ -210,20 +214,20 @@ impl Marginals {
         }
     }
 
-    fn rule(&self, work: &Work, choice: &Choice) -> Value {
+    fn rule(&self, work: &Work, choice: &Choice, granted: Value) -> Value {
         let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
             "records": self.attributes.rule(), "tables": self.tables.len(), "method": choice.method.name(), "why": choice.why,
             "promises": choice.promises.iter().map(promise).collect::<Vec<Value>>(),
-            "work": work.rule(self.attributes.names()),
+            "work": work.rule(self.attributes.names()), "granted": granted,
         })
     }
 }
 
-fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, events: Vec<Event>) -> Plan {
+fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: Vec<Event>) -> Plan {
     Plan {
         events,
-        rule: asked.rule(&work, choice),
+        rule,
         expected: answers::expected(&work, &asked.domain, &asked.tables, asked.published, choice),
         limits: Vec::new(),
         counted: Counted::default(),
