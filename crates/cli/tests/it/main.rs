@@ -18,6 +18,7 @@ mod project_file;
 mod readme;
 mod report_in_a_browser;
 mod reproduce;
+mod second_opinion;
 mod support;
 mod tables_as_they_are;
 mod tidy;

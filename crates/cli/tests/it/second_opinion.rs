@@ -1,0 +1,112 @@
+//! `tools/verify/verify.py`, which shares no code with the program, on what the program prints.
+
+use crate::support::{Folder, printed, scumble_in};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether the script can run here; where it cannot, that is said, unless the environment demands it.
+fn can_run() -> bool {
+    let found = Command::new("python3").args(["-c", "import mpmath, sqlite3"]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    assert!(found || std::env::var_os("SCUMBLE_NEED_MPMATH").is_none(), "python3 or its module mpmath is missing");
+    if !found {
+        eprintln!("NOT TESTED: python3 or its module mpmath is missing, so no second opinion is asked for");
+    }
+    found
+}
+
+fn python(script: &str, arguments: &[&Path]) -> Output {
+    let script = repository().join("tools/verify").join(script);
+    // Compiled copies of the scripts would be left beside them.
+    Command::new("python3").arg("-B").arg(script).args(arguments).output().unwrap()
+}
+
+/// Every number must be confirmed; gives what was said.
+fn confirmed(report: &Path, ledger: &Path) -> String {
+    let output = python("verify.py", &[report, ledger]);
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let wrong: Vec<&str> = said.lines().filter(|line| !line.starts_with("confirmed")).collect();
+    assert_eq!(output.status.code(), Some(0), "{wrong:#?}");
+    said
+}
+
+const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\nowner = \"name\"\nmax_rows_per_owner = 1\n[dataset.people.columns]\n\
+    age = { type = \"int\", lower = 0, upper = 120 }\nsex = { type = \"category\", values = [\"f\", \"m\"] }\n\
+    town = { type = \"category\" }\nincome = { type = \"int\", lower = 0, upper = 1000 }\n\
+    [[release]]\nname = \"by sex\"\nkind = \"sql\"\nsql = \"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex\"\ncost = { epsilon = 0.25 }\n";
+
+/// A project on a ledger that holds the events of a file in `testdata/ledger`.
+fn with_ledger(events: &str, budget: &str) -> Folder {
+    let people: String =
+        (0..60).map(|i| format!("p{i},{},{},t{},{}\n", 20 + i, ["f", "m"][i % 2], i % 3, 10 * i)).collect();
+    let project = format!("{PROJECT}{budget}");
+    let folder =
+        Folder::with(&[("people.csv", &format!("name,age,sex,town,income\n{people}")), ("scumble.toml", &project)]);
+    let events = repository().join("testdata/ledger").join(events);
+    let made = python("make_ledger.py", &[&events, &folder.file("scumble.ledger")]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    folder
+}
+
+/// What `ledger show` with these arguments prints is confirmed, by the ledger's file itself.
+fn shown(folder: &Folder, arguments: &[&str]) -> String {
+    folder.write("show.json", &folder.stdout(&[&["ledger", "show", "--json"], arguments].concat()));
+    confirmed(&folder.file("show.json"), &folder.file("scumble.ledger"))
+}
+
+#[test]
+fn the_demo_is_confirmed() {
+    if !can_run() {
+        return;
+    }
+    let folder = Folder::with(&[]);
+    printed(scumble_in(folder.path(), &["demo", "--folder", "demo", "--quiet"]));
+    let export = printed(scumble_in(&folder.file("demo"), &["ledger", "export"]));
+    folder.write("export.json", &export);
+    let said = confirmed(&folder.file("demo/out/report.json"), &folder.file("export.json"));
+    for words in [
+        "hash chain and head",
+        "presence, ε at δ",
+        "person, ρ",
+        "left in the budget of disease",
+        "points of the curves",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn ledgers_with_every_word_that_a_sum_can_count_are_confirmed() {
+    if !can_run() {
+        return;
+    }
+    let budget = "[budget]\nperson = { epsilon = 40.0, delta = 1e-6 }\n\
+        attributes = { age = { rho = 3.0, delta = 1e-6 }, \"*\" = { epsilon = 30.0, delta = 1e-7 } }\n";
+    let folder = with_ledger("every-word.json", budget);
+    folder.stdout(&["release", "--quiet"]);
+    folder.write("export.json", &folder.stdout(&["ledger", "export"]));
+    // The new entry holds the sums of all words.
+    let said = confirmed(&folder.file("out/report.json"), &folder.file("export.json"));
+    assert!(said.contains("running sums in the ledger: 42 numbers"), "{said}");
+    let said = shown(&folder, &["--group", "3", "--attributes", "age,town", "--delta", "1e-5"]);
+    assert!(said.contains("groups of 3, age + town, ε at δ = 1.0e-5"), "{said}");
+    // `tcdp` has no ε under the rule.
+    let folder = with_ledger("truncated-word.json", "[budget]\nperson = { rho = 3.0, omega = 20.0, delta = 1e-6 }\n");
+    folder.stdout(&["release", "--quiet"]);
+    let said = shown(&folder, &["--group", "2"]);
+    assert!(said.contains("person, ε at δ = 1.0e-6: no finite bound by the rule"), "{said}");
+    assert!(said.contains("left in the budget of person: rho"), "{said}");
+}
+
+#[test]
+fn the_script_passes_its_own_tests() {
+    if !can_run() {
+        return;
+    }
+    let output = python("test_verify.py", &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

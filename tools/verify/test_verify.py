@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Tests of verify.py: python3 tools/verify/test_verify.py. They need no build; what the program printed is in testdata/ledger."""
+import contextlib
+import copy
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import make_ledger
+import verify
+from verify import mp, mpf
+
+# Coarser than for users, and quicker: most of these tests are about verdicts.
+FINE, verify.Truth.NODES = verify.Truth.NODES, 150
+TESTDATA = HERE.parent.parent / "testdata" / "ledger"
+REPORT = json.loads((TESTDATA / "every-word.report.json").read_text())
+LEDGER = json.loads((TESTDATA / "every-word.export.json").read_text())
+
+
+def run(report, ledger):
+    """Status, what was printed, and what was said."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, value in (("report.json", report), ("ledger.json", ledger)):
+            paths.append(str(pathlib.Path(folder) / name))
+            pathlib.Path(paths[-1]).write_text(value if isinstance(value, str) else json.dumps(value))
+        return called(paths)
+
+
+def called(arguments):
+    out, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        status = verify.main(arguments)
+    return status, out.getvalue(), said.getvalue()
+
+
+def rechained(ledger):
+    """The ledger as somebody would write it who can rewrite all hashes."""
+    rows = make_ledger.chained([entry["body"] for entry in ledger["entries"]])
+    entries = [{"sequence": n, "text": text, "hash": hash_.hex(), "body": json.loads(text)} for n, text, hash_ in rows]
+    return {**ledger, "entries": entries, "head": entries[-1]["hash"]}
+
+
+def small():
+    """A report and a ledger of one release with a budget, quick to look at."""
+    charge = {"release": "r", "kind": "sql", "events": [{"mechanism": "gaussian", "sigma": 2.0, "sensitivity": 1.0}]}
+    limits = {"attributes": {}, "every_attribute": None, "person": "rho 1 at delta 0.000001", "presence": None}
+    after = {"rule": 1, "kinds": {"sql": 1}, "declaration": None, "data": None, "budget": None,
+             "sums": {"presence": "0 0.125 0.125 0.125 inf 0", "person": "0 0.125 0.125 0.125 inf 0",
+                      "others": "0 0.125 0.125 0.125 inf 0", "attributes": {}, "sets": []}}
+    first = [{"entry": "budget", "time": "t", "limits": limits}]
+    head = make_ledger.chained(first)[0][2].hex()
+    bodies = first + [{**make_ledger.bodies([charge])[0], "after": {**after, "budget": {"entry": 1, "hash": head}}},
+                      {"entry": "commit", "time": "t", "of": 2, "output": "00"}]
+    ledger = rechained({"version": 2, "entries": [{"body": body} for body in bodies], "head": ""})
+    epsilon = float(verify.best_converted(mpf("0.125"), mpf(1e-6) * 7 / 10) * (1 + mpf("1e-12")))
+    cost = {"epsilon": epsilon, "delta": 1e-6, "rho": 0.125}
+    costs = {"presence": cost, "person": cost, "attributes": {}}
+    release = {"sequence": 2, "release": "r", "kind": "sql", "state": "committed", **costs}
+    summary = {**costs, "releases": [release], "remaining": {"person": {"rho": 0.875, "delta": 1e-6}, "attributes": {}}}
+    return {"summary": summary, "ledger_entries": 3, "ledger_head": ledger["head"], "curves": []}, ledger
+
+
+def scaled(value, names, factor):
+    """The same with every number in a field of these names times a factor; how many were not 0."""
+    if isinstance(value, list):
+        found = [scaled(one, names, factor) for one in value]
+        return [one[0] for one in found], sum(one[1] for one in found)
+    if not isinstance(value, dict):
+        return value, 0
+    result, count = {}, 0
+    for name, one in value.items():
+        if name in names and isinstance(one, (int, float)):
+            result[name], number = one * factor, int(one != 0)
+        else:
+            result[name], number = scaled(one, names, factor)
+        count += number
+    return result, count
+
+
+class WhatTheProgramPrinted(unittest.TestCase):
+    def test_every_number_is_confirmed(self):
+        status, out, said = run(REPORT, LEDGER)
+        self.assertEqual((status, said), (0, ""), out)
+        self.assertRegex(out, r"\n4\d\d confirmed; 0 not confirmed; 0 refuted\n$")
+
+    def test_a_ledger_from_before_new_keys_and_its_groups_are_confirmed(self):
+        status, out, _ = called([str(TESTDATA / "before-new-keys.json"), str(TESTDATA / "before-new-keys.ledger")])
+        self.assertEqual(status, 0, out)
+        self.assertIn("groups of 3, person, ρ: 13.5328", out)
+
+    def test_every_number_that_is_one_percent_off_is_found(self):
+        points = [point for curve in REPORT["curves"] for point in curve["epsilon_delta"]]
+        for names, factor in ((["epsilon", "rho"], 1.01), (["epsilon", "rho"], 0.99), (["delta"], 1.01)):
+            report = copy.deepcopy(REPORT)
+            report["summary"], changed = scaled(REPORT["summary"], names, factor)
+            if "rho" in names:
+                changed += sum(epsilon > 0 for epsilon, _ in points)
+                for curve in report["curves"]:
+                    curve["epsilon_delta"] = [[epsilon * factor, delta] for epsilon, delta in curve["epsilon_delta"]]
+            status, out, _ = run(report, LEDGER)
+            wrong = [line for line in out.splitlines() if line.startswith(("not confirmed", "refuted"))]
+            self.assertIn(status, (1, 3))
+            # A wrong δ is told once, and once more if ε is another one at that δ.
+            self.assertTrue(len(wrong) == changed if "rho" in names else len(wrong) >= changed, (names, factor, changed, len(wrong), out))
+
+
+class Tampering(unittest.TestCase):
+    def test_the_small_ledger_is_right(self):
+        status, out, said = run(*small())
+        self.assertEqual((status, said), (0, ""), out)
+
+    def test_an_epsilon_far_below_the_truth_is_refuted(self):
+        report, ledger = small()
+        report["summary"]["person"] = {"epsilon": 1.5, "delta": 1e-6, "rho": 0.12}
+        status, out, _ = run(report, ledger)
+        self.assertEqual(status, 1)
+        self.assertEqual(out.count("refuted        person"), 2, out)
+
+    def test_an_edited_moved_removed_or_added_entry_breaks_the_chain(self):
+        report, ledger = small()
+
+        def edited(change):
+            other = copy.deepcopy(ledger)
+            change(other["entries"])
+            return run(report, other)[:2]
+
+        def text(entries):
+            entries[1]["text"] = entries[1]["text"].replace("2.0", "9.0")
+            entries[1]["body"] = json.loads(entries[1]["text"])
+        for change in (text, lambda e: e.reverse(), lambda e: e.pop(0), lambda e: e.pop(), lambda e: e.append(e[-1])):
+            status, out = edited(change)
+            self.assertEqual(status, 1, out)
+            self.assertIn("refuted", out)
+        self.assertEqual(run(report, {**ledger, "head": "00" * 32})[0], 1)
+
+    def test_a_rewritten_chain_does_not_hold_the_reports_head(self):
+        report, ledger = small()
+        ledger["entries"][1]["body"]["events"][0]["sigma"] = 9.0
+        status, out, _ = run(report, rechained(ledger))
+        self.assertEqual(status, 1)
+        self.assertIn("is not in this ledger's chain", out)
+
+    def test_running_sums_and_links_that_were_rewritten_are_found(self):
+        report, ledger = small()
+        for place, changed in (("person", "0 0.124 0.125 0.125 inf 0"), ("presence", "0 0.125 0.125 0.125 90 0"), ("others", "0 0 0 0 inf 0")):
+            other = copy.deepcopy(ledger)
+            other["entries"][1]["body"]["after"]["sums"][place] = changed
+            other = rechained(other)
+            status, out, _ = run({**report, "ledger_head": other["head"]}, other)
+            self.assertEqual(status, 3, out)
+        other = copy.deepcopy(ledger)
+        other["entries"][1]["body"]["after"]["kinds"] = {"sql": 2}
+        other = rechained(other)
+        self.assertEqual(run({**report, "ledger_head": other["head"]}, other)[0], 1)
+
+    def test_releases_budgets_and_states_must_be_those_of_the_ledger(self):
+        for change in (lambda s: s["releases"][0].update(state="interrupted"), lambda s: s["releases"].pop(),
+                       lambda s: s["remaining"]["person"].update(rho=0.88), lambda s: s["remaining"]["person"].update(rho=1.5)):
+            report, ledger = small()
+            change(report["summary"])
+            self.assertIn(run(report, ledger)[0], (1, 3))
+
+
+class BadInput(unittest.TestCase):
+    def test_one_sentence_and_status_2(self):
+        report, ledger = small()
+        body = ledger["entries"][1]["body"]
+
+        def event(**fields):
+            other = copy.deepcopy(ledger)
+            other["entries"][1]["body"]["events"][0].update(fields)
+            other = rechained(other)
+            return {**report, "ledger_head": other["head"]}, other
+        for pair, words in (
+            (("{", ledger), "report.json is not JSON"),
+            (("[]", ledger), "neither a report.json"),
+            (('{"summary": 1, "summary": 2}', ledger), "a field is named twice"),
+            (('{"summary": NaN}', ledger), "NaN is no number"),
+            ((report, "{}"), "not what 'scumble ledger export' prints"),
+            ((report, {**ledger, "version": 9}), "another version"),
+            ((report, {**ledger, "entries": [{**ledger["entries"][0], "body": body}]}), "say different things"),
+            (event(mechanism="magic"), "entry 2, event 1 is not an event that this program knows"),
+            (event(sigma=-1), "entry 2, event 1 is not an event"),
+            (event(secret=1), "entry 2, event 1 is not an event"),
+            ((dict(report, summary={"presence": 1}), ledger), "is not in a form"),
+        ):
+            status, out, said = run(*pair)
+            self.assertEqual((status, out), (2, ""), said)
+            self.assertIn(words, said)
+            self.assertEqual(said.count("\n"), 1, said)
+        for arguments in ([], ["one"], ["--help", "x"], ["/none", "/none"]):
+            status, out, said = called(arguments)
+            self.assertEqual((status, out, said.count("\n")), (2, "", 1), said)
+
+
+class Mathematics(unittest.TestCase):
+    """What the verdicts rest on, against sums over all outcomes."""
+
+    def test_composed_losses_are_below_the_truth_and_near_it(self):
+        # Gaussian noise: ε(δ) of n runs is that of one with √n times the ratio.
+        event = {"mechanism": "gaussian", "sigma": 10.0, "sensitivity": 1.0, "times": 20}
+        verify.Truth.NODES = FINE
+        found = verify.Truth([verify.Event(event, "")], "presence").epsilon(mpf("1e-6"))
+        verify.Truth.NODES = 150
+        mu = mp.sqrt(20) / 10
+        curve = lambda e: mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu) - mpf("1e-6")
+        truth = mp.findroot(curve, (1, 3), solver="bisect", tol=1e-30, maxsteps=300)
+        self.assertTrue(truth * mpf("0.9") < found < truth, (found, truth))
+
+    def test_laws_have_the_tails_and_means_of_their_sums(self):
+        for law, s, mass in (
+            (verify.discrete_laplace(mpf(1) / 3, 4), 4, lambda x: mp.exp(-abs(x) / mpf(3)) * mp.tanh(mpf(1) / 6)),
+            (verify.discrete_gaussian(mpf(2), 3), 3, lambda x: mp.exp(-mpf(x * x) / 8)),
+        ):
+            total = sum(mass(x) for x in range(-400, 401))
+            pairs = [(mass(x) / total, mp.log(mass(x) / mass(x - s))) for x in range(-400, 401)]
+            for y in (mpf("-0.9"), mpf("-0.1"), mpf("0.3"), mpf("1.1"), mpf(2)):
+                self.assertAlmostEqual(law[0](y), sum(p for p, loss in pairs if loss > y), 30)
+            self.assertAlmostEqual(law[4], sum(p * loss for p, loss in pairs), 30)
+
+    def test_products_of_long_lists_are_exact(self):
+        a, b = [7 ** i % 1000003 for i in range(60)], [3 ** i % 999983 for i in range(45)]
+        slow = [sum(a[i] * b[n - i] for i in range(60) if 0 <= n - i < 45) for n in range(104)]
+        self.assertEqual(verify.convolved(a, b), slow)
+
+    def test_paths_are_the_published_ones(self):
+        path = [mpf(3), mpf(15), mpf(15), mpf(7)]
+        self.assertAlmostEqual(float(verify.path_epsilon(*path)), 1.0011240172119986, 12)
+        self.assertAlmostEqual(float(verify.path_rho(*path)), 0.1114, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
