@@ -15,7 +15,8 @@ const CHAIN: &[&[&str]] = &[
     &["loss"],
     &["calibrate"],
     &["mechanism"],
-    &["workload", "learn", "attacker", "limits"],
+    &["workload", "learn", "attacker", "audit", "limits"],
+    &["attack"],
 ];
 const WITHIN_A_ROW: &[(&str, &str)] = &[("quantity", "error"), ("event", "scope")];
 

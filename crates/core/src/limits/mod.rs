@@ -2,4 +2,10 @@
 
 pub mod anonymized_histogram;
 pub mod count;
+pub mod fingerprinting;
+pub(crate) mod gram;
+pub mod information;
+pub mod neighbours;
+pub mod packing;
+pub mod singular;
 pub mod tcdp;

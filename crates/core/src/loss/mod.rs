@@ -36,7 +36,7 @@ mod renyi;
 mod resolve;
 mod shape;
 pub mod shuffle;
-mod special;
+pub(crate) mod special;
 mod subsampling_tcdp;
 mod truncated;
 pub(crate) mod words;

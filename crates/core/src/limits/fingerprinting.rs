@@ -1,0 +1,106 @@
+//! Fingerprinting: many means of few people cannot be published privately, with explicit constants.
+//!
+//! For P uniform on [−1, 1] and X₁ … X_n = ±1 of mean P, every f has E\[f(X)·Σ(X_i − P) + (f(X) − X̄)²\] ≥ (n + 4)/(3(n + 2)) > ⅓
+//! ([`lemma_constant`], attained). An accurate answer is therefore correlated with every person, and privacy bounds that correlation.
+
+use crate::error::{Error, Result};
+use crate::quantity::{Delta, Epsilon};
+use num_rational::BigRational;
+
+/// Rounding goes down: these are lower bounds.
+const DOWNWARD: f64 = 1.0 - 1e-12;
+
+/// The least value of the lemma's left side for n people, exactly.
+///
+/// ```
+/// use scumble::limits::fingerprinting::lemma_constant;
+/// assert_eq!(lemma_constant(10).to_string(), "7/18");
+/// ```
+pub fn lemma_constant(people: u64) -> BigRational {
+    BigRational::new((u128::from(people) + 4).into(), (3 * (u128::from(people) + 2)).into())
+}
+
+/// How many people a table must have before `attributes` means can be (ε, δ)-private (person scope) with this root-mean-square error per mean, in units
+/// of [0, 1].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct People {
+    /// (⅓ − 4e²)·√d/D with D = √(2/3)·sinh ε + 2(1 + e^{−ε})·δ·√d; none where that is void (e ≥ 0.288).
+    pub direct: Option<f64>,
+    /// The same at e = 1/6, scaled by padding with constant rows: (⌈n*(1/6)⌉ − 1)/(6e); none above 1/6.
+    pub scaled: Option<f64>,
+}
+
+impl People {
+    /// The larger of both.
+    pub fn at_least(&self) -> Option<f64> {
+        match (self.direct, self.scaled) {
+            (Some(direct), Some(scaled)) => Some(direct.max(scaled)),
+            (direct, scaled) => direct.or(scaled),
+        }
+    }
+}
+
+/// How many people it takes.
+///
+/// ```
+/// use scumble::limits::fingerprinting::people_lower;
+/// let people = people_lower(1_000_000, 1.0.try_into()?, 1e-9.try_into()?, 0.05)?;
+/// assert!((people.at_least().unwrap() - 770.0).abs() < 1e-6);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: f64) -> Result<People> {
+    if epsilon.get() == 0.0 || attributes == 0 || !rms_error.is_finite() || rms_error <= 0.0 {
+        return Err(Error::refused(
+            "the limit of many means needs epsilon above 0, at least one attribute and an rms_error above 0",
+        ));
+    }
+    let root = libm::sqrt(attributes as f64);
+    let divisor = libm::sqrt(2.0 / 3.0) * libm::sinh(epsilon.get())
+        + 2.0 * (1.0 + libm::exp(-epsilon.get())) * delta.get() * root;
+    let at = |error: f64| (1.0 / 3.0 - 4.0 * error * error) * root / divisor * DOWNWARD;
+    let sixth = 2.0 / 9.0 * root / divisor * DOWNWARD;
+    Ok(People {
+        direct: Some(at(rms_error)).filter(|people| *people > 0.0),
+        scaled: (rms_error <= 1.0 / 6.0).then(|| (sixth.ceil() - 1.0).max(0.0) / (6.0 * rms_error) * (1.0 - 4e-16)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_traits::Zero;
+
+    fn ratio(numerator: i64, denominator: i64) -> BigRational {
+        BigRational::new(numerator.into(), denominator.into())
+    }
+
+    /// The lemma by exact rationals. Only the number s of +1 matters; with A_s = E\[1{s}·Σ(X_i − P)\] and w_s = P\[s\] = 1/(n + 1), the best f(s) is
+    /// x̄ − A_s/(2w_s), so the least value is Σ(A_s·x̄ − A_s²/(4w_s)). (f need not be cut to [−1, 1] for a lower bound; it stays there.)
+    #[test]
+    fn the_constant_of_the_lemma_is_exact() {
+        for n in 1i64..=12 {
+            // With P = 2b − 1, b uniform on [0, 1]: E[b^s (1−b)^{n−s}] = s!(n−s)!/(n+1)!, so P[s] = 1/(n+1) and E[b | s] = (s+1)/(n+2).
+            let weight = ratio(1, n + 1);
+            let mut least = BigRational::zero();
+            for s in 0..=n {
+                let mean_of_p = ratio(2 * (s + 1), n + 2) - ratio(1, 1);
+                let sum = ratio(2 * s - n, 1) - ratio(n, 1) * mean_of_p;
+                let average = ratio(2 * s - n, n);
+                let correlation = &weight * &sum;
+                least += &correlation * average - &correlation * &correlation / (ratio(4, 1) * &weight);
+            }
+            assert_eq!(least, lemma_constant(n as u64), "{n}");
+        }
+    }
+
+    #[test]
+    fn limits_are_the_spec_s_and_void_where_they_should_be() {
+        let at = |epsilon: f64, error: f64| {
+            people_lower(1_000_000, epsilon.try_into().unwrap(), 1e-9.try_into().unwrap(), error).unwrap()
+        };
+        assert_eq!(at(0.1, 0.1).direct.unwrap().floor(), 3586.0);
+        assert_eq!(at(1.0, 0.001).scaled.unwrap().round(), 38_500.0);
+        assert_eq!(at(1.0, 0.29), People { direct: None, scaled: None });
+        assert!(people_lower(0, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.1).is_err());
+    }
+}
