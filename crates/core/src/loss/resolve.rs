@@ -145,7 +145,9 @@ fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
 }
 
 fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
-    let by = shift.by.get() * group as f64;
+    // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as so many whole owners.
+    let is_sum = event.word().is_additive() || matches!(event.word(), Word::Exponential { .. });
+    let by = group as f64 * if is_sum { shift.by.get() } else { shift.by.get().ceil() };
     let word = words::of(event.word());
     let law = word.law(by)?;
     // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the

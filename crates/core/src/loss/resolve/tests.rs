@@ -141,3 +141,36 @@ fn groups_on_samples_are_answered_for_every_notion() {
     let found = loss(&[once], &group).delta(Epsilon::new(3.0 * amplified + 1e-12).unwrap()).unwrap();
     assert!(found.upper >= truth && found.upper <= truth * (1.0 + 1e-5), "{found:?} {truth}");
 }
+
+/// `account` counted two owners who move a black box by 1.5 each as three owners, the ledger as four: found by a second opinion.
+#[test]
+fn each_owner_of_a_group_is_rounded_up_as_in_the_filter() {
+    use crate::loss::filter::Spent;
+    let one = Epsilon::new(1.0).unwrap();
+    let pure = Event::new(Word::Pure { epsilon: one }, Moves::everywhere(Shift::one_cell(1.5).unwrap()));
+    let pair = Scope::Presence.group(2.try_into().unwrap());
+    let found = epsilon(std::slice::from_ref(&pure), &pair, 0.0).upper;
+    assert!((4.0..4.0 * (1.0 + 1e-9)).contains(&found), "{found}");
+    let spent = Spent::of(&[pure], &pair).unwrap();
+    assert_eq!(spent.pure_sum(), Some("4".parse().unwrap()));
+    // Noise moves by what all owners do together.
+    let noise = Word::Laplace { scale: Scale::new(1.0).unwrap() };
+    let found = epsilon(&[moving(noise, &[(1, 1.5)])], &pair, 0.0).upper;
+    assert!((3.0..3.0 * (1.0 + 1e-9)).contains(&found), "{found}");
+}
+
+/// Two owners of something 1-private were said to lose certainly 1.879 at δ = 0.1, as if randomized response with ε = 2 were 1-private for one. By
+/// composing the trade-off function 1 − f = min(eα, 1 − (1 − α)/e) with itself, nothing loses more than 1.853.
+#[test]
+fn a_lower_bound_for_groups_of_something_pure_is_reached() {
+    let e = 1f64.exp();
+    // The corner of (1 − f)∘(1 − f): α = 1/(e(1 + e)), where it is e²α; its slopes are e² before and 1 behind, and δ(y) = e²α − e^y·α between.
+    let corner = 1.0 / (e * (1.0 + e));
+    let truth = ((e * e * corner - 0.1) / corner).ln();
+    let pair = Scope::Presence.group(2.try_into().unwrap());
+    let one = Epsilon::new(1.0).unwrap();
+    for word in [Word::Pure { epsilon: one }, Word::Approximate { epsilon: one, delta: Delta::new(0.0).unwrap() }] {
+        let found = epsilon(&[moving(word, &[(1, 1.0)])], &pair, 0.1);
+        assert!(found.lower <= truth && truth <= found.upper, "{found:?} {truth}");
+    }
+}

@@ -17,7 +17,7 @@ impl Accounting for Approximate {
     }
 
     fn covers(&self, by: f64) -> bool {
-        by > 1.0 && self.1.get() > 0.0
+        by > 1.0
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {

@@ -15,6 +15,12 @@ impl Accounting for Pure {
         Ok(Law::Approximate { epsilon: owners("pure", by)? * self.0.get(), delta: 0.0 })
     }
 
+    /// Nothing that is ε-private for one owner does to two what randomized response with 2ε does: in two steps a likely answer cannot
+    /// become as unlikely as that while its opposite becomes as likely.
+    fn covers(&self, by: f64) -> bool {
+        by > 1.0
+    }
+
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let moved = Moved::owners(shift, members)?;
         Ok(Price::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
