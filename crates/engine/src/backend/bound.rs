@@ -392,13 +392,14 @@ impl Bounder {
             start = *end;
             group
         });
-        by_third_rule(self.key, groups, self.bounds.rows)
+        by_third_rule(self.key, groups, members.len(), self.bounds.rows)
     }
 }
 
-/// How many rows of each group (its rank, and how many stay by the first two rules) are among the `rows` smallest ranks of (group, n-th row).
-fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, rows: u64) -> Vec<usize> {
-    let mut ranked: Vec<(u128, usize)> = Vec::new();
+/// How many rows of each group (its rank, and how many stay by the first two rules, `all` of them in all groups) are among the `rows` smallest ranks of (group,
+/// n-th row).
+fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, all: usize, rows: u64) -> Vec<usize> {
+    let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(all);
     let mut counts = Vec::new();
     for (index, (group_rank, members)) in groups.enumerate() {
         let mut rank = 0u128;

@@ -42,7 +42,8 @@ impl<'a> Contribution<'a> {
         }
         // No group brings more than all rows that may count.
         let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(bounds.rows)).unwrap_or(usize::MAX)));
-        let counts = by_third_rule(self.key, kept, bounds.rows);
+        let all = kept.clone().fold(0usize, |all, (_, rows)| all.saturating_add(rows));
+        let counts = by_third_rule(self.key, kept, all, bounds.rows);
         (bounds.rows, counts.iter().filter(|count| **count > 0).count() as u64)
     }
 }

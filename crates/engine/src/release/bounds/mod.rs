@@ -104,7 +104,7 @@ impl Looking {
         let rows = own.rows.unwrap_or(ROWS);
         let cells = query.cut.query.cells().unwrap_or(u64::MAX);
         let grouped = !query.cut.query.keys.is_empty();
-        let groups = if grouped { own.groups.unwrap_or(GROUPS).min(cells).min(rows) } else { 1 };
+        let groups = if grouped { own.groups.unwrap_or(GROUPS).min(cells.max(1)).min(rows) } else { 1 };
         let most = Bounds { groups, rows_per_group: own.rows_per_group.unwrap_or(rows).min(rows), rows };
         let rows = most.rows.min(most.groups.saturating_mul(most.rows_per_group));
         let moves =
@@ -221,7 +221,7 @@ impl Looking {
     fn rows_of_a_cell(&self, pairs: &[Pair]) -> f64 {
         let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept);
         match self.query.cut.query.cells() {
-            Some(cells) => (all / cells as f64).max(1.0),
+            Some(cells) => (all / cells.max(1) as f64).max(1.0),
             None => self.query.rows as f64,
         }
     }

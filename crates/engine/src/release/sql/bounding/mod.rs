@@ -105,10 +105,10 @@ pub(super) enum Number {
 
 impl Number {
     const ROWS: [Self; 3] = [Self::RowsCut, Self::RowsKept, Self::Beyond];
-    const ALL: [Self; 5] = [Self::RowsCut, Self::RowsKept, Self::GroupsCut, Self::GroupsKept, Self::Beyond];
+    pub const ALL: [Self; 5] = [Self::RowsCut, Self::RowsKept, Self::GroupsCut, Self::GroupsKept, Self::Beyond];
 
     /// m: the most that one owner adds.
-    fn most(self, bounds: Bounds, wide: Bounds) -> u64 {
+    pub fn most(self, bounds: Bounds, wide: Bounds) -> u64 {
         match self {
             // Of whoever has rows, one at least counts.
             Self::RowsCut => (most_rows(wide) - 1).max(1),

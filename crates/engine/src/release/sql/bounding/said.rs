@@ -220,7 +220,7 @@ impl ShareCut {
 
     fn words(&self, what: &str) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
-        let of = if what == "groups" { "the groups that owners are in" } else { "their rows" };
+        let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
         format!(
             "About {} of {of} are cut off (95% interval {} to {}).",
             percent(self.share),
