@@ -7,11 +7,14 @@ use super::query::Query;
 use super::windows;
 use super::world::{Rows, World};
 use crate::backend::Backend;
+use crate::backend::bound::Bounds;
 use crate::backend::hash::Key;
 use crate::project::{Bounding, Project, Request};
 use crate::release::sql::AnalysedQuery;
 use crate::release::sql::answer::{Drawn, answers, noised};
-use crate::sql::integers::{Integers, integers};
+use crate::release::sql::bounding::{Number, Tally};
+use crate::sql::integers::{Integers, integers, integers_beside};
+use crate::sql::sensitivity::of_owners;
 use crate::sql::{Cut, analyse, preflight};
 use datafusion::prelude::SessionContext;
 use scumble::noise::InsecureSeededSource;
@@ -114,6 +117,9 @@ fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
         let other = trial.run(&cut, &neighbour.rows)?;
         too_far(&cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(Class::Moves, how))?;
     }
+    if let Some(bounds) = cut.query.bounds.filter(|_| case.answered) {
+        trial.reported(&cut, bounds, &base)?;
+    }
     Ok(Outcome::Held { compared })
 }
 
@@ -177,6 +183,41 @@ impl Trial<'_> {
         let Ok(cut) = analyse(&self.sql, LOOSE, &self.project, &self.backend) else { return Ok(false) };
         let found = self.run(&cut, &self.case.rows)?;
         compare::same(&self.case.query, &cut, &found, expected).map_err(|how| Failure::new(Class::Oracle, how))
+    }
+
+    /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour than is claimed.
+    fn reported(&mut self, cut: &Cut, bounds: Bounds, base: &Integers) -> Result<(), Failure> {
+        let twice = |bound: u64| bound.saturating_mul(2);
+        let [groups, rows_per_group, rows] = [bounds.groups, bounds.rows_per_group, bounds.rows].map(twice);
+        let wide = Bounds { groups, rows_per_group, rows };
+        let case = self.case;
+        let (own, here) = self.tally(cut, &case.rows, bounds, wide)?;
+        if own != *base {
+            return Err(Failure::new(Class::Moves, "with a bounding report other rows count"));
+        }
+        for neighbour in &case.neighbours {
+            let (_, there) = self.tally(cut, &neighbour.rows, bounds, wide)?;
+            for number in Number::ALL {
+                let moved = (here.number(number) - there.number(number)).unsigned_abs() as f64;
+                let claimed = of_owners(number.most(bounds, wide), &cut.query);
+                let claimed = claimed.map_err(|error| Failure::new(Class::Moves, error.to_string()))?;
+                let shifts = claimed.shifts(&neighbour.scope);
+                let most = shifts.iter().map(|shift| shift.cells as f64 * shift.by.get()).fold(0.0, f64::max);
+                if moved > most {
+                    let how = format!("{:?} moves {number:?} by {moved}, claimed are {most}", neighbour.scope);
+                    return Err(Failure::new(Class::Moves, how));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tally(&mut self, cut: &Cut, rows: &Rows, bounds: Bounds, wide: Bounds) -> Result<(Integers, Tally), Failure> {
+        self.give(rows);
+        let mut tally = Tally::default();
+        let found = integers_beside(cut, &self.backend, self.key(), wide, |owner| tally.add(owner, bounds, wide));
+        let (own, _) = found.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
+        Ok((own, tally))
     }
 
     /// Draws noise and runs what stands above the aggregate.
