@@ -250,9 +250,9 @@ fn flights() -> (Vec<String>, BTreeMap<String, (i128, i128)>) {
     (rows, truth)
 }
 
-/// 500 releases of the same made-up flights, each with new noise and a new choice of rows: the intervals of COUNT and SUM against the raw numbers. Every
-/// release has 4 cells of 3 columns. An interval of 95% fails to hold in more than 6.5% of 2,000 draws with a probability below 1e-2 only if it
-/// covers less than 95%; with the seed fixed the outcome is fixed too.
+/// 500 times new noise on the same made-up flights, 50 for each of ten choices of the rows that count: the intervals of COUNT and SUM against the raw numbers, in 4
+/// cells, through the integers, the noise and the report, without the plan above the aggregate. Of 2,000 intervals that cover 95%, the share that holds has a deviation of 0.5%: another seed
+/// would leave 93.5% to 97.5% about once in a thousand times for each column; the seed is fixed, and so is the outcome.
 #[test]
 fn intervals_hold_the_raw_numbers_of_skewed_owners() {
     let (rows, truth) = flights();
