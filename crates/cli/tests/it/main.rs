@@ -11,6 +11,7 @@ mod engine;
 mod fitted_tables;
 mod flags;
 mod honest_answers;
+mod honest_intervals;
 mod kinds;
 mod noise;
 mod per_attribute;

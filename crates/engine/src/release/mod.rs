@@ -34,7 +34,7 @@ mod sql;
 pub use estimates::Estimates;
 pub use field::Listed;
 pub use limits::Floor;
-pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Uncertainty};
+pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
 pub(crate) use publish::{free, written};
 pub use run::{Outcome, Planned, Runner};

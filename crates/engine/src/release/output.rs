@@ -71,7 +71,10 @@ pub enum Cell {
     Truth(bool),
 }
 
-/// How unsure a published number is, because of the noise.
+/// The word for an error or the end of an interval where nothing is known: a quotient whose divisor may be 0 may be anything.
+pub const UNBOUNDED: &str = "unbounded";
+
+/// How unsure a published number is, because of the noise; infinite where nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uncertainty {
     /// The standard error.
@@ -123,7 +126,7 @@ impl Answers {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// The query's columns and, after each noisy one, `COLUMN_error`. Texts are those of the data except for two things, which JSON and
+    /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
     /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
     /// has an apostrophe before it.
     pub fn csv(&self) -> String {
@@ -155,7 +158,7 @@ impl Answers {
         column.uncertainty.as_deref().filter(|_| stands)
     }
 
-    /// The rows as objects, each noisy number with its standard error and 95% interval.
+    /// The rows as objects, each noisy number with its standard error and 95% interval, whose ends may be `"unbounded"`.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = (0..self.rows())
             .map(|row| {
@@ -163,8 +166,8 @@ impl Answers {
                 for column in &self.columns {
                     fields.insert(column.name.clone(), column.cells[row].json());
                     if let Some(list) = &column.uncertainty {
-                        fields.insert(format!("{}_error", column.name), json!(list[row].standard_error));
-                        let interval = json!([list[row].low, list[row].high]);
+                        fields.insert(format!("{}_error", column.name), end(list[row].standard_error));
+                        let interval = json!([end(list[row].low), end(list[row].high)]);
                         fields.insert(format!("{}_interval", column.name), interval);
                     }
                 }
@@ -221,9 +224,17 @@ fn no_formula(text: String) -> String {
     if is_formula && text.trim().parse::<f64>().is_err() { format!("'{text}") } else { text }
 }
 
+/// A number, the word for none, or nothing.
+fn end(number: f64) -> Value {
+    if number.is_infinite() { json!(UNBOUNDED) } else { json!(number) }
+}
+
 /// Six significant digits are enough for an error.
 fn shown_error(error: f64) -> String {
-    if !error.is_finite() {
+    if error.is_infinite() {
+        return UNBOUNDED.to_string();
+    }
+    if error.is_nan() {
         return String::new();
     }
     let rounded: f64 = format!("{error:.5e}").parse().unwrap_or(error);

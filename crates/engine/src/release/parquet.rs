@@ -7,13 +7,13 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 
-/// The bytes of a Parquet file with the query's columns and, after each noisy one, `COLUMN_error`.
+/// The bytes of a Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
 pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
     let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
     for column in &answers.columns {
         columns.push((column.name.clone(), values(column), true));
         if let Some(list) = &column.uncertainty {
-            let errors = list.iter().map(|one| Some(one.standard_error).filter(|error| error.is_finite()));
+            let errors = list.iter().map(|one| Some(one.standard_error).filter(|error| !error.is_nan()));
             let errors: Float64Array = errors.collect();
             columns.push((format!("{}_error", column.name), Arc::new(errors), true));
         }
@@ -79,7 +79,7 @@ mod tests {
         let answers = Answers {
             columns: vec![
                 column("state", vec![Cell::Text("a,b".into()), Cell::Null], None),
-                column("n", vec![Cell::Whole(-3), Cell::Whole(7)], Some(vec![unsure(1.5), unsure(f64::INFINITY)])),
+                column("n", vec![Cell::Whole(-3), Cell::Whole(7)], Some(vec![unsure(1.5), unsure(f64::NAN)])),
                 column("mean", vec![Cell::Number(0.5), Cell::Whole(2)], None),
                 column("huge", vec![Cell::Whole(1 << 100), Cell::Null], None),
                 column("old", vec![Cell::Truth(true), Cell::Null], None),

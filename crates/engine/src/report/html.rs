@@ -5,7 +5,7 @@ use super::charts::{Drawing, both_sizes, charts};
 use super::{Report, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_down, rounded_up, rounded_up_to};
 use crate::error::Result;
-use crate::release::{Cell, Outcome};
+use crate::release::{Cell, Outcome, UNBOUNDED};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -154,9 +154,9 @@ fn table(outcome: &Outcome) -> String {
                 let _ = write!(
                     text,
                     "<td class=\"beside\">{}</td><td>{} … {}</td>",
-                    digits(one.standard_error),
-                    digits(one.low),
-                    digits(one.high)
+                    end(one.standard_error),
+                    end(one.low),
+                    end(one.high)
                 );
             }
         }
@@ -346,6 +346,11 @@ fn grouped(number: &str) -> String {
     let letters: Vec<char> = digits.chars().collect();
     let groups: Vec<String> = letters.rchunks(3).rev().map(|group| group.iter().collect()).collect();
     format!("{sign}{}", groups.join("\u{202f}"))
+}
+
+/// The same for an error or the end of an interval.
+fn end(number: f64) -> String {
+    if number.is_infinite() { UNBOUNDED.to_string() } else { digits(number) }
 }
 
 /// About five significant digits.

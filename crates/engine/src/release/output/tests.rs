@@ -36,3 +36,19 @@ fn names_that_would_swallow_each_other_are_refused() {
         assert!(sentence.contains("give one of them another name"), "{sentence}");
     }
 }
+
+/// Nothing is known of a quotient whose divisor may be 0: an empty cell there would be taken for no error.
+#[test]
+fn what_is_unbounded_is_said_in_a_word() {
+    let unsure = vec![
+        Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: 7.5 },
+        Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
+    ];
+    let cells = vec![Cell::Number(3.0), Cell::Null];
+    let columns = vec![AnswerColumn { name: "q".to_string(), cells, uncertainty: Some(unsure) }];
+    let answers = Answers { columns, notes: Vec::new(), details: Details::default() };
+    assert_eq!(answers.csv(), "q,q_error\n3,unbounded\n,\n");
+    let rows = &answers.json()["rows"];
+    assert_eq!(rows[0], json!({ "q": 3.0, "q_error": "unbounded", "q_interval": ["unbounded", 7.5] }));
+    assert_eq!(rows[1], json!({ "q": null, "q_error": null, "q_interval": [null, null] }));
+}

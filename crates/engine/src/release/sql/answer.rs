@@ -1,13 +1,13 @@
 //! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
 
-use super::{Private, rank_error, ratio};
+use super::uncertainty::{Unsure, uncertainties};
+use super::{Private, rank_error};
 use crate::backend::Backend;
-use crate::backend::functions::Grid;
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::sql::Cut;
-use crate::sql::above::{self, Errors, Moved, QueryAnswer, Spread};
+use crate::sql::above::{self, QueryAnswer};
 use crate::sql::integers::Integers;
 use crate::sql::query::Computation;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
@@ -60,9 +60,6 @@ impl NoisyCell {
     }
 }
 
-/// How many moved numbers are held at once: 32 MB of them, a few times over.
-const NUMBERS_AT_ONCE: usize = 1 << 22;
-
 /// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay, and only of those are
 /// quantiles drawn.
 pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
@@ -96,8 +93,7 @@ pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Ans
 /// The same, with the cell that each row of the answer comes from.
 pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
-    let errors = errors(cut, noisy, private, backend)?;
-    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, errors, backend)?;
+    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, backend)?;
     let mut notes = Vec::new();
     if let Some(least) = private.threshold {
         notes.push(format!(
@@ -105,8 +101,8 @@ pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Re
         ));
     }
     let mut columns = Vec::new();
-    for index in 0..answer.batch.num_columns() {
-        columns.extend(published(cut, &answer, index, noisy, private)?);
+    for column in uncertainties(cut, noisy, private, backend)?.into_iter().enumerate() {
+        columns.extend(published(cut, &answer, column, noisy, private)?);
     }
     if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
@@ -122,11 +118,11 @@ pub(in crate::release) const RANK_ERROR: &str = "_rank_error";
 fn published(
     cut: &Cut,
     answer: &QueryAnswer,
-    index: usize,
+    (index, unsure): (usize, Option<Unsure>),
     noisy: &Noisy,
     private: &Private,
 ) -> Result<Vec<AnswerColumn>> {
-    let mut column = column(cut, answer, index, noisy, private)?;
+    let mut column = column(cut, answer, index, noisy, unsure)?;
     let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
     if !answer.outputs[index].aggregates.iter().any(is_quantile) {
         return Ok(vec![column]);
@@ -147,7 +143,13 @@ fn published(
     Ok(columns)
 }
 
-fn column(cut: &Cut, answer: &QueryAnswer, index: usize, noisy: &Noisy, private: &Private) -> Result<AnswerColumn> {
+fn column(
+    cut: &Cut,
+    answer: &QueryAnswer,
+    index: usize,
+    noisy: &Noisy,
+    unsure: Option<Unsure>,
+) -> Result<AnswerColumn> {
     let array = answer.batch.column(index);
     let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
     let values = values
@@ -159,56 +161,18 @@ fn column(cut: &Cut, answer: &QueryAnswer, index: usize, noisy: &Noisy, private:
         // Straight from the integers, which 64 bits may not hold.
         cells = answer.rows.iter().map(|row| Cell::Whole(noisy.cells[*row].sums[*measure])).collect();
     }
-    let exact_width = match direct {
-        Some(Computation::Count(measure)) => Some(private.noises[*measure].quantile(0.05)),
-        Some(Computation::Sum { steps, step }) => Some(private.noises[*steps].quantile(0.05) * step),
-        _ => None,
-    };
-    // What is publicly impossible is in no interval.
-    let (least, most) = match direct {
-        Some(Computation::Spread { .. }) => (0.0, f64::INFINITY),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    };
-    let uncertainty = answer.errors[index].as_ref().map(|errors| {
-        let interval = |(spread, cell): (&Spread, &Cell)| {
-            let half = exact_width.unwrap_or_else(|| spread.half_width());
-            match cell.number() {
-                Some(middle) => {
-                    let (low, high) = ((middle - half).max(least), (middle + half).min(most));
-                    Uncertainty { standard_error: spread.standard_error, low, high }
-                }
-                // Where there is no number, there is no error either.
-                None => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
-            }
-        };
-        errors.iter().zip(&cells).map(interval).collect()
-    });
-    let uncertainty = match direct {
-        Some(Computation::Mean { steps, count, grid, centre }) => {
-            let of = |row: &usize| mean(&noisy.cells[*row], (*steps, *count), *grid, *centre, private);
-            Some(answer.rows.iter().map(of).collect())
+    let beside = |(row, cell): (&usize, &Cell)| match (&unsure, cell.number()) {
+        // What was published is in its interval also where it was clamped.
+        (Some(unsure), Some(number)) => {
+            let Uncertainty { standard_error, low, high } = unsure.rows[*row];
+            Uncertainty { standard_error, low: low.min(number), high: high.max(number) }
         }
-        _ => uncertainty,
+        // Where there is no number, there is no error either.
+        _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
     };
+    let uncertainty = unsure.as_ref().map(|_| answer.rows.iter().zip(&cells).map(beside).collect());
     let name = answer.batch.schema().field(index).name().clone();
     Ok(AnswerColumn { name, cells, uncertainty })
-}
-
-/// How unsure a mean is, in the unit of its column.
-fn mean(cell: &NoisyCell, measures: (usize, usize), grid: Grid, centre: i64, private: &Private) -> Uncertainty {
-    let noisy = |measure: usize| {
-        let noise = &private.noises[measure];
-        let law = ratio::Law { variance: noise.standard_deviation().powi(2), kurtosis: kurtosis(noise) };
-        (cell.sums[measure] as f64, law)
-    };
-    let (centre, step) = (centre as f64, grid.step);
-    let (least, most) = (grid.lower / step - centre, grid.upper / step - centre);
-    let steps = ratio::mean(noisy(measures.0), noisy(measures.1), least, most);
-    Uncertainty {
-        standard_error: steps.standard_error * step,
-        low: ((steps.low + centre) * step).max(grid.lower),
-        high: ((steps.high + centre) * step).min(grid.upper),
-    }
 }
 
 fn cell(value: &ScalarValue) -> Cell {
@@ -248,63 +212,7 @@ pub(super) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
     Ok(key_columns(cut, &noisy.keys)?.into_iter().chain(typed).collect())
 }
 
-/// How far each output column of each released row may be off. So many rows at a time that what is moved stays small: all of it at
-/// once took gigabytes for 300,000 cells of five aggregates.
-pub(super) fn errors(cut: &Cut, noisy: &Noisy, private: &Private, backend: &Backend) -> Result<Errors> {
-    let width = cut.query.keys.len() + cut.query.aggregates.len();
-    let tables = 2 * (private.noises.len() + private.quantiles.len());
-    let rows = (NUMBERS_AT_ONCE / (width * tables).max(1)).clamp(1, noisy.cells.len().max(1));
-    let mut all: Option<Errors> = None;
-    let mut start = 0;
-    while start < noisy.cells.len() || all.is_none() {
-        let end = (start + rows).min(noisy.cells.len());
-        let moved = moved(cut, &noisy.keys[start..end], &noisy.cells[start..end], private)?;
-        let more = above::column_errors(&cut.plan, &cut.aggregate, end - start, &moved, backend)?;
-        match &mut all {
-            None => all = Some(more),
-            Some(all) => all.iter_mut().zip(more).for_each(|(column, more)| {
-                if let (Some(column), Some(more)) = (column, more) {
-                    column.extend(more);
-                }
-            }),
-        }
-        start = end;
-    }
-    Ok(all.unwrap_or_default())
-}
-
-/// The cells as they would be with each noise one standard deviation up and down. A quantile has no standard deviation: what depends
-/// on one is not a number when it moves.
-fn moved(cut: &Cut, keys: &[Vec<ScalarValue>], cells: &[NoisyCell], private: &Private) -> Result<Vec<Moved>> {
-    let cells: Vec<Numbers> = cells.iter().map(NoisyCell::numbers).collect();
-    let key_columns = key_columns(cut, keys)?;
-    let changed = |change: &dyn Fn(&mut Numbers)| {
-        let mut cells = cells.clone();
-        cells.iter_mut().for_each(change);
-        let column = |aggregate: &Computation| {
-            Arc::new(Float64Array::from_iter_values(cells.iter().map(|cell| value(aggregate, cell)))) as ArrayRef
-        };
-        key_columns.iter().cloned().chain(cut.query.aggregates.iter().map(column)).collect::<Vec<_>>()
-    };
-    let mut moved = Vec::new();
-    for (index, noise) in private.noises.iter().enumerate() {
-        let by = noise.standard_deviation();
-        let (up, down) = (changed(&|cell| cell.sums[index] += by), changed(&|cell| cell.sums[index] -= by));
-        moved.push(Moved { up, down, kurtosis: kurtosis(noise) });
-    }
-    for index in 0..private.quantiles.len() {
-        let unknown = changed(&|cell| cell.quantiles[index] = f64::NAN);
-        moved.push(Moved { up: unknown.clone(), down: unknown, kurtosis: 0.0 });
-    }
-    Ok(moved)
-}
-
-/// The excess kurtosis of a noise; of discrete Laplace noise it is 3 + 1/σ², and nobody draws an interval where σ is far below 1.
-fn kurtosis(noise: &Noise) -> f64 {
-    if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 }
-}
-
-fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
+pub(super) fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
     let column = |index: usize| match keys.is_empty() {
         true => Ok(new_empty_array(&cut.query.keys[index].kind)),
         false => ScalarValue::iter_to_array(keys.iter().map(|key| key[index].clone()))

@@ -1,11 +1,12 @@
 //! The errors to expect of a query's columns, before any data is read.
 //!
 //! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and what is linear
-//! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients …) it depends on how many rows a cell has and how
+//! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients, ROUND, CASE …) it depends on how many rows a cell has and how
 //! their values lie: it is shown for the number of rows that the release expects, values spread evenly over their bounds, and beside
 //! it the smallest and the largest for values that lie in other ways.
 
-use super::answer::{Noisy, NoisyCell, errors, released};
+use super::answer::{Noisy, NoisyCell, released};
+use super::uncertainty::uncertainties;
 use super::{Private, rank_error};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -78,24 +79,19 @@ impl Lie {
 pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
     let key = made_up_key(cut)?;
     let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
-    // Far from each other and from zero: what has the same error at both has it everywhere.
-    let mut cells: Vec<NoisyCell> =
-        [1_000_003, 7_919_000].into_iter().map(|number| cell(vec![number; private.noises.len()])).collect();
     let lying = |lie: &Lie| cell(cut.query.measures.iter().map(|measure| lie.measure(measure, rows)).collect());
-    cells.extend(LIES.iter().map(lying));
+    let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
     let points = Noisy { keys: vec![key; cells.len()], cells };
-    let errors = errors(cut, &points, private, backend)?;
+    let unsure = uncertainties(cut, &points, private, backend)?;
     // What fails on every number, such as a pattern that is none, fails here and not after the charge.
-    above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, errors.clone(), backend)?;
+    above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, backend)?;
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     let mut all = Vec::new();
-    for (output, errors) in outputs.into_iter().zip(errors) {
-        let Some(errors) = errors else { continue };
-        let errors: Vec<f64> = errors.into_iter().map(|spread| spread.standard_error).collect();
-        let (same, lying) = errors.split_at(errors.len() - LIES.len());
-        let standard_error =
-            Some(same[0]).filter(|first| same.iter().all(|error| (error - first).abs() <= 1e-9 * first));
-        let assumed = if standard_error.is_none() { assumed(rows, lying) } else { None };
+    for (output, unsure) in outputs.into_iter().zip(unsure) {
+        let Some(unsure) = unsure else { continue };
+        let lying: Vec<f64> = unsure.rows.into_iter().map(|one| one.standard_error).collect();
+        let standard_error = Some(lying[0]).filter(|_| unsure.is_everywhere_the_same);
+        let assumed = if standard_error.is_none() { assumed(rows, &lying) } else { None };
         let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
         let about = match (direct, standard_error, &assumed) {
             (Some(Computation::Quantile(quantile)), _, _) => {
@@ -114,7 +110,13 @@ pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backen
 fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
     let least = lying.iter().copied().fold(f64::INFINITY, f64::min);
     let most = lying.iter().copied().fold(0.0, f64::max);
-    lying.iter().all(|error| error.is_finite()).then_some(Assumed { rows, standard_error: lying[0], least, most })
+    // What is certain for such a cell is not for another: no error of 0 is planned.
+    lying.iter().all(|error| error.is_finite() && *error > 0.0).then_some(Assumed {
+        rows,
+        standard_error: lying[0],
+        least,
+        most,
+    })
 }
 
 /// Some key of the query's types.

@@ -6,6 +6,9 @@ mod expected;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod generator;
 mod ratio;
+mod region;
+mod spread;
+mod uncertainty;
 
 pub(super) use answer::RANK_ERROR;
 pub(super) use bounding::ShareCut;

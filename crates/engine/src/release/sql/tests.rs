@@ -18,6 +18,7 @@ mod answers;
 pub(in crate::release) mod bounding;
 mod drawn;
 mod errors;
+mod intervals;
 mod keys;
 mod moves;
 mod neighbours;
