@@ -5,6 +5,9 @@ use crate::release::noise::Noise;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Scale, Sigma};
 
+/// A value, the same with its steps, and what is divided by.
+type Value = (f64, Option<f64>, Option<f64>);
+
 /// Something that is derived: from the deviations of its noises and the true numbers of a group of n rows to its values at points.
 struct Case {
     name: &'static str,
@@ -13,7 +16,7 @@ struct Case {
     deviations: &'static [f64],
     truth: fn(f64) -> Vec<f64>,
     /// The value, with its steps if it has some, and what is divided by.
-    value: fn([f64; 3]) -> (f64, Option<f64>, Option<f64>),
+    value: fn([f64; 3]) -> Value,
 }
 
 /// Values from −60 to 60 with a mean of 10 and a variance of 400; three in ten rows are counted.
@@ -127,7 +130,7 @@ fn released(case: &Case, n: f64, noises: &[Noise], bits: &mut InsecureSeededSour
         let difference = |index: usize| points.columns[0][index] - points.columns[1][index];
         let kinks = (case.name.starts_with("distance")).then(|| (0..points.rows.len()).map(difference).collect());
         let kinks = kinks.into_iter().collect();
-        Ok(Derived { values, stepped: stepped, divisors, kinks })
+        Ok(Derived { values, stepped, divisors, kinks })
     };
     intervals(&balls, &axes, &mut derive).unwrap()
 }
