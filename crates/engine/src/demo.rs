@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 /// How many people the demo makes up.
 const PEOPLE: usize = 20_000;
 
+/// The bounds that the project file declares: nobody is beyond them, so that no number is off by what they cut.
+const MOST_INCOME: f64 = 200_000.0;
+const MOST_COST: f64 = 1000.0;
+
 const STATES: [&str; 8] = ["north", "coast", "hills", "plain", "lakes", "delta", "woods", "islands"];
 const CLINICS: [&str; 6] = ["general", "heart", "children", "eyes", "surgery", "rare diseases"];
 
@@ -27,12 +31,12 @@ employer = { type = "category" }
 [dataset.visits]                      # several rows of one person
 source = "visits.csv"
 owner  = "person_id"
-max_rows_per_owner   = 4
-max_groups_per_owner = 2
-max_rows_per_group   = 2
+max_rows_per_owner   = 5              # nobody may come more often, so nothing is cut off: a lower bound means less noise,
+max_groups_per_owner = 5              # and numbers that leave out what is above it
+max_rows_per_group   = 5
 [dataset.visits.columns]
 clinic = { type = "category", values = ["general", "heart", "children", "eyes", "surgery", "rare diseases"] }
-cost   = { type = "float", lower = 0, upper = 2000, granularity = 1 }
+cost   = { type = "float", lower = 0, upper = 1000, granularity = 1 }   # the most that is paid for a visit
 
 [budget]
 person     = { epsilon = 8.0, delta = 1e-9 }
@@ -149,7 +153,7 @@ fn population() -> (String, String) {
         }];
         let state = STATES[dice.skewed(STATES.len())];
         let working = age > 18.0 && age < 67.0;
-        let income = (dice.normal(10.4, 0.45).exp() * if working { 1.0 } else { 0.5 }).max(0.0);
+        let income = (dice.normal(10.4, 0.45).exp() * if working { 1.0 } else { 0.5 }).min(MOST_INCOME);
         let disease = match dice.unit() {
             draw if draw < 0.04 => "flu",
             draw if draw < 0.10 => "asthma",
@@ -163,8 +167,51 @@ fn population() -> (String, String) {
         let often = if disease == "none" { 2.0 } else { 6.0 };
         for _ in 0..(dice.unit() * often) as usize {
             let clinic = CLINICS[dice.skewed(CLINICS.len())];
-            let _ = writeln!(visits, "{person},{clinic},{:.2}", dice.normal(5.0, 0.8).exp());
+            let _ = writeln!(visits, "{person},{clinic},{:.2}", dice.normal(5.0, 0.8).exp().min(MOST_COST));
         }
     }
     (people, visits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::{Domain, Project};
+    use std::collections::HashMap;
+
+    /// The demo's "general clinic" was 30 standard errors off: the bounds cut off what an error bar does not know of. Nothing is cut now.
+    #[test]
+    fn the_bounds_of_the_demo_cut_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = Project::open(&write(folder.path()).unwrap()).unwrap();
+        let bounding = project.tables["visits"].bounding;
+        let (people, visits) = population();
+        let mut rows: HashMap<&str, HashMap<&str, u64>> = HashMap::new();
+        for line in visits.lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            *rows.entry(fields[0]).or_default().entry(fields[1]).or_default() += 1;
+        }
+        let most = |count: fn(&HashMap<&str, u64>) -> u64| rows.values().map(count).max();
+        assert!(most(|clinics| clinics.values().sum()) <= bounding.rows);
+        assert!(most(|clinics| clinics.len() as u64) <= bounding.groups);
+        assert!(most(|clinics| clinics.values().copied().max().unwrap_or(0)) <= bounding.rows_per_group);
+        for (table, text) in [("people", &people), ("visits", &visits)] {
+            let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+            for line in text.lines().skip(1) {
+                for (name, value) in names.iter().zip(line.split(',')) {
+                    let within = match project.tables[table].column(name).map(|column| &column.domain) {
+                        Some(Domain::Int { bounds: Some((low, high)) }) => {
+                            (*low..=*high).contains(&value.parse().unwrap())
+                        }
+                        Some(Domain::Float { bounds: Some((low, high)), .. }) => {
+                            (*low..=*high).contains(&value.parse().unwrap())
+                        }
+                        Some(Domain::Category { values: Some(values) }) => values.iter().any(|listed| listed == value),
+                        _ => true,
+                    };
+                    assert!(within, "{table}: {name} is {value}");
+                }
+            }
+        }
+    }
 }

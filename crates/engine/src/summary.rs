@@ -125,11 +125,18 @@ pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
 }
 
 fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> Value {
-    let delta = delta_for(limit, question);
+    let mut delta = delta_for(limit, question);
+    // Where nobody named a δ, it is one at which there is an ε.
+    if let (None, None, Some(least)) = (limit, &question.delta, spent.least_delta()) {
+        delta = delta.max(least);
+    }
     let mut shown =
         json!({ "epsilon": spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()), "delta": delta.to_f64() });
-    if let Some(rho) = spent.rho(&delta) {
-        shown["rho"] = json!(rho.to_f64_up());
+    // A ρ beside key selection holds except with probability δ: it is no zCDP, and is not called so.
+    match spent.rho(&delta).map(|rho| rho.to_f64_up()) {
+        Some(rho) if *spent.delta() == Exact::zero() => shown["rho"] = json!(rho),
+        Some(rho) => shown["approximate_zcdp"] = json!({ "rho": rho, "delta": spent.delta().to_f64_up() }),
+        None => {}
     }
     shown
 }

@@ -12,6 +12,7 @@ mod fitted_tables;
 mod flags;
 mod honest_answers;
 mod honest_intervals;
+mod honest_plans;
 mod kinds;
 mod noise;
 mod per_attribute;

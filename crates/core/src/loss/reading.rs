@@ -52,6 +52,31 @@ impl Reading {
             mutual_information_bits: up(rho.min(pure_information) / std::f64::consts::LN_2).min(values.log2()),
         }
     }
+
+    /// The same where the ε and the ρ hold except with probability δ: the laws of the answers are (1 − δ)P′ + δP″ and (1 − δ)Q′ + δQ″, where
+    /// P′ and Q′ are as close as ε and ρ say. So a guess is right with probability at most g + δ(1 − g), if it is with at most g there: for
+    /// (ε, δ) that is (e^ε + δ)/(1 + e^ε), the point where the trade-off curve of (ε, δ) meets the diagonal \[Kairouz–Oh–Viswanath 2015\].
+    /// Nothing else has a bound: what happens with probability δ may tell everything.
+    ///
+    /// ```
+    /// use scumble::loss::reading::Reading;
+    /// let reading = Reading::of(0.1, f64::INFINITY, f64::INFINITY).except_with_probability(1e-9);
+    /// assert!((reading.bit_guess - (0.1f64.exp() + 1e-9) / (1.0 + 0.1f64.exp())).abs() < 1e-12);
+    /// assert!(reading.posterior_odds_factor.is_infinite());
+    /// ```
+    pub fn except_with_probability(self, delta: f64) -> Self {
+        if delta <= 0.0 {
+            return self;
+        }
+        let guess = self.bit_guess;
+        Self {
+            posterior_odds_factor: f64::INFINITY,
+            bit_guess: up(guess + delta * (1.0 - guess)).min(1.0),
+            prior_to_posterior: 1.0,
+            with_or_without: 1.0,
+            mutual_information_bits: f64::INFINITY,
+        }
+    }
 }
 
 fn up(value: f64) -> f64 {
@@ -168,6 +193,22 @@ mod tests {
             }
         }
         assert_eq!(Reading::of(f64::INFINITY, f64::INFINITY, 8.0).mutual_information_bits, 3.0);
+    }
+
+    /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these of four outcomes are the
+    /// furthest apart: with probability δ the answer is told, otherwise it is randomized response.
+    #[test]
+    fn a_guess_with_delta_is_the_best_guess_between_the_worst_laws() {
+        for (epsilon, delta) in [(0.1f64, 1e-9), (1.0, 0.01), (0.0, 0.5), (3.0, 1.0)] {
+            let heads = (1.0 - delta) * epsilon.exp() / (1.0 + epsilon.exp());
+            let tails = (1.0 - delta) / (1.0 + epsilon.exp());
+            let (one, other) = ([delta, heads, tails, 0.0], [0.0, tails, heads, delta]);
+            let apart: f64 = one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>() / 2.0;
+            let reading = Reading::of(epsilon, f64::INFINITY, 8.0).except_with_probability(delta);
+            close(reading.bit_guess, (1.0 + apart) / 2.0, 1e-12);
+        }
+        let reading = Reading::of(1.0, f64::INFINITY, 8.0);
+        assert_eq!(reading.except_with_probability(0.0), reading);
     }
 
     #[test]

@@ -148,6 +148,7 @@ impl Elements {
             events,
             rule: self.rule(&mechanism),
             expected: vec![expected(&mechanism)],
+            notes: Vec::new(),
             limits,
             counted: crate::attackers::Counted::default(),
             estimates: Estimates::of(cut.query.bounds, true),

@@ -224,6 +224,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
         events,
         rule,
         expected: vec![expected(&errors)],
+        notes: Vec::new(),
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: Estimates::of(steps.query.query.bounds, false),

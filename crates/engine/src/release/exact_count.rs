@@ -29,6 +29,9 @@ use std::rc::Rc;
 /// The word in project files and in the ledger.
 pub(super) const NAME: &str = "exact-count";
 
+/// What its cost is.
+const NO_EPSILON: &str = "There is no finite epsilon at any delta where it says ∞: the count is published without noise, and against somebody who knows all else nothing is promised.";
+
 /// What no program can see.
 const VOID: &str = "This guarantee is void if anything else about these people is or was ever published: from another ledger, by another program, \
      or from another copy of the data. Scumble refuses what it can see, and it sees only the ledgers beside the project and its sources.";
@@ -134,6 +137,7 @@ fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec
         events,
         rule,
         expected: vec![expected],
+        notes: vec![NO_EPSILON.to_string()],
         limits: Vec::new(),
         counted,
         estimates: Estimates::of(cut.query.bounds, false),

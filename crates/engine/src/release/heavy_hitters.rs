@@ -208,6 +208,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
         events,
         rule: rule(&attributes, &tree, granted),
         expected: vec![expected],
+        notes: Vec::new(),
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: attributes.estimates(),

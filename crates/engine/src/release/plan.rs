@@ -72,6 +72,8 @@ pub struct Plan {
     pub rule: Value,
     /// The error to expect of each published column.
     pub expected: Vec<Expected>,
+    /// What else somebody should know before this is released, a sentence each.
+    pub notes: Vec<String>,
     /// What nobody could beat at this release's privacy, where that is known.
     pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.

@@ -268,7 +268,9 @@ fn readings(report: &Report<'_>) -> Result<String> {
         let _ = write!(text, "<th>{name}</th>");
     }
     text.push_str("</tr></thead><tbody>");
-    for row in reading::rows(report)? {
+    let rows = reading::rows(report)?;
+    let unbounded = rows.iter().any(|row| row.numbers.contains(&None));
+    for row in rows {
         let _ = write!(text, "<tr><td>{}</td>", escaped(&row.name));
         for number in row.numbers {
             let _ = write!(text, "<td>{}</td>", number.map_or("–".to_string(), rounded_up));
@@ -279,7 +281,7 @@ fn readings(report: &Report<'_>) -> Result<String> {
     for (name, meaning) in reading::FIELDS {
         let _ = write!(text, "<li>{name}: {meaning}</li>");
     }
-    for line in reading::CAVEAT_LINES {
+    for line in unbounded.then_some(reading::NO_BOUND).into_iter().chain(reading::CAVEAT_LINES) {
         let _ = write!(text, "<li>{line}</li>");
     }
     text.push_str("</ul></section>");

@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 /// What each number says, and what it assumes; in the order of the columns.
 pub(super) const FIELDS: [(&str, &str); 5] = [
     ("odds", "by which factor the odds between any two values can change; assumes nothing"),
-    ("guess of a bit", "how often a uniformly random yes or no among the attributes is guessed; assumes nothing else"),
+    (
+        "guess of a bit",
+        "how often a uniformly random yes or no among the attributes is guessed right; assumes nothing else",
+    ),
     (
         "own belief",
         "how far a belief about the attributes can move, in total variation, if they are believed independent of everything else, for instance because all else is known",
@@ -25,6 +28,10 @@ pub(super) const FIELDS: [(&str, &str); 5] = [
         "how much information the published numbers hold about the attributes, if owners are independent and these attributes are independent of the owner's others (Proposition 27)",
     ),
 ];
+
+/// Why a number is not there.
+pub(super) const NO_BOUND: &str =
+    "–: there is no bound of this kind, as the guarantee leaves out something of probability δ, or is not a pure ε";
 
 /// What has to be said beside them.
 pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;
@@ -44,14 +51,17 @@ pub(super) fn rows(report: &Report<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for scope in scopes {
         let spent = report.spent(&scope)?;
-        let epsilon = spent.epsilon(&Exact::zero()).map_or(f64::INFINITY, |epsilon| epsilon.to_f64_up());
-        let rho = spent.rho(&Exact::zero()).map_or(f64::INFINITY, |rho| rho.to_f64_up());
+        // ε and ρ hold except with the probability that key selection, or what has no noise, took for itself.
+        let epsilon = spent.pure_sum().map_or(f64::INFINITY, |epsilon| epsilon.to_f64_up());
+        let rho = spent.rho(spent.delta()).map_or(f64::INFINITY, |rho| rho.to_f64_up());
         let reading = Reading::of(epsilon, rho, combinations(report, &scope));
+        let reading = reading.except_with_probability(spent.delta().to_f64_up());
+        let pure = epsilon.is_finite() && *spent.delta() == Exact::zero();
         let numbers = [
             Some(reading.posterior_odds_factor).filter(|factor| factor.is_finite()),
             Some(reading.bit_guess),
-            Some(reading.prior_to_posterior).filter(|_| epsilon.is_finite()),
-            Some(reading.with_or_without).filter(|_| epsilon.is_finite()),
+            Some(reading.prior_to_posterior).filter(|_| pure),
+            Some(reading.with_or_without).filter(|_| pure),
             Some(reading.mutual_information_bits).filter(|bits| bits.is_finite()),
         ];
         rows.push(Row { name: scope_name(&scope), numbers });

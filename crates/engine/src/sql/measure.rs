@@ -22,6 +22,9 @@ const MOST_NUMBERS: u64 = 1_000_000;
 const MOST_AGGREGATES: usize = 200;
 /// The most keys.
 const MOST_KEYS: usize = 32;
+/// Where groups are not public, an owner counts in up to this many without being asked about: noise and threshold are in proportion to them.
+const MOST_UNASKED: u64 = 10;
+const UNASKED: &str = "the groups are not public, and how many owners one needs to be published grows with the number of groups that one owner may count in: say max_groups_per_owner (a few, in the table or in the release), or list the values of the column in the project file";
 /// The finest grid of a square: 2²⁰ steps on either side of the centre.
 const SQUARE_STEPS: f64 = 1_048_576.0;
 /// Sums are made of steps that fit 2⁵³.
@@ -46,7 +49,8 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     }
     let key_attributes = known.iter().flat_map(|known| known.attributes.clone()).collect();
     let public = public_keys(&mut keys, &known, below, source)?;
-    let bounds = bounds(below, bounding.or(below.bounding), !keys.is_empty());
+    let bounding = bounding.or(below.bounding);
+    let bounds = bounds(below, bounding, !keys.is_empty());
     let mut builder = Builder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
     let mut aggregates = Vec::new();
     for expression in &aggregate.aggr_expr {
@@ -55,6 +59,10 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     let Builder { measures, ranked, quantiles, .. } = builder;
     let rows = below.rows.clone();
     let query = Query { keys, public, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
+    if query.cells().is_none() && bounding.groups.is_none() && bounds.is_some_and(|bounds| bounds.groups > MOST_UNASKED)
+    {
+        return Err(source.error("group by", UNASKED));
+    }
     finished(query, bounds, source)
 }
 

@@ -80,15 +80,26 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, below
-/// which there may be no ε.
+/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at which it has an ε.
 fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact, Failure> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {
-        let own = Spent::of(&planned.plan.events, scope)?.delta().clone();
-        delta = delta.max(own);
+        delta = Spent::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
     }
     Ok(delta)
+}
+
+/// Why there is no ε in some scope, and what to do.
+fn without_epsilon(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Option<String>, Failure> {
+    let mut least = None;
+    for scope in scopes {
+        let spent = Spent::of(&planned.plan.events, scope)?;
+        if spent.epsilon(delta).is_none() {
+            least = least.max(spent.least_delta());
+        }
+    }
+    Ok(least
+        .map(|least| format!("∞: at this delta there is no epsilon; ask for --delta {:e} or more", least.to_f64_up())))
 }
 
 fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>, Failure> {
@@ -118,6 +129,7 @@ fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
+        "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),
         "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
     }))
 }
@@ -138,6 +150,9 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         vec![expected.column, error, expected.about]
     });
     text.push_str(&table(&["column", "standard error", ""], errors.collect()));
+    for note in without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes) {
+        text.push_str(&format!("{note}\n"));
+    }
     let limits = planned.plan.limits.clone();
     if !limits.is_empty() {
         let rows = limits.into_iter().map(|limit| {

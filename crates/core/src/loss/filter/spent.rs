@@ -187,6 +187,28 @@ impl Spent {
         (reaches && self.delta <= *delta).then(|| truncated.rho.clone())
     }
 
+    /// The least δ at which the events' own δ is within its share, so that [`epsilon`](Self::epsilon) can give a number; none where no δ is
+    /// enough, as something was published without noise.
+    ///
+    /// ```
+    /// use scumble::event::{Event, Moves, Shift, Word};
+    /// use scumble::loss::filter::Spent;
+    /// use scumble::quantity::{Delta, Epsilon};
+    /// use scumble::scope::Scope;
+    /// let one = Moves::everywhere(Shift::one_cell(1.0)?);
+    /// let word = Word::Approximate { epsilon: Epsilon::new(0.5)?, delta: Delta::new(0.125)? };
+    /// let spent = Spent::of(&[Event::new(word, one)], &Scope::Person)?;
+    /// assert_eq!(spent.least_delta(), Some("0.5".parse()?));
+    /// assert!(spent.epsilon(&"0.5".parse()?).is_some() && spent.epsilon(&"0.4".parse()?).is_none());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn least_delta(&self) -> Option<Exact> {
+        let (numerator, denominator) = OWN_SHARE;
+        let least =
+            Exact::from_rational(self.delta.rational() * BigRational::new(denominator.into(), numerator.into()));
+        (least <= Exact::from_rational(BigRational::from_integer(1.into()))).then_some(least)
+    }
+
     /// The probability that nothing is promised with: Σδ of the events.
     pub fn delta(&self) -> &Exact {
         &self.delta

@@ -150,6 +150,7 @@ impl Looking {
                 line("rows", &noises.cells, about),
                 line("owners beyond", &noises.beyond, "how many owners have more than is looked at".to_string()),
             ],
+            notes: Vec::new(),
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: Estimates::of(Some(self.most), !query.query.keys.is_empty()),

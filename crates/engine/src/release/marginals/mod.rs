@@ -229,6 +229,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
         events,
         rule,
         expected: answers::expected(&work, &asked.domain, &asked.tables, asked.published, choice),
+        notes: Vec::new(),
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),

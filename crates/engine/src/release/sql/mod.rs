@@ -7,6 +7,7 @@ mod expected;
 pub(crate) mod generator;
 mod ratio;
 mod region;
+mod selection;
 mod spread;
 mod uncertainty;
 
@@ -114,6 +115,8 @@ pub(super) struct AnalysedQuery {
     default_delta: Option<Exact>,
     /// About how many rows a cell has.
     pub rows: u64,
+    /// How many owners there are, if that is public.
+    public_owners: Option<u64>,
     /// What is noised, as SQL text with window functions; none where the plan has no such text.
     statements: Option<Vec<String>>,
     /// What is said about rows that are cut off.
@@ -122,8 +125,11 @@ pub(super) struct AnalysedQuery {
 
 /// A query at a cost.
 struct PricedQuery {
+    cost: Cost,
     calibrated: Calibrated,
     private: Private,
+    /// With how many owners a key is published with probability 95%; none where all keys are public.
+    owners_needed: Option<u64>,
     events: Vec<Event>,
 }
 
@@ -146,15 +152,11 @@ impl AnalysedQuery {
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
         let query = &cut.query;
-        let moves =
-            query.measures.iter().map(|measure| sensitivity::moves(measure, query)).collect::<Result<Vec<Moves>>>()?;
+        let (moves, quantile_moves) = moves_of(query)?;
         let steps: Vec<Option<f64>> =
             query.measures.iter().map(|measure| step(&measure.what, &query.aggregates)).collect();
-        let quantile_moves = query
-            .quantiles
-            .iter()
-            .map(|quantile| sensitivity::quantile_moves(quantile, query))
-            .collect::<Result<Vec<Moves>>>()?;
+        let private = cut.below.tables.iter().filter_map(|name| project.tables.get(name)).filter(|table| !table.public);
+        let public_owners = private.filter_map(|table| table.public_owners).min();
         let statements = window::statements(&cut, project).ok();
         let default_delta = project.budget.smallest_delta();
         Ok(Self {
@@ -165,6 +167,7 @@ impl AnalysedQuery {
             quantile_moves,
             default_delta,
             rows,
+            public_owners,
             statements,
             report: None,
         })
@@ -185,34 +188,15 @@ impl AnalysedQuery {
             Computation::Count(measure) => Some(*measure),
             _ => None,
         });
-        let moves: Vec<Moves> =
-            query.measures.iter().map(|one| sensitivity::moves(one, &query)).collect::<Result<_>>()?;
-        let quantiles: Vec<Moves> =
-            query.quantiles.iter().map(|one| sensitivity::quantile_moves(one, &query)).collect::<Result<_>>()?;
-        let demand = Demand {
-            moves: &moves,
-            steps: &self.steps,
-            quantiles: &quantiles,
-            selects_keys: query.cells().is_none(),
-            default_delta: self.default_delta.clone(),
-            aside: self.report.as_ref().map(|report| report.aside()),
-        };
-        let noises = calibrate(cost, &demand)?.noises;
+        let (moves, quantiles) = moves_of(&query)?;
+        let noises = calibrate(cost, &self.demand(&moves, &quantiles))?.noises;
         Ok(count.map(|count| noises[count].standard_deviation()))
     }
 
     /// The noise that this cost pays for.
     fn at(&self, cost: &Cost) -> Result<PricedQuery> {
         let query = &self.cut.query;
-        let demand = Demand {
-            moves: &self.moves,
-            steps: &self.steps,
-            quantiles: &self.quantile_moves,
-            selects_keys: query.cells().is_none(),
-            default_delta: self.default_delta.clone(),
-            aside: self.report.as_ref().map(|report| report.aside()),
-        };
-        let calibrated = calibrate(cost, &demand)?;
+        let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
         let mut events = Vec::new();
         let threshold = Threshold::of(&calibrated, query)?;
         for (index, (noise, moves)) in calibrated.noises.iter().zip(&self.moves).enumerate() {
@@ -228,6 +212,9 @@ impl AnalysedQuery {
         if let Some(report) = &self.report {
             events.extend(report.events(&calibrated.aside)?);
         }
+        let owners_needed = threshold
+            .as_ref()
+            .map(|threshold| selection::owners_needed(threshold.least, &calibrated.noises[threshold.measure]));
         let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
         let private = Private {
             noises: calibrated.noises.clone(),
@@ -235,18 +222,31 @@ impl AnalysedQuery {
             threshold: threshold.map(|threshold| threshold.least),
             report: calibrated.aside.clone(),
         };
-        Ok(PricedQuery { calibrated, private, events })
+        Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events })
+    }
+
+    /// What is to be noised, if it moves by this much.
+    fn demand<'a>(&'a self, moves: &'a [Moves], quantiles: &'a [Moves]) -> Demand<'a> {
+        Demand {
+            moves,
+            steps: &self.steps,
+            quantiles,
+            selects_keys: self.cut.query.cells().is_none(),
+            default_delta: self.default_delta.clone(),
+            aside: self.report.as_ref().map(|report| report.aside()),
+        }
     }
 
     fn plan(&self, priced: PricedQuery) -> Result<Plan> {
-        let rule = self.rule(&priced);
-        let PricedQuery { calibrated, private, events } = priced;
+        let (rule, notes) = (self.rule(&priced), selection::notes(self, &priced)?);
+        let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
         expected.extend(report.iter().flat_map(|report| report.expected(&private.report)));
         let estimates = Estimates::of(cut.query.bounds, !cut.query.keys.is_empty());
         Ok(Plan {
             rule,
+            notes,
             expected,
             limits: limits::of_query(&cut, &calibrated.noises, &events)?,
             counted: match report {
@@ -317,6 +317,7 @@ impl AnalysedQuery {
                 "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
             })),
             "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": priced.private.threshold,
+                      "owners_for_95_percent": priced.owners_needed,
                       "delta": priced.calibrated.key_delta },
             "filters": { "attributes": query.rows },
             "measures": measures,
@@ -324,6 +325,13 @@ impl AnalysedQuery {
             "bounding_report": self.report.as_ref().map(|report| report.rule(&priced.private.report)),
         })
     }
+}
+
+/// How far each measure and each quantile of a query moves.
+fn moves_of(query: &Query) -> Result<(Vec<Moves>, Vec<Moves>)> {
+    let measures = query.measures.iter().map(|measure| sensitivity::moves(measure, query));
+    let quantiles = query.quantiles.iter().map(|quantile| sensitivity::quantile_moves(quantile, query));
+    Ok((measures.collect::<Result<_>>()?, quantiles.collect::<Result<_>>()?))
 }
 
 /// How keys that are not public are selected.
