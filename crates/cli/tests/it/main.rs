@@ -18,6 +18,7 @@ mod noise;
 mod per_attribute;
 mod project_file;
 mod readme;
+mod real_tables;
 mod report_in_a_browser;
 mod reproduce;
 mod second_opinion;
