@@ -150,3 +150,56 @@ fn another_header_is_another_table() {
     folder.write("scumble.toml", &with("\"b\", \"a\""));
     refused(&folder.run(&ask), 2, "table 't' is not what earlier releases of this ledger read: its files were read");
 }
+
+/// Numbers beyond 64 bits were read as the nearest f64: a hundred owners became one.
+#[test]
+fn owners_that_are_long_numbers_are_written_in_quotes() {
+    let project = "[dataset.t]\nsource = \"t.jsonl\"\nowner = \"p\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nv = { type = \"int\", lower = 0, upper = 1 }\n";
+    let lines = |quote: &str| -> String {
+        (0..5).map(|i| format!("{{\"p\":{quote}1000000000000000000000000{i}{quote},\"v\":1}}\n")).collect()
+    };
+    let folder = Folder::with(&[("scumble.toml", project), ("t.jsonl", &lines(""))]);
+    refused(
+        &folder.run(&["check"]),
+        2,
+        "t.jsonl:1: the value in column 'p' is a number with decimals or of more than 64 bits",
+    );
+    folder.write("t.jsonl", &lines("\""));
+    let answer = folder.json(&["query", "SELECT COUNT(*) AS n FROM t", "--cost", "epsilon=100000", "--json"]);
+    assert_eq!(answer["rows"][0]["n"], 5, "{answer}");
+}
+
+/// A file of a folder that is renamed is read otherwise: what the ledger remembers of its check is not about it.
+#[test]
+fn a_renamed_file_is_checked_again() {
+    let project = "[dataset.t]\nsource = \"t\"\nheader = [\"k\", \"v\"]\n[dataset.t.columns]\nv = { type = \"int\", lower = 0, upper = 9 }\n";
+    let folder = Folder::with(&[("scumble.toml", project)]);
+    fs::create_dir(folder.file("t")).unwrap();
+    folder.write("t/a.csv", "1,2\n3,4\n");
+    let ask = ["query", "SELECT COUNT(*) AS n FROM t", "--cost", "epsilon=1", "--json"];
+    folder.json(&ask);
+    fs::rename(folder.file("t/a.csv"), folder.file("t/a.tsv")).unwrap();
+    refused(&folder.run(&ask), 2, "a.tsv:1: this row has 1 fields");
+}
+
+#[test]
+fn values_that_no_row_can_have_are_refused() {
+    for (layout, values, words) in [
+        ("trim = true", "\"ja \"", "the value 'ja ' of column 'c' begins or ends with a space"),
+        ("null = [\"ja\"]", "\"ja\"", "the value 'ja' of column 'c' stands for a missing value"),
+    ] {
+        let project = format!(
+            "[dataset.t]\nsource = \"t.csv\"\n{layout}\n[dataset.t.columns]\nc = {{ type = \"category\", values = [{values}] }}\n"
+        );
+        let folder = Folder::with(&[("scumble.toml", &project), ("t.csv", "c\nja\n")]);
+        refused(&folder.run(&["check"]), 2, words);
+    }
+    // What may be the first row of a file without names is not said.
+    let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nageing = { type = \"int\" }\n";
+    let folder = Folder::with(&[("scumble.toml", project), ("t.csv", "aging,5,5\nb,6,7\n")]);
+    let sentence = refused(&folder.run(&["check"]), 2, "columns 2 and 3 have the same name");
+    assert!(!sentence.contains("'5'"), "{sentence}");
+    folder.write("t.csv", "aging,5\n");
+    let sentence = refused(&folder.run(&["check"]), 2, "has no column 'ageing'");
+    assert!(!sentence.contains("aging,") && !sentence.contains("'aging'"), "{sentence}");
+}

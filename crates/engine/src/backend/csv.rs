@@ -24,6 +24,8 @@ pub(crate) enum Trouble {
     NoObject(u64),
     /// The value of this key, by its place, is a list or an object.
     Nested(u64, usize),
+    /// The value of this key is a number without a text of its own.
+    NoText(u64, usize),
     /// The bytes from about this line on are not written in the declared encoding.
     Encoding(u64),
     /// The file ended unexpectedly.
@@ -50,6 +52,10 @@ impl Trouble {
             Self::NoObject(line) => format!("{file}:{line}: this line is no JSON object; write one on each line"),
             Self::Nested(line, field) => format!(
                 "{file}:{line}: the value in {} is a list or an object; write it as a value, or do not declare the column",
+                name(*field)
+            ),
+            Self::NoText(line, field) => format!(
+                "{file}:{line}: the value in {} is a number with decimals or of more than 64 bits and is declared as a text; write it in quotes",
                 name(*field)
             ),
             Self::Encoding(line) => format!(

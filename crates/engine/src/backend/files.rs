@@ -197,6 +197,11 @@ impl DataFile {
         File::open(&self.path).map_err(|error| unopened(&self.path, &error))
     }
 
+    /// How it is read, for fingerprints: its form, its packing, its layout. A file that is renamed may be another table.
+    pub fn written(&self) -> String {
+        format!("{} {:?} {}", self.form.name(), self.packing, self.layout.json())
+    }
+
     /// The letters of a text file, unpacked and as UTF-8.
     pub fn text(&self) -> Result<Box<dyn BufRead + Send>> {
         let file = self.open()?;
@@ -225,11 +230,21 @@ impl DataFile {
             Form::Arrow => typed(&self.arrow(None)?.schema()),
             Form::Parquet => typed(self.footer()?.schema()),
         };
-        let mut names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-        names.sort_unstable();
-        // Several columns without a name do no harm: nobody can mean them.
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1] && !pair[0].is_empty()) {
-            return Err(Error::input(format!("{}: two columns are called '{}'", self.path.display(), twice[0])));
+        let mut places: Vec<(&str, usize)> =
+            columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();
+        places.sort_unstable();
+        // Several columns without a name do no harm: nobody can mean them. The names are not said: without a line of names they are values.
+        if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty()) {
+            let (one, other) = (twice[0].1, twice[1].1);
+            let hint = if self.form == Form::Csv {
+                "; if the file has no line of names, say header = [\"…\"] for the table"
+            } else {
+                ""
+            };
+            return Err(Error::input(format!(
+                "{}: columns {one} and {other} have the same name{hint}",
+                self.path.display()
+            )));
         }
         Ok(columns)
     }

@@ -1,7 +1,8 @@
 //! The objects of a file with one on each line (JSON lines).
 //!
-//! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are numbers, and the number of
-//! an owner is its text.
+//! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are numbers, and the whole number of
+//! an owner is its text. Other numbers have no text of their own here (beyond 64 bits two of them may be read as one), so they are no texts. Of a key that
+//! comes twice in an object the last counts.
 
 use super::csv::Trouble;
 use super::files::DataFile;
@@ -28,8 +29,8 @@ pub(super) fn keys(file: &DataFile) -> Result<Vec<String>> {
 /// Reads objects, of which some keys are wanted.
 pub(crate) struct Lines<R> {
     input: R,
-    /// Those that are wanted.
-    keys: Vec<Option<String>>,
+    /// Those that are wanted, and whether as texts.
+    keys: Vec<Option<(String, bool)>>,
     /// The values of the keys in the current object, as texts; nothing where there is none.
     values: Vec<String>,
     line: u64,
@@ -37,7 +38,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// From the beginning of a file.
-    pub fn new(input: R, keys: Vec<Option<String>>) -> Self {
+    pub fn new(input: R, keys: Vec<Option<(String, bool)>>) -> Self {
         Self { input, keys, values: Vec::new(), line: 0 }
     }
 
@@ -46,7 +47,11 @@ impl<R: BufRead> Lines<R> {
         let Some(mut object) = self.object()? else { return Ok(false) };
         self.values.clear();
         for (place, key) in self.keys.iter().enumerate() {
-            self.values.push(match key.as_ref().and_then(|key| object.remove(key)) {
+            let is_text = key.as_ref().is_some_and(|(_, is_text)| *is_text);
+            self.values.push(match key.as_ref().and_then(|(key, _)| object.remove(key)) {
+                Some(Value::Number(number)) if is_text && number.is_f64() => {
+                    return Err(Trouble::NoText(self.line, place));
+                }
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text,
                 Some(scalar @ (Value::Bool(_) | Value::Number(_))) => scalar.to_string(),

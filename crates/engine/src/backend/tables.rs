@@ -90,7 +90,7 @@ pub(super) fn given(table: &Table, rows: datafusion::arrow::array::RecordBatch) 
 fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
     let Some(owner) = &table.owner else { return Ok(false) };
     for file in files {
-        let (_, kind) = Columns::of(file)?.find(owner)?;
+        let (_, kind) = Columns::of(file, table)?.find(owner)?;
         if !kind.is_some_and(|kind| kind.is_integer() && kind != DataType::UInt64) {
             return Ok(false);
         }
@@ -117,7 +117,7 @@ pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Resul
 
 /// How one file's columns become the declared ones.
 fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
-    let columns = Columns::of(file)?;
+    let columns = Columns::of(file, table)?;
     let mut part = Part::new(file)?;
     if let Some(owner) = &table.owner {
         let (place, kind) = columns.find(owner)?;
@@ -153,18 +153,24 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
 struct Columns<'a> {
     file: &'a DataFile,
     by_name: HashMap<String, (usize, Option<DataType>)>,
+    /// Whether the names may be said.
+    has_names: bool,
 }
 
 impl<'a> Columns<'a> {
-    fn of(file: &'a DataFile) -> Result<Self> {
+    fn of(file: &'a DataFile, table: &Table) -> Result<Self> {
         let columns = file.columns()?;
         let named = columns.into_iter().enumerate().filter(|(_, (name, _))| !name.is_empty());
-        Ok(Self { file, by_name: named.map(|(place, (name, kind))| (name, (place, kind))).collect() })
+        let by_name: HashMap<_, _> = named.map(|(place, (name, kind))| (name, (place, kind))).collect();
+        // A CSV file of which no declared name was found may have no line of names: what stands there are values.
+        let has_names = file.form != Form::Csv || table.columns.iter().any(|column| by_name.contains_key(&column.name));
+        Ok(Self { file, by_name, has_names })
     }
 
     fn find(&self, name: &str) -> Result<(usize, Option<DataType>)> {
         self.by_name.get(name).cloned().ok_or_else(|| {
-            let hint = self.separator().unwrap_or_else(|| suggestion(name, self.by_name.keys().map(String::as_str)));
+            let known = self.by_name.keys().filter(|_| self.has_names);
+            let hint = self.separator().unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
             Error::input(format!("{} has no column '{name}'{hint}", self.file.path.display()))
         })
     }

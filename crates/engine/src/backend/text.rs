@@ -31,13 +31,14 @@ impl TextRows {
     pub fn open(
         file: &DataFile,
         columns: &[String],
-        is_wanted: impl Fn(usize) -> bool,
+        wanted: impl Fn(usize) -> Option<Wanted>,
     ) -> Result<std::result::Result<Self, Trouble>> {
         let input = file.text()?;
         Ok(match file.form {
             Form::JsonLines => {
-                let wanted = columns.iter().enumerate().map(|(place, key)| is_wanted(place).then(|| key.clone()));
-                Ok(Self::Json(Lines::new(input, wanted.collect())))
+                let key =
+                    |(place, key): (usize, &String)| wanted(place).map(|kind| (key.clone(), kind == Wanted::Text));
+                Ok(Self::Json(Lines::new(input, columns.iter().enumerate().map(key).collect())))
             }
             _ => Records::new(input, &file.layout).and_then(|mut records| {
                 // The line of names is no row.
@@ -148,9 +149,13 @@ fn of_text(
     places: Vec<usize>,
     batch: usize,
 ) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
+    let wanted = |place: usize| {
+        let column = places.iter().position(|other| *other == place)?;
+        Some(Wanted::read_as(schema.field(column).data_type()))
+    };
     let opened = file.columns().and_then(|columns| {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        Ok((names.len(), TextRows::open(file, &names, |place| places.contains(&place))?))
+        Ok((names.len(), TextRows::open(file, &names, wanted)?))
     });
     let Ok((width, Ok(mut rows))) = opened else { return Box::new(std::iter::once(Err(unreadable()))) };
     let layout = file.layout.clone();

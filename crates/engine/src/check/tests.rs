@@ -227,7 +227,7 @@ fn the_check_says_file_line_and_column_and_never_a_value() {
     }
     for (file, words) in [
         (&b""[..], "/t.csv is empty"),
-        (b"n,f,b,n,c\n", "/t.csv: two columns are called 'n'"),
+        (b"n,f,b,n,c\n", "/t.csv: columns 1 and 4 have the same name"),
         (b"n,f,b\n", "/t.csv has no column 'c'"),
         (b"n,f,b,\"c\n", "/t.csv:1: the quote that begins"),
         (b"n,f,b,\xff\n", "/t.csv:1: the line of column names is not UTF-8"),

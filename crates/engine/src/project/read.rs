@@ -114,7 +114,28 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let public_owners = section.get("public_owners").map(Spot::at_least_one).transpose()?;
     let source = folder.join(source.text()?);
     let layout = Layout::read(section)?;
+    refuse_unreachable(&columns, &layout, columns_section)?;
     Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns })
+}
+
+/// Listed values that no file can bring would silently count nobody.
+fn refuse_unreachable(columns: &[Column], layout: &Layout, section: &Section) -> Result<()> {
+    for column in columns {
+        let Domain::Category { values: Some(values) } = &column.domain else { continue };
+        let trimmed = |value: &&String| layout.trim == Some(true) && value.trim() != value.as_str();
+        let why = match values.iter().find(trimmed) {
+            Some(value) => Some((value, "begins or ends with a space, and trim = true takes such spaces away")),
+            None => {
+                values.iter().find(|value| layout.is_missing(value)).map(|value| (value, "stands for a missing value"))
+            }
+        };
+        if let Some((value, why)) = why.filter(|(value, _)| !value.is_empty()) {
+            return Err(
+                section.error(format!("the value '{value}' of column '{}' {why}: no row can have it", column.name))
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The contribution bounds of a table.

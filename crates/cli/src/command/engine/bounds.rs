@@ -24,11 +24,11 @@ pub fn suggest(
     let (outcomes, head, _) = run_and_report(project, runner, &planned, out, quiet || as_json)?;
     let Some(outcome) = outcomes.first() else { return Ok(()) };
     if as_json {
-        let told = json!({
+        let result = json!({
             "name": outcome.name, "sequence": outcome.sequence, "files": outcome.files, "answers": outcome.answers.json(),
             "entries": head.entries, "head": head.hex(),
         });
-        return print(&format!("{told:#}\n"));
+        return print(&format!("{result:#}\n"));
     }
     let mut text = choices(&outcome.answers);
     outcome.answers.notes.iter().for_each(|note| text.push_str(&format!("{note}\n")));
@@ -66,6 +66,9 @@ fn choices(answers: &Answers) -> String {
 
 /// What to write into the project file.
 fn lines(suggested: &Value) -> String {
+    if suggested.is_null() {
+        return String::new();
+    }
     let mut text = "for the release in the project file, the smallest error of a cell:\n".to_string();
     for name in ["max_rows_per_owner", "max_groups_per_owner", "max_rows_per_group"] {
         if let Some(number) = suggested[name].as_u64() {

@@ -53,6 +53,8 @@ pub(super) static KIND: Kind = Kind {
 /// How much of an owner is looked at where nothing else is said.
 const ROWS: u64 = 1024;
 const GROUPS: u64 = 128;
+/// Bounds of which less is known than this (the width of the interval of what they cut off) are not suggested.
+const WIDEST_SUGGESTED: f64 = 0.5;
 /// The share of the cost that counts the owners who have more.
 const SHARE_BEYOND: &str = "0.1";
 
@@ -183,7 +185,7 @@ impl Looking {
     /// All pairs of bounds, what each would do, and the one with the smallest error.
     fn answers(&self, table: &Table, noises: &Noises) -> Result<Answers> {
         let pairs = table.pairs(&noises.cells);
-        let rows = self.rows_of_a_cell(&pairs);
+        let rows = self.rows_of_a_cell(&pairs, noises);
         let mut lines = Vec::new();
         for pair in pairs {
             let bounds = Bounds {
@@ -191,36 +193,42 @@ impl Looking {
                 rows_per_group: pair.rows_per_group,
                 rows: pair.groups.saturating_mul(pair.rows_per_group),
             };
-            let noise = self.query.noise_of_a_count(bounds, &self.cost)?;
-            // Without a count in the release there is no noise to weigh: as little is cut off as there is evidence for.
-            let error = noise.map(|noise| noise.hypot(pair.cut.share * rows));
+            // Bounds that the release's cost cannot pay for have no noise, which depends on public numbers alone: no reason to fail.
+            let noise = self.query.noise_of_a_count(bounds, &self.cost).ok().flatten();
+            // Without a count in the release there is no noise to weigh: as little is cut off as there is evidence for. What may be cut off counts, not what
+            // the noise happens to say: otherwise the tightest bounds look best wherever nothing was learned.
+            let error = noise.map(|noise| noise.hypot(pair.cut.high * rows));
             lines.push(Line { pair, noise, error });
         }
         let best = best(&lines);
         let beyond = (table.beyond + noises.beyond.quantile(0.1)).max(0.0);
         let mut facts = serde_json::Map::new();
         facts.insert("for".to_string(), json!(self.target));
-        facts.insert("suggested".to_string(), self.suggested(best));
+        let is_known = best.pair.cut.high - best.pair.cut.low <= WIDEST_SUGGESTED;
+        facts.insert("suggested".to_string(), if is_known { self.suggested(best) } else { Value::Null });
         facts.insert("rows_of_a_cell".to_string(), json!(rows));
         facts.insert("owners_beyond".to_string(), json!({ "estimate": table.beyond, "at_most": beyond }));
         let notes = vec![
             format!(
-                "share_cut: the share of the rows that would be cut off, of those that are looked at; noise: the standard error of a count of '{}' at its cost; error: what both do to a cell of {rows:.0} rows.",
+                "share_cut: the share of the rows that would be cut off, of those that are looked at; noise: the standard error of a count of '{}' at its cost; error: what the noise and the upper end of share_cut do to a cell of {rows:.0} rows.",
                 self.target
             ),
             format!(
                 "At most {beyond:.0} owners (with 95% confidence) have more than is looked at; what they have beyond is not in share_cut."
             ),
         ];
+        let unknown = "Nothing is suggested: the noise is larger than what was measured. Give it more cost, or let it look at fewer rows of an owner (max_rows_per_owner).";
+        let notes = [notes, if is_known { Vec::new() } else { vec![unknown.to_string()] }].concat();
         let bars = lines.iter().map(|line| format!("{} × {}", line.pair.groups, line.pair.rows_per_group));
         let bars = Some(bars.collect());
         let details = Details { facts, bars, intervals: vec!["share_cut".to_string()], ..Details::default() };
         Ok(Answers { columns: columns(&lines, noises), notes, details })
     }
 
-    /// About how many rows a cell has: all rows over all cells, where these are public; otherwise what the release expects.
-    fn rows_of_a_cell(&self, pairs: &[Pair]) -> f64 {
-        let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept);
+    /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.
+    fn rows_of_a_cell(&self, pairs: &[Pair], noises: &Noises) -> f64 {
+        let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept).max(0.0)
+            + 2.0 * noises.cells.standard_deviation() * (self.levels.cells() as f64).sqrt();
         match self.query.cut.query.cells() {
             Some(cells) => (all / cells.max(1) as f64).max(1.0),
             None => self.query.rows as f64,
@@ -231,12 +239,12 @@ impl Looking {
     fn suggested(&self, best: &Line) -> Value {
         let Pair { groups, rows_per_group, cut, .. } = &best.pair;
         let grouped = !self.query.cut.query.keys.is_empty();
-        let mut told = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
+        let mut shown = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
         if grouped {
-            told["max_groups_per_owner"] = json!(groups);
-            told["max_rows_per_group"] = json!(rows_per_group);
+            shown["max_groups_per_owner"] = json!(groups);
+            shown["max_rows_per_group"] = json!(rows_per_group);
         }
-        told
+        shown
     }
 }
 
@@ -257,7 +265,7 @@ fn best(lines: &[Line]) -> &Line {
         return lines.iter().min_by(by_error).unwrap_or(&lines[0]);
     }
     let size = |line: &&Line| line.pair.groups.saturating_mul(line.pair.rows_per_group);
-    let little = lines.iter().filter(|line| line.pair.cut.share <= 0.05).min_by_key(size);
+    let little = lines.iter().filter(|line| line.pair.cut.high <= 0.05).min_by_key(size);
     little.unwrap_or_else(|| lines.iter().max_by_key(size).unwrap_or(&lines[0]))
 }
 

@@ -75,8 +75,10 @@ pub(super) fn answers(
         }
     };
     let mut first = vec![note(work, published).to_string()];
-    first.extend(work.public_people().map(|people| {
-        format!("All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell of a table of c cells is off by x/c beyond its error bar.")
+    // A projection's unbiased estimates do not know the number of people; those of the residual release do.
+    first.extend(work.public_people().map(|people| match fitted.distance {
+        Some(_) => format!("The fitted tables add up to the declared public_owners = {people}."),
+        None => format!("All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell of a table of c cells is off by x/c beyond its error bar."),
     }));
     first.extend(fitted.distance.map(|distance| {
         format!("The projection is at most {distance:.3} off the exact one (root mean square of the answers).")
