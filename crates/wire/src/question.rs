@@ -95,16 +95,62 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
         (None, None) => return Err(place.refuse("give delta to ask for epsilon, or epsilon to ask for delta")),
         (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of both")),
     };
-    let events = events_at(&place.field("events")?)?;
-    for (event, at) in events.iter().zip(place.field("events")?.list()?) {
+    let scope = scope(&place)?;
+    Ok(Account { events: some_events(&place.field("events")?, &scope)?, scope, ask })
+}
+
+fn some_events(place: &Located<'_>, scope: &Scope) -> Result<Vec<Event>> {
+    let events = events_at(place)?;
+    for (event, at) in events.iter().zip(place.list()?) {
         agree(event, &at)?;
     }
     if events.is_empty() {
-        return Err(place.field("events")?.refuse("give at least one event"));
+        return Err(place.refuse("give at least one event"));
     }
-    let scope = scope(&place)?;
-    covered(&events, &scope, &place.field("events")?)?;
-    Ok(Account { events, scope, ask })
+    covered(&events, scope, place)?;
+    Ok(events)
+}
+
+/// What somebody claims of a mechanism.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claimed {
+    /// That its outputs cost what these events do, in this scope.
+    Events(Vec<Event>, Scope),
+    /// That it adds Gaussian noise with this ratio of sensitivity and σ.
+    Gaussian(f64),
+    /// (ε, δ).
+    Approximate(Epsilon, Delta),
+}
+
+/// A claim: a list of events, an object with events (and neighbours, attributes, group as in an account), with gaussian_mu, or with epsilon and delta.
+///
+/// ```
+/// use scumble_wire::{Claimed, Located, claim_at, parse};
+/// let document = parse(r#"{"gaussian_mu": 0.25}"#)?;
+/// assert_eq!(claim_at(&Located::root(&document))?, Claimed::Gaussian(0.25));
+/// # Ok::<(), scumble_wire::WireError>(())
+/// ```
+pub fn claim_at(place: &Located<'_>) -> Result<Claimed> {
+    if place.value().is_array() {
+        return Ok(Claimed::Events(some_events(place, &Scope::Presence)?, Scope::Presence));
+    }
+    if let Some(events) = place.get("events")? {
+        place.only(&["events", "neighbours", "attributes", "group"])?;
+        let scope = scope(place)?;
+        return Ok(Claimed::Events(some_events(&events, &scope)?, scope));
+    }
+    if let Some(mu) = place.get("gaussian_mu")? {
+        place.only(&["gaussian_mu"])?;
+        let value = mu.number()?;
+        let is_ratio = value.is_finite() && value >= 0.0;
+        return if is_ratio { Ok(Claimed::Gaussian(value)) } else { Err(mu.refuse("gaussian_mu must be at least 0")) };
+    }
+    place.only(&["epsilon", "delta"])?;
+    let delta = match place.get("delta")? {
+        Some(field) => field.quantity(Delta::new)?,
+        None => place.core(Delta::new(0.0))?,
+    };
+    Ok(Claimed::Approximate(place.field("epsilon")?.quantity(Epsilon::new)?, delta))
 }
 
 /// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves nothing though somebody's presence

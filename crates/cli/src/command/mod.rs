@@ -5,10 +5,13 @@ use clap::Subcommand;
 
 mod account;
 mod anonymized_histogram;
+mod attack;
 mod attacker;
+mod audit;
 mod calibrate;
 mod compare_noise;
 mod engine;
+mod limits;
 mod noise;
 mod reproduce;
 mod setup;
@@ -63,6 +66,12 @@ pub enum Understand {
     Noise(noise::Arguments),
     /// What an attacker who knows only part of the records learns from a count, a histogram or a suppressed table
     Attacker(attacker::Arguments),
+    /// What published numbers alone give away: reconstruction, tracing, membership; and a demonstration
+    Attack(attack::Arguments),
+    /// What outputs prove against a claim: lower bounds of ε for any mechanism
+    Audit(audit::Arguments),
+    /// What nobody can beat: limits with the theorem that each rests on
+    Limits(limits::Arguments),
 }
 
 /// What belongs to the installation of the program.
@@ -111,6 +120,9 @@ impl Understand {
             Self::CompareNoise(arguments) => compare_noise::run(&arguments),
             Self::Noise(arguments) => noise::run(&arguments),
             Self::Attacker(arguments) => attacker::run(&arguments),
+            Self::Attack(arguments) => attack::run(&arguments),
+            Self::Audit(arguments) => audit::run(&arguments),
+            Self::Limits(arguments) => limits::run(&arguments),
         }
     }
 }

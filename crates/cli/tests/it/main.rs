@@ -3,8 +3,10 @@
 mod account;
 mod anonymized_histogram;
 mod anonymized_histogram_kind;
+mod attack;
 mod attacker;
 mod attackers_in_projects;
+mod audit;
 mod bounding_report;
 mod compare_noise;
 mod engine;
@@ -14,6 +16,7 @@ mod honest_answers;
 mod honest_intervals;
 mod honest_plans;
 mod kinds;
+mod limits;
 mod noise;
 mod per_attribute;
 mod project_file;

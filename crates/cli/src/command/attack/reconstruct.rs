@@ -1,0 +1,256 @@
+//! `scumble attack reconstruct`.
+
+use super::{Answer, Result, bits, numbers};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::print;
+use clap::{Args, ValueEnum};
+use scumble::attack::{Queries, exhaustive, least_squares, linear, recovered};
+use scumble::limits::neighbours::success_at_most;
+use scumble::limits::singular::{MOST_COLUMNS, Matrix};
+use scumble::quantity::{Delta, Epsilon, rounded_up};
+use scumble_wire::Located;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// What was published, and how to attack it.
+#[derive(Args)]
+pub struct Arguments {
+    /// A JSON document with "queries" (rows of 0 and 1, or masks with "n") and "answers", perhaps "truth"; - reads standard input
+    #[arg(required_unless_present = "queries", conflicts_with_all = ["queries", "answers"])]
+    file: Option<PathBuf>,
+    /// A CSV file instead: a line for each query, 0 or 1 for each person
+    #[arg(long, value_name = "CSV", requires = "answers")]
+    queries: Option<PathBuf>,
+    /// A CSV file with one published number per line
+    #[arg(long, value_name = "CSV", requires = "queries")]
+    answers: Option<PathBuf>,
+    /// A CSV file with the secret column, 0 or 1 per line: says how much was recovered
+    #[arg(long, value_name = "CSV")]
+    truth: Option<PathBuf>,
+    /// How to look for the column (every column up to 20 people, the linear programme up to 3000, otherwise least squares)
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// The ε that the numbers were published with, for the ceiling
+    #[arg(long)]
+    epsilon: Option<Epsilon>,
+    /// The δ that the numbers were published with
+    #[arg(long, default_value = "0")]
+    delta: Delta,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Every column, at most 24 people
+    Exhaustive,
+    /// The least total error, at most 3000 people
+    Linear,
+    /// The least squared error
+    LeastSquares,
+}
+
+struct Published {
+    queries: Queries,
+    answers: Vec<f64>,
+    truth: Option<Vec<bool>>,
+}
+
+/// Reads what was published, attacks it, prints.
+pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
+    let mut published = read(arguments)?;
+    if let Some(path) = &arguments.truth {
+        let column =
+            cells(path)?.into_iter().flatten().map(|cell| bit(&cell, path)).collect::<std::result::Result<_, _>>()?;
+        published.truth = Some(column);
+    }
+    let people = published.queries.people();
+    let method = arguments.method.unwrap_or(match people {
+        0..=20 => Method::Exhaustive,
+        21..=MOST_COLUMNS => Method::Linear,
+        _ => Method::LeastSquares,
+    });
+    let (column, mut answer) = match method {
+        Method::Exhaustive => by_trying(&published)?,
+        Method::Linear => by_programme(&published)?,
+        Method::LeastSquares => by_squares(&published)?,
+    };
+    if let Some(truth) = &published.truth {
+        judge(&mut answer, &column, truth, arguments)?;
+    }
+    print(&if arguments.json { format!("{}\n", answer.numbers) } else { answer.words })
+}
+
+fn read(arguments: &Arguments) -> std::result::Result<Published, Failure> {
+    if let Some(file) = &arguments.file {
+        let document = input::json(file)?;
+        return document_of(&Located::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
+    }
+    let (Some(queries), Some(answers)) = (&arguments.queries, &arguments.answers) else {
+        return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string()));
+    };
+    let mut rows = Vec::new();
+    let mut people = 0;
+    for row in cells(queries)? {
+        people = people.max(row.len());
+        rows.push(row.iter().map(|cell| bit(cell, queries)).collect::<std::result::Result<Vec<bool>, _>>()?);
+    }
+    if let Some(at) = rows.iter().position(|row| row.len() != people) {
+        return Err(Failure::Input(format!(
+            "{}, line {}: {people} columns are expected, not {}",
+            queries.display(),
+            at + 1,
+            rows[at].len()
+        )));
+    }
+    let members = |row: Vec<bool>| (0..people as u32).filter(|i| row[*i as usize]).collect();
+    let number = |cell: String| {
+        cell.parse().map_err(|_| Failure::Input(format!("{}: '{cell}' is not a number", answers.display())))
+    };
+    Ok(Published {
+        queries: Queries::new(people, rows.into_iter().map(members).collect())?,
+        answers: cells(answers)?.into_iter().flatten().map(number).collect::<std::result::Result<_, _>>()?,
+        truth: None,
+    })
+}
+
+fn cells(path: &Path) -> std::result::Result<Vec<Vec<String>>, Failure> {
+    let text = input::text(path)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    Ok(lines.map(|line| line.split(',').map(|cell| cell.trim().to_string()).collect()).collect())
+}
+
+fn bit(cell: &str, path: &Path) -> std::result::Result<bool, Failure> {
+    match cell {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(Failure::Input(format!("{}: '{cell}' is not 0 or 1", path.display()))),
+    }
+}
+
+fn document_of(place: &Located<'_>) -> Result<Published> {
+    place.only(&["n", "queries", "answers", "truth"])?;
+    let field = place.field("queries")?;
+    Ok(Published {
+        queries: queries(place, &field)?,
+        answers: numbers(&place.field("answers")?)?,
+        truth: place.get("truth")?.map(|truth| bits(&truth)).transpose()?,
+    })
+}
+
+/// Rows of 0 and 1, masks of n people, or the words "rows of (1+H)/2 … order 8".
+fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
+    let members = |row: &[bool]| (0..row.len() as u32).filter(|i| row[*i as usize]).collect::<Vec<u32>>();
+    if let Some(words) = field.value().as_str() {
+        let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
+        let order: usize = order.ok_or_else(|| field.refuse("rows of 0 and 1 are expected"))?;
+        let matrix = field.core(Matrix::hadamard(order))?;
+        let row = |row: &Vec<i8>| members(&row.iter().map(|entry| *entry == 1).collect::<Vec<bool>>());
+        return field.core(Queries::new(order, matrix.rows().iter().map(row).collect()));
+    }
+    let list = field.list()?;
+    if list.first().is_some_and(|first| first.value().is_array()) {
+        let rows = list.iter().map(bits).collect::<Result<Vec<Vec<bool>>>>()?;
+        let people = rows[0].len();
+        if let Some(at) = rows.iter().position(|row| row.len() != people) {
+            return Err(list[at].refuse(format!("{people} entries are expected, not {}", rows[at].len())));
+        }
+        return field.core(Queries::new(people, rows.iter().map(|row| members(row)).collect()));
+    }
+    let people = place.field("n")?.whole()?;
+    let mask = |query: &Located<'_>| {
+        let mask = query.whole()?;
+        match people <= 63 && mask >> people == 0 {
+            true => Ok((0..people as u32).filter(|i| mask >> i & 1 == 1).collect()),
+            false => Err(query.refuse(format!("a mask of {people} people (at most 63) is expected"))),
+        }
+    };
+    field.core(Queries::new(people as usize, list.iter().map(mask).collect::<Result<_>>()?))
+}
+
+fn as_numbers(column: &[bool]) -> Vec<u8> {
+    column.iter().map(|bit| u8::from(*bit)).collect()
+}
+
+fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+    let found = exhaustive::reconstruct(&published.queries, &published.answers)?;
+    let first = found.columns.first().copied().unwrap_or(0);
+    let column: Vec<bool> = (0..published.queries.people()).map(|i| first >> i & 1 == 1).collect();
+    let words = format!(
+        "{} of all columns explain the answers with an error of at most {}\nthe first: {}\n",
+        found.columns.len(),
+        found.least_error,
+        shown(&column)
+    );
+    let numbers = json!({
+        "method": "exhaustive", "least_error": found.least_error, "reconstructions": found.columns, "column": as_numbers(&column),
+    });
+    Ok((column, Answer { numbers, words }))
+}
+
+fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+    let found = linear::reconstruct(&published.queries, &published.answers)?;
+    let words = format!("the column of least total error ({:.3}): {}\n", found.total_error, shown(&found.column));
+    let numbers = json!({
+        "method": "linear", "estimate": found.estimate, "column": as_numbers(&found.column),
+        "total_error": found.total_error, "total_error_at_least": found.total_error_at_least,
+    });
+    Ok((found.column, Answer { numbers, words }))
+}
+
+fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+    let found = least_squares::reconstruct(&published.queries, &published.answers)?;
+    let mut words = format!("the column of least squared error: {}\n", shown(&found.column));
+    let mut numbers =
+        json!({ "method": "least-squares", "estimate": found.estimate, "column": as_numbers(&found.column) });
+    if published.queries.people() <= MOST_COLUMNS {
+        // The inverse takes as long as everything else together.
+        let certificate = least_squares::Certificate::of(&published.queries, published.queries.people() <= 1000)?;
+        numbers["least_singular_value"] = json!(certificate.least_singular_value);
+        numbers["predicted_wrong_fraction_sigma_1"] = json!(certificate.predicted_wrong(1.0));
+        if let Some(truth) = published.truth.as_ref().filter(|truth| truth.len() == published.queries.people()) {
+            let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
+            let exact = published.queries.answers(&column);
+            let errors: Vec<f64> = exact.iter().zip(&published.answers).map(|(a, b)| a - b).collect();
+            let wrong = certificate.wrong_at_most(&errors);
+            numbers["wrong_at_most"] = json!(wrong);
+            words += &wrong.map_or("no certificate: the least singular value may be 0\n".to_string(), |wrong| {
+                format!("with these errors at most {} values can be wrong\n", rounded_up(wrong, 6))
+            });
+        }
+    }
+    Ok((found.column, Answer { numbers, words }))
+}
+
+/// What was recovered, beside the best constant guess and the ceiling.
+fn judge(
+    answer: &mut Answer,
+    column: &[bool],
+    truth: &[bool],
+    arguments: &Arguments,
+) -> std::result::Result<(), Failure> {
+    let score = recovered(column, truth)?;
+    let ceiling = arguments.epsilon.map(|epsilon| success_at_most(epsilon, arguments.delta));
+    answer.numbers["recovered"] = json!({
+        "people": score.people, "right": score.right, "constant_guess": score.constant_guess, "ceiling": ceiling,
+    });
+    answer.words += &format!(
+        "recovered {} of {}; the best constant guess has {}\n",
+        score.right, score.people, score.constant_guess
+    );
+    if let (Some(ceiling), Some(epsilon)) = (ceiling, arguments.epsilon) {
+        answer.words += &format!(
+            "at ε = {epsilon}, δ = {} nobody can expect more than {} of a column of fair coins\n",
+            arguments.delta,
+            rounded_up(ceiling * score.people as f64, 6)
+        );
+    }
+    Ok(())
+}
+
+fn shown(column: &[bool]) -> String {
+    let text: String = column.iter().take(100).map(|bit| if *bit { '1' } else { '0' }).collect();
+    if column.len() > 100 { text + "…" } else { text }
+}

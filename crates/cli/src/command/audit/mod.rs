@@ -1,0 +1,128 @@
+//! `scumble audit`: what outputs prove against a claim.
+
+use crate::failure::Failure;
+use crate::input;
+use crate::output::print;
+use clap::{Args, Subcommand};
+use scumble::Loss;
+use scumble::audit::Claim;
+use scumble_wire::{Claimed, Located, WireError, claim_at};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+mod counts;
+mod one_run;
+mod outputs;
+
+/// What to audit.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// From two files of outputs, one per line: runs on a table, and runs on its neighbour
+    #[command(allow_negative_numbers = true)]
+    Outputs(outputs::Arguments),
+    /// From counts of one event that was fixed beforehand
+    Counts(Document),
+    /// From one run with canaries: how many guesses were right
+    OneRun(Document),
+}
+
+/// A question in a file.
+#[derive(Args)]
+struct Document {
+    /// A JSON document; - reads standard input
+    file: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Audits, and prints what was proven.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (text, refuted) = match &arguments.what {
+        What::Outputs(arguments) => outputs::run(arguments)?,
+        What::Counts(document) => document.answered(counts::answer)?,
+        What::OneRun(document) => document.answered(one_run::answer)?,
+    };
+    print(&text)?;
+    match refuted {
+        true => Err(Failure::Other("the claim is refuted".to_string())),
+        false => Ok(()),
+    }
+}
+
+impl Document {
+    fn answered(
+        &self,
+        answer: fn(&Located<'_>, bool) -> Result<(String, bool), Wrong>,
+    ) -> Result<(String, bool), Failure> {
+        let document = input::json(&self.file)?;
+        answer(&Located::root(&document), self.json).map_err(|wrong| wrong.at(&self.file))
+    }
+}
+
+/// What is wrong with a question: a place in the document, or what the core says of it.
+enum Wrong {
+    Place(WireError),
+    Core(scumble::Error),
+}
+
+impl Wrong {
+    fn at(&self, file: &Path) -> Failure {
+        match self {
+            Self::Place(wrong) => input::wrong(file, wrong),
+            Self::Core(error) => Failure::Input(format!("{}: {error}", file.display())),
+        }
+    }
+}
+
+impl From<WireError> for Wrong {
+    fn from(wrong: WireError) -> Self {
+        Self::Place(wrong)
+    }
+}
+
+impl From<scumble::Error> for Wrong {
+    fn from(error: scumble::Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+/// The claim of a document.
+fn claim(place: &Located<'_>) -> Result<Claim, Wrong> {
+    Ok(match claim_at(place)? {
+        Claimed::Gaussian(mu) => Claim::Gaussian { mu },
+        Claimed::Approximate(epsilon, delta) => Claim::Approximate { epsilon, delta },
+        Claimed::Events(events, scope) => Claim::of(&Loss::of(events, scope)?)?,
+    })
+}
+
+/// A field that may be missing.
+fn optional(place: &Located<'_>, name: &str, default: f64) -> Result<f64, WireError> {
+    place.get(name)?.map_or(Ok(default), |field| field.number())
+}
+
+/// In words: refuted, or not; never "private".
+fn verdict(refuted: Option<bool>, confidence: f64) -> String {
+    match refuted {
+        Some(true) => format!("REFUTED: the claim is false, with confidence {confidence}"),
+        Some(false) => "no evidence against the claim".to_string(),
+        None => "no claim was given".to_string(),
+    }
+}
+
+/// 1 − β as people write it.
+fn confidence(beta: f64) -> f64 {
+    (1.0 - beta).clamp(0.0, 1.0)
+}
+
+/// A JSON answer, on one line.
+fn line(object: &Value) -> String {
+    format!("{object}\n")
+}

@@ -1,0 +1,30 @@
+//! `scumble audit one-run`.
+
+use super::{Wrong, confidence, line, optional, verdict};
+use scumble::audit::one_run::OneRun;
+use scumble::quantity::{Delta, Epsilon, rounded_down};
+use scumble_wire::Located;
+use serde_json::json;
+
+/// The answer to a document with canaries, guesses, right, delta, beta and perhaps the claimed epsilon; and whether that is refuted.
+pub fn answer(place: &Located<'_>, as_json: bool) -> Result<(String, bool), Wrong> {
+    place.only(&["canaries", "guesses", "right", "delta", "beta", "epsilon"])?;
+    let count = |name: &str| place.field(name)?.whole();
+    let run = OneRun::new(count("canaries")?, count("guesses")?, count("right")?)?;
+    let delta = Delta::new(optional(place, "delta", 0.0)?)?;
+    let beta = optional(place, "beta", 0.05)?;
+    let claimed = place.get("epsilon")?.map(|field| field.quantity(Epsilon::new)).transpose()?;
+    let epsilon = run.epsilon_lower(delta, beta)?;
+    let refuted = claimed.map(|claimed| run.p_value(claimed, delta).upper <= beta);
+    let text = if as_json {
+        line(&json!({
+            "epsilon_lower": epsilon, "p_value_at_half": run.p_value(Epsilon::new(0.5)?, delta).upper,
+            "p_value": claimed.map(|claimed| run.p_value(claimed, delta).upper),
+            "delta": delta.get(), "beta": beta, "refuted": refuted.unwrap_or(false),
+        }))
+    } else {
+        let words = verdict(refuted, confidence(beta));
+        format!("{words}\nε ≥ {} at δ = {delta}, with confidence {}\n", rounded_down(epsilon, 7), confidence(beta))
+    };
+    Ok((text, refuted == Some(true)))
+}

@@ -1,0 +1,105 @@
+//! `scumble audit outputs`.
+
+use super::{claim, confidence, line, verdict};
+use crate::failure::Failure;
+use crate::input;
+use clap::Args;
+use scumble::audit::{Claim, Comparison, Outputs, compare};
+use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
+use scumble_wire::Located;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Two samples, and what is claimed.
+#[derive(Args)]
+pub struct Arguments {
+    /// Outputs of runs on a table, one per line and in the order of the runs (not sorted): numbers, numbers with commas between, or words
+    table: PathBuf,
+    /// Outputs of as many or other runs on its neighbour
+    neighbour: PathBuf,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// What is claimed, and how sure the answer is to be.
+#[derive(Args)]
+pub struct Asked {
+    /// The ε that is claimed, at --delta
+    #[arg(long, conflicts_with = "claim")]
+    epsilon: Option<Epsilon>,
+    /// The δ at which ε is bounded
+    #[arg(long, default_value = "0")]
+    delta: Delta,
+    /// A JSON file with what is claimed: a list of events, or {"events": …}, {"gaussian_mu": …}, {"epsilon": …, "delta": …}
+    #[arg(long, value_name = "FILE")]
+    claim: Option<PathBuf>,
+    /// The probability that the audit says something false
+    #[arg(long, default_value_t = 0.05)]
+    beta: f64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// The answer, and whether the claim is refuted.
+pub fn run(arguments: &Arguments) -> Result<(String, bool), Failure> {
+    arguments.asked.of(&read(&arguments.table)?, &read(&arguments.neighbour)?)
+}
+
+fn read(path: &Path) -> Result<Outputs, Failure> {
+    Outputs::read(&input::text(path)?).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+impl Asked {
+    fn claim(&self) -> Result<Option<Claim>, Failure> {
+        if let Some(file) = &self.claim {
+            let document = input::json(file)?;
+            return claim(&Located::root(&document)).map(Some).map_err(|wrong| wrong.at(file));
+        }
+        Ok(self.epsilon.map(|epsilon| Claim::Approximate { epsilon, delta: self.delta }))
+    }
+
+    fn of(&self, table: &Outputs, neighbour: &Outputs) -> Result<(String, bool), Failure> {
+        let claim = self.claim()?;
+        let found = compare(table, neighbour, claim.as_ref(), self.delta, self.beta)?;
+        let refuted = found.verdict.is_some_and(|(_, refuted)| refuted);
+        Ok((if self.json { self.as_json(&found) } else { self.in_words(&found) }, refuted))
+    }
+
+    fn as_json(&self, found: &Comparison) -> String {
+        let counts = &found.counts;
+        line(&json!({
+            "epsilon_lower": found.epsilon_lower, "mu_lower": found.confidence.mu_lower(),
+            "delta": self.delta.get(), "beta": self.beta,
+            "event": found.event.to_string(), "swapped": found.swapped,
+            "hits": counts.hits(), "runs": counts.runs(),
+            "neighbour_hits": counts.neighbour_hits(), "neighbour_runs": counts.neighbour_runs(),
+            "p_low": found.confidence.p_low, "q_high": found.confidence.q_high,
+            "allowed": found.verdict.map(|(allowed, _)| allowed),
+            "refuted": found.verdict.is_some_and(|(_, refuted)| refuted),
+        }))
+    }
+
+    fn in_words(&self, found: &Comparison) -> String {
+        let counts = &found.counts;
+        let (table, neighbour) = if found.swapped { ("second", "first") } else { ("first", "second") };
+        let claimed = found.verdict.map_or_else(String::new, |(allowed, _)| {
+            format!("  the claim allows it a probability of at most {}\n", rounded_up(allowed, 6))
+        });
+        format!(
+            "{}\nε ≥ {} at δ = {}, with confidence {}\n  event: {}\n  seen in {} of {} runs of the {table} file: probability at least {}\n  \
+             and in {} of {} of the {neighbour}: probability at most {}\n{claimed}",
+            verdict(found.verdict.map(|(_, refuted)| refuted), confidence(self.beta)),
+            rounded_down(found.epsilon_lower, 6),
+            self.delta,
+            confidence(self.beta),
+            found.event,
+            counts.hits(),
+            counts.runs(),
+            rounded_down(found.confidence.p_low, 6),
+            counts.neighbour_hits(),
+            counts.neighbour_runs(),
+            rounded_up(found.confidence.q_high, 6),
+        )
+    }
+}

@@ -1,0 +1,63 @@
+//! The limit of a query matrix.
+
+use super::closed::guarantee;
+use super::{Limit, Result};
+use scumble::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
+use scumble::quantity::rounded_down;
+use scumble_wire::Located;
+use serde_json::json;
+
+/// E ≥ (σ_min/2)·√(s·c/k).
+pub fn limit(place: &Located<'_>) -> Result<Limit> {
+    place.only(&["queries", "epsilon", "delta", "beta"])?;
+    let (epsilon, delta) = guarantee(place)?;
+    let queries = matrix(&place.field("queries")?)?;
+    let beta = place.get("beta")?.map_or(Ok(0.05), |field| field.number())?;
+    let wrong = place.core(wrong_fraction_lower(epsilon, delta, beta))?;
+    let all = place.core(whole(&queries, epsilon, delta, beta))?;
+    let some = place.core(best(&queries, epsilon, delta, beta))?;
+    let words = |columns: usize, error: f64| match error {
+        0.0 => format!("no bound from {columns} people"),
+        _ => format!(
+            "if all {} answers are within E with probability {}, then E ≥ {} ({columns} people)",
+            queries.rows().len(),
+            1.0 - beta,
+            rounded_down(error, 7)
+        ),
+    };
+    Ok(Limit {
+        numbers: json!({
+            "least_singular_value": all.least_singular_value,
+            "wrong_fraction_at_least": wrong,
+            "count_error_at_least": all.count_error_at_least,
+            "best": {
+                "columns": some.columns,
+                "least_singular_value": some.least_singular_value,
+                "count_error_at_least": some.count_error_at_least,
+            },
+        }),
+        words: vec![
+            words(queries.columns(), all.count_error_at_least),
+            words(some.columns.len(), some.count_error_at_least),
+        ],
+        theorem: "reconstruction by the least singular value (after Vadhan 2017, 7.5.2, with ‖z‖₂² = ‖z‖₁ for z of 0 and ±1)",
+    })
+}
+
+/// Rows of 0, 1 (and −1), or the words "… of order N" for (1 + H)/2 with Sylvester's matrix of that order.
+fn matrix(place: &Located<'_>) -> Result<Matrix> {
+    if let Some(words) = place.value().as_str() {
+        let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
+        let unknown = || place.refuse("rows of 0 and 1 are expected, or the words \"rows of (1+H)/2, order 16\"");
+        return place.core(Matrix::hadamard(order.ok_or_else(unknown)?));
+    }
+    let mut rows = Vec::new();
+    for row in place.list()? {
+        let entry = |value: Located<'_>| match value.value().as_i64() {
+            Some(entry @ -1..=1) => Ok(entry as i8),
+            _ => Err(value.refuse("-1, 0 or 1 is expected")),
+        };
+        rows.push(row.list()?.into_iter().map(entry).collect::<Result<Vec<i8>>>()?);
+    }
+    place.core(Matrix::new(rows))
+}

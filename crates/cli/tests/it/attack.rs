@@ -1,0 +1,100 @@
+//! `scumble attack` as people run it: the golden vectors in their machine forms, the demonstration, and what is refused.
+
+use crate::audit::{agree, vectors};
+use crate::support::{Folder, printed, refused, scumble_on};
+use serde_json::{Value, json};
+
+fn answer(arguments: &[&str], document: &Value) -> Value {
+    let all = [&["attack"], arguments, &["-", "--json"]].concat();
+    serde_json::from_str(&printed(scumble_on(&all, &document.to_string()))).unwrap()
+}
+
+#[test]
+fn machine_forms_answer_the_vectors() {
+    for (row, arguments) in [
+        ("s6_exhaustive", &["reconstruct", "--method", "exhaustive"][..]),
+        ("s6_boneh_shaw", &["trace"]),
+        ("s6_tardos", &["trace"]),
+        ("s6_inner_product", &["membership"]),
+    ] {
+        for vector in vectors(row) {
+            agree(&vector, &answer(arguments, &vector["input"]));
+        }
+    }
+    let vector = &vectors("s6_least_squares")[0];
+    let found = answer(&["reconstruct", "--method", "least-squares"], &vector["input"]);
+    assert_eq!(found["column"], vector["expected"]["column"]);
+    for (place, expected) in vector["expected"]["estimate"].as_array().unwrap().iter().enumerate() {
+        assert!((found["estimate"][place].as_f64().unwrap() - expected.as_f64().unwrap()).abs() < 1e-9);
+    }
+    for field in ["least_singular_value", "wrong_at_most", "predicted_wrong_fraction_sigma_1"] {
+        let (found, expected) = (found[field].as_f64().unwrap(), vector["expected"][field].as_f64().unwrap());
+        assert!((found / expected - 1.0).abs() < 1e-9, "{field}: {found} {expected}");
+    }
+}
+
+#[test]
+fn a_column_is_reconstructed_from_files_and_judged_by_the_truth() {
+    let folder = Folder::with(&[
+        ("queries.csv", "1,1,0\n0,1,1\n1,0,1\n"),
+        ("answers.csv", "1\n1\n2\n"),
+        ("truth.csv", "1\n0\n1\n"),
+    ]);
+    let files =
+        ["attack", "reconstruct", "--queries", "queries.csv", "--answers", "answers.csv", "--truth", "truth.csv"];
+    for method in ["exhaustive", "linear", "least-squares"] {
+        let told = folder.stdout(&[&files[..], &["--method", method, "--epsilon", "1"]].concat());
+        assert!(told.contains("101") && told.contains("recovered 3 of 3; the best constant guess has 2"), "{told}");
+        assert!(told.contains("nobody can expect more than 2.1931"), "{told}");
+    }
+    folder.write("answers.csv", "1\n1\n");
+    folder.refused(&files, 2, "there are 2 answers to 3 queries");
+    folder.write("answers.csv", "1\n1\nNaN\n");
+    folder.refused(&files, 2, "answer 2 is NaN");
+    folder.write("queries.csv", "1,1\n0,1,1\n1,0,2\n");
+    folder.refused(&files, 2, "queries.csv: '2' is not 0 or 1");
+}
+
+#[test]
+fn the_demonstration_recovers_from_exact_counts_only() {
+    let folder = Folder::with(&[]);
+    let told = folder.json(&["attack", "demo", "--json"]);
+    let recovered = |at: usize| told["attempts"][at]["recovered"].as_u64().unwrap();
+    assert!(recovered(0) >= 380, "{told}");
+    // The ceiling, and five standard deviations of 400 fair guesses beyond it.
+    assert!(recovered(1) <= 293 + 50 && recovered(2) <= 210 + 50, "{told}");
+    let page = folder.read("scumble-attack.html");
+    assert!(
+        page.contains("<svg") && page.contains("400 of 400 diagnoses are right") && !page.contains("src="),
+        "{page}"
+    );
+    folder.refused(&["attack", "demo", "--out", "no/such/folder.html"], 2, "cannot be written");
+}
+
+#[test]
+fn wrong_input_is_refused() {
+    let wrong = |arguments: &[&str], document: Value, words: &str| {
+        refused(&scumble_on(&[&["attack"], arguments, &["-"]].concat(), &document.to_string()), 2, words);
+    };
+    wrong(
+        &["reconstruct"],
+        json!({"queries": [[1, 0], [1]], "answers": [1, 1]}),
+        "$.queries[1]: 2 entries are expected",
+    );
+    wrong(&["reconstruct"], json!({"queries": [[1, 2]], "answers": [1]}), "$.queries[0][1]: 0 or 1 is expected");
+    wrong(&["reconstruct"], json!({"queries": [3], "answers": [1], "n": 1}), "$.queries[0]: a mask of 1 people");
+    wrong(&["reconstruct"], json!({"queries": [[1]], "answers": ["x"]}), "$.answers[0]: a number is expected");
+    wrong(&["trace"], json!({"users": 0, "beta": 0.1}), "1 to 10000 users");
+    wrong(
+        &["trace"],
+        json!({"bias": [1.0], "pirate": [0], "user": [0], "false_positive": 0.1}),
+        "bias 0 must be a number in (0, 1)",
+    );
+    wrong(
+        &["trace"],
+        json!({"bias": [0.5], "pirate": [0, 1], "user": [0], "false_positive": 0.1}),
+        "2 bits, the code 1 columns",
+    );
+    let means = json!({"published": [0.5], "population": [0.5, 0.5], "person": [1], "false_positive": 0.1});
+    wrong(&["membership"], means, "1 published means and 2 of the population");
+}

@@ -1,0 +1,117 @@
+//! `scumble audit` as people run it: the golden vectors in their machine forms, and what is refused.
+
+use crate::support::{Folder, printed, refused, scumble_on};
+use serde_json::{Value, json};
+
+pub fn vectors(row: &str) -> Vec<Value> {
+    let all: Value = serde_json::from_str(include_str!("../../../../testdata/survey.json")).unwrap();
+    let named = |vector: &&Value| vector["name"].as_str().unwrap().starts_with(row);
+    all["vectors"].as_array().unwrap().iter().filter(named).cloned().collect()
+}
+
+/// Every number that is expected is there, within a part in 10⁷ (the core's own tests are stricter).
+pub fn agree(vector: &Value, answer: &Value) {
+    for (field, expected) in vector["expected"].as_object().unwrap() {
+        let found = &answer[field];
+        let close = match (expected.as_f64(), found.as_f64()) {
+            (Some(expected), Some(found)) => (found - expected).abs() <= 1e-7 * expected.abs(),
+            _ => found == expected,
+        };
+        assert!(close, "{}: {field} is {found}, not {expected}", vector["name"]);
+    }
+}
+
+#[test]
+fn machine_forms_answer_the_vectors() {
+    for vector in vectors("e7_").iter().filter(|vector| vector["name"] != "e7_dkw") {
+        let form = if vector["input"]["canaries"].is_null() { "counts" } else { "one-run" };
+        let output = scumble_on(&["audit", form, "-", "--json"], &vector["input"].to_string());
+        let is_refuted = vector["expected"]["refuted"] == true;
+        assert_eq!(output.status.code(), Some(i32::from(is_refuted)), "{vector}");
+        agree(vector, &serde_json::from_slice(&output.stdout).unwrap());
+    }
+}
+
+#[test]
+fn a_claim_may_be_events_or_numbers() {
+    let counts = json!({"hits": 731, "runs": 1000, "neighbour_hits": 269, "neighbour_runs": 1000, "beta": 0.05});
+    let claims = [
+        // An epsilon of 1 allows this event; Laplace noise with the same epsilon does not, and its curve knows that.
+        (json!([{"mechanism": "pure", "epsilon": 1}]), false),
+        (json!([{"mechanism": "laplace", "scale": 1, "sensitivity": 1}]), true),
+        (json!([{"mechanism": "laplace", "scale": 2, "sensitivity": 1}]), true),
+        (json!({"events": [{"mechanism": "pure", "epsilon": 0.5}], "neighbours": "replace"}), true),
+        (json!({"epsilon": 1}), false),
+        (json!({"epsilon": 0.5, "delta": 0.3}), false),
+        (json!({"epsilon": 0.5}), true),
+    ];
+    for (claim, expected) in claims {
+        let mut document = counts.clone();
+        document["claim"] = claim;
+        let output = scumble_on(&["audit", "counts", "-"], &document.to_string());
+        assert_eq!(output.status.code(), Some(i32::from(expected)), "{document}");
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(told.starts_with("REFUTED"), expected, "{told}");
+        assert!(told.contains("ε ≥ 0.85857"), "{told}");
+    }
+}
+
+/// Randomized response with ε = ln 3, exactly: three of four outputs are true.
+fn responses(truth: &str, other: &str) -> String {
+    (0..4000).map(|i| format!("{}\n", if i % 4 == 3 { other } else { truth })).collect()
+}
+
+#[test]
+fn two_files_of_outputs_are_compared() {
+    let folder = Folder::with(&[("x", &responses("yes", "no")), ("y", &responses("no", "yes"))]);
+    let answer = folder.json(&["audit", "outputs", "x", "y", "--json"]);
+    let proven = answer["epsilon_lower"].as_f64().unwrap();
+    assert!(proven > 0.9 && proven < 3f64.ln(), "{answer}");
+    assert_eq!((&answer["runs"], &answer["refuted"]), (&json!(3600), &json!(false)));
+    assert!(
+        folder.stdout(&["audit", "outputs", "x", "y", "--epsilon", "1.1"]).starts_with("no evidence against the claim")
+    );
+    let refuted = folder.run(&["audit", "outputs", "x", "y", "--epsilon", "0.5"]);
+    assert_eq!(refuted.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refuted.stdout).starts_with("REFUTED"));
+    folder.write("claim.json", r#"[{"mechanism": "pure", "epsilon": 0.5}]"#);
+    assert_eq!(folder.run(&["audit", "outputs", "x", "y", "--claim", "claim.json"]).status.code(), Some(1));
+}
+
+#[test]
+fn what_says_nothing_is_refused() {
+    let number = |value: &str| format!("{value}\n").repeat(300);
+    let folder = Folder::with(&[
+        ("words", &responses("yes", "no")),
+        ("few", "1\n2\n"),
+        ("ones", &number("1")),
+        ("nan", &format!("{}NaN\n", number("1"))),
+        ("holes", &format!("{}\n1\n", number("1"))),
+    ]);
+    for (x, y, words) in [
+        ("words", "ones", "different kinds"),
+        ("ones", "few", "2 outputs on its neighbour"),
+        ("ones", "ones", "the same on both tables"),
+        ("nan", "ones", "nan: line 301 is not a number"),
+        ("ones", "holes", "holes: line 301 is empty"),
+        ("ones", "missing", "missing: "),
+    ] {
+        folder.refused(&["audit", "outputs", x, y], 2, words);
+    }
+    folder.refused(&["audit", "outputs", "words", "words", "--beta", "0.5"], 2, "(0, 0.5)");
+    folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "-1"], 2, "epsilon must be a number");
+    let wrong = |form: &str, document: Value, words: &str| {
+        refused(&scumble_on(&["audit", form, "-", "--json"], &document.to_string()), 2, words);
+    };
+    wrong("counts", json!({"hits": 5, "runs": 4, "neighbour_hits": 0, "neighbour_runs": 4}), "5 hits in 4 runs");
+    wrong("counts", json!({"hits": 5}), "$.runs: runs is missing");
+    wrong("counts", json!({"hits": -5}), "$.hits: a whole number is expected");
+    wrong("one-run", json!({"canaries": 5, "guesses": 6, "right": 1}), "of 5 canaries");
+    assert!(
+        printed(scumble_on(
+            &["audit", "one-run", "-"],
+            r#"{"canaries": 1000, "guesses": 100, "right": 95, "delta": 1e-5}"#
+        ))
+        .contains("ε ≥ 2.16517")
+    );
+}

@@ -1,0 +1,56 @@
+//! `scumble limits` as people run it: the golden vectors in their machine forms, and what is refused.
+
+use crate::audit::{agree, vectors};
+use crate::support::{printed, refused, scumble_on};
+use serde_json::{Value, json};
+
+fn answer(limit: &str, document: &Value) -> Value {
+    serde_json::from_str(&printed(scumble_on(&["limits", limit, "-", "--json"], &document.to_string()))).unwrap()
+}
+
+#[test]
+fn machine_forms_answer_the_vectors() {
+    for vector in vectors("s7_limits") {
+        let mut together = answer("neighbours", &vector["input"]);
+        for limit in ["packing", "information"] {
+            let more = answer(limit, &vector["input"]);
+            together.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        }
+        agree(&vector, &together);
+    }
+    for (row, limit) in
+        [("s7_packing", "packing"), ("s7_singular", "singular"), ("s7_fingerprinting", "fingerprinting")]
+    {
+        for vector in vectors(row) {
+            agree(&vector, &answer(limit, &vector["input"]));
+        }
+    }
+}
+
+#[test]
+fn limits_say_what_they_are_and_where_there_is_none() {
+    let told = |limit: &str, document: Value| printed(scumble_on(&["limits", limit, "-"], &document.to_string()));
+    assert!(told("neighbours", json!({"epsilon": 1, "delta": 0.1})).contains("at most 0.7579"));
+    assert!(told("fingerprinting", json!({"attributes": 10, "epsilon": 1, "rms_error": 0.4})).contains("no bound"));
+    assert!(told("information", json!({"epsilon": 0.1, "delta": 1e-6})).contains("no bound is known here"));
+    let own_counts = told("singular", json!({"queries": [[1, 0], [0, 1]], "epsilon": 1, "beta": 0}));
+    assert!(own_counts.contains("E ≥ 0.2592"), "{own_counts}");
+    assert!(told("singular", json!({"queries": [[1, 1]], "epsilon": 1})).contains("no bound from 2 people"));
+}
+
+#[test]
+fn wrong_questions_are_refused() {
+    for (limit, document, words) in [
+        ("packing", json!({"epsilon": 0, "delta": 0, "universe": 10, "success": 0.5}), "epsilon above 0"),
+        ("packing", json!({"epsilon": 1, "delta": 0, "universe": 10, "success": 0}), "above 0"),
+        ("packing", json!({"epsilon": 1, "delta": 0, "success": 0.5}), "$.universe: universe is missing"),
+        ("neighbours", json!({"epsilon": -1}), "$.epsilon: epsilon must be a number"),
+        ("neighbours", json!({"epsilon": 1, "sigma": 2}), "$.sigma: there is no such field"),
+        ("singular", json!({"queries": [[1, 0], [1]], "epsilon": 1}), "row 1 of the query matrix has 1 columns"),
+        ("singular", json!({"queries": [[1, 2]], "epsilon": 1}), "$.queries[0][1]: -1, 0 or 1 is expected"),
+        ("singular", json!({"queries": [[1]], "epsilon": 1, "beta": 1}), "beta must be a number in [0, 1)"),
+        ("fingerprinting", json!({"attributes": 10, "epsilon": 1, "rms_error": 0}), "rms_error above 0"),
+    ] {
+        refused(&scumble_on(&["limits", limit, "-", "--json"], &document.to_string()), 2, words);
+    }
+}
