@@ -57,11 +57,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// What is printed, and whether a claim was refuted.
+type Answered = (String, bool);
+
 impl Document {
-    fn answered(
-        &self,
-        answer: fn(&Located<'_>, bool) -> Result<(String, bool), Wrong>,
-    ) -> Result<(String, bool), Failure> {
+    fn answered(&self, answer: fn(&Located<'_>, bool) -> Result<Answered, Wrong>) -> Result<Answered, Failure> {
         let document = input::json(&self.file)?;
         answer(&Located::root(&document), self.json).map_err(|wrong| wrong.at(&self.file))
     }

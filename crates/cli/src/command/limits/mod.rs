@@ -63,11 +63,11 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     };
     let read = input::json(&document.file)?;
     let limit = limit(&Located::root(&read)).map_err(|wrong| input::wrong(&document.file, &wrong))?;
-    print(&if document.json { limit.as_json() } else { limit.in_words() })
+    print(&if document.json { limit.into_json() } else { limit.in_words() })
 }
 
 impl Limit {
-    fn as_json(mut self) -> String {
+    fn into_json(mut self) -> String {
         self.numbers["words"] = json!(self.words);
         self.numbers["theorem"] = json!(self.theorem);
         format!("{}\n", self.numbers)
