@@ -526,7 +526,7 @@ def check_costs(where, told, events_of, names, limits, k, out):
         try:
             mine, truth = Sum(events, scope, k), Truth(events, scope, k)
             out.number(f"{name}, ε at δ = {nice(delta)}", claim["epsilon"], mine.epsilon(delta), truth.epsilon(delta), mine.loose)
-            out.number(f"{name}, ρ", claim.get("rho"), mine.rho(delta), truth.rho, mine.loose)
+            out.number(f"{name}, ρ", (claim.get("approximate_zcdp") or claim).get("rho"), mine.rho(delta), truth.rho, mine.loose)
         except NoRule:
             out.say("not confirmed", name, "there is an event that no sum can count")
 
