@@ -230,7 +230,7 @@ mod tests {
             assert!((high - (1.0 - low)).abs() < 1e-12);
         }
         assert_eq!((success_lower(0, 10, 0.025), success_upper(10, 10, 0.025)), (0.0, 1.0));
-        // 1 − (1 − q)^n = 1 − α, at a size where 1 − q is 1 but for four digits.
+        // 1 − (1 − q)^n = 1 − α, at a size where 1 − q is 1 except for four digits.
         let rare = success_upper(0, 1_000_000_000_000, 0.025);
         assert!((rare / 3.688_879_454_1e-12 - 1.0).abs() < 1e-9, "{rare}");
     }

@@ -32,7 +32,7 @@ pub struct ClaimedCurve {
     points: Vec<(f64, f64)>,
 }
 
-/// At so many ε a curve is computed. Any number of them gives a true statement; more give a sharper one.
+/// At this many ε a curve is computed. Any number of them gives a true statement; more give a sharper one.
 const POINTS: u32 = 64;
 
 impl Claim {

@@ -39,7 +39,7 @@ impl OneRun {
         Ok(Self { canaries, guesses, right })
     }
 
-    /// The probability that so many guesses or more are right, if the mechanism is (ε, δ)-private: an upper bound, rounded up; beside it the
+    /// The probability that this many guesses or more are right, if the mechanism is (ε, δ)-private: an upper bound, rounded up; beside it the
     /// same formula rounded down.
     pub fn p_value(&self, epsilon: Epsilon, delta: Delta) -> Bounds {
         let law = self.law(epsilon.get());

@@ -51,13 +51,13 @@ mod tests {
     fn randomized_response_stays_below_and_comes_near() {
         for epsilon in [0.005f64, 0.1, 1.0, 3.0] {
             let bound = nats_per_row(epsilon.try_into().unwrap());
-            let told = |bias: f64| {
+            let learned = |bias: f64| {
                 let truth = epsilon.exp() / (1.0 + epsilon.exp());
                 let one = bias * truth + (1.0 - bias) * (1.0 - truth);
                 let entropy = |p: f64| -p * p.ln() - (1.0 - p) * (1.0 - p).ln();
                 entropy(one) - entropy(truth)
             };
-            let most = (1..1000).map(|i| told(f64::from(i) / 1000.0)).fold(0.0, f64::max);
+            let most = (1..1000).map(|i| learned(f64::from(i) / 1000.0)).fold(0.0, f64::max);
             assert!(most <= bound + 1e-15 && most > 0.49 * bound, "{epsilon}: {most} {bound}");
         }
     }

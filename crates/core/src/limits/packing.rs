@@ -72,7 +72,7 @@ pub fn least_changes(epsilon: Epsilon, delta: Delta, size: f64, success: Probabi
 /// Counting queries that tell `universe` values apart (points, thresholds, means) cannot all be answered within this many counts with
 /// probability `success`, in the presence scope (from the empty table) and in the person scope; infinite if never.
 ///
-/// m* − 1 copies of one value must be told from those of another, so that the error is at least (m* − 1)/2.
+/// m* − 1 copies of one value must be distinguished from those of another, so that the error is at least (m* − 1)/2.
 ///
 /// ```
 /// use scumble::limits::packing::count_error_lower;

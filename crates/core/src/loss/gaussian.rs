@@ -11,6 +11,10 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> Bounds {
     if mu == 0.0 {
         return Bounds { lower: 0.0, upper: 0.0 };
     }
+    if mu.is_infinite() {
+        // Beyond all numbers: nothing is hidden.
+        return Bounds { lower: 1.0 - 4.0 * TRUSTED, upper: 1.0 };
+    }
     let a = epsilon / mu - mu / 2.0;
     let b = epsilon / mu + mu / 2.0;
     // e^ε·φ(b) = φ(a), so that e^ε·Φ(−b) = φ(a)·M(b) with Mills' ratio M: no e^ε, and no Φ below the least number.
@@ -72,6 +76,14 @@ mod tests {
             let bounds = delta(mu, at);
             assert!(bounds.lower <= truth && truth <= bounds.upper, "{bounds:?} misses {truth}");
             assert!(bounds.upper - bounds.lower <= 1e-9, "{bounds:?}");
+        }
+    }
+
+    #[test]
+    fn ratios_beyond_all_numbers_hide_nothing() {
+        for (mu, at) in [(f64::INFINITY, 0.0), (1e308, 1e300), (1e200, 0.0), (1e308, 0.0), (1e-300, 1e300)] {
+            let bounds = delta(mu, at);
+            assert!(bounds.lower <= bounds.upper && bounds.upper <= 1.0, "{mu} {at}: {bounds:?}");
         }
     }
 

@@ -145,7 +145,7 @@ fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
 }
 
 fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
-    // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as so many whole owners.
+    // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as this many whole owners.
     let is_sum = event.word().is_additive() || matches!(event.word(), Word::Exponential { .. });
     let by = group as f64 * if is_sum { shift.by.get() } else { shift.by.get().ceil() };
     let word = words::of(event.word());

@@ -55,7 +55,7 @@ impl Table {
         Self { cells: vec![0; levels.cells()], levels, beyond: 0.0, exactly_beyond: 0 }
     }
 
-    /// One more owner: at most so many of its rows as are looked at.
+    /// One more owner: at most as many of its rows as are looked at.
     pub fn add(&mut self, owner: Contribution<'_>) {
         let Bounds { groups, rows_per_group, rows } = self.levels.most;
         let mut left = rows;
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// What the sum of so many noises exceeds with probability 2.5% at most, to either side together: by the expansion of a quantile in cumulants (Cornish and Fisher 1938); of
+/// What the sum of this many noises exceeds with probability 2.5% at most, to either side together: by the expansion of a quantile in cumulants (Cornish and Fisher 1938); of
 /// one noise exactly.
 fn width(noise: &Noise, cells: usize) -> f64 {
     const NORMAL: f64 = 2.241_402_727_604_945;

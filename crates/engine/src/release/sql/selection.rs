@@ -8,7 +8,7 @@ use crate::project::Cost;
 use crate::release::noise::{Noise, calibrate};
 use crate::sql::sensitivity;
 
-/// With which probability a key of so many owners is not published.
+/// With which probability a key of this many owners is not published.
 const MISSED: f64 = 0.05;
 /// Where nobody knows how many owners there are: from here on a threshold that fewer groups per owner would lower is warned of …
 const MANY_OWNERS: u64 = 1000;

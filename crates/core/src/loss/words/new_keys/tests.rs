@@ -220,10 +220,11 @@ proptest::proptest! {
             let is_comparable = owners == 1 || rate < 2;
             proptest::prop_assert!(!is_comparable || whole >= part * (1.0 - 1e-3) - 1e-12, "{whole} {part}");
         }
+        // A transform has an error of its own: of losses in the thousands, a few billionths.
         if let Some(epsilon) = spent.pure_sum().map(|epsilon| epsilon.to_f64_up()) {
             let found = loss.delta(epsilon).unwrap().upper;
             let claimed = spent.delta().to_f64_up();
-            proptest::prop_assert!(found <= claimed * (1.0 + 1e-3) + 1e-9, "{found} of {claimed}");
+            proptest::prop_assert!(found <= claimed * (1.0 + 1e-3) + 1e-6, "{found} of {claimed}");
         }
         if which == 3 {
             proptest::prop_assert_eq!(loss.epsilon(0.0).unwrap().upper, 0.0);

@@ -120,24 +120,24 @@ impl BoundingReport {
         let rows = self.share_cut(drawn, Number::RowsCut, Number::RowsKept);
         let groups = self.share_cut(drawn, Number::GroupsCut, Number::GroupsKept);
         let beyond = drawn.get(Number::Beyond).map(|(found, noise)| (found, (found + noise.quantile(0.1)).max(0.0)));
-        let mut told = Map::new();
-        told.insert("looks_at".to_string(), json!({
+        let mut shown = Map::new();
+        shown.insert("looks_at".to_string(), json!({
             "groups_per_owner": self.wide.groups, "rows_per_group": self.wide.rows_per_group, "rows_per_owner": self.wide.rows,
         }));
         let mut words = Vec::new();
         for (name, cut) in [("rows", &rows), ("groups", &groups)] {
             let Some(cut) = cut else { continue };
-            told.insert(name.to_string(), cut.json());
+            shown.insert(name.to_string(), cut.json());
             words.push(cut.words(name));
         }
         if let Some((found, most)) = beyond {
-            told.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
+            shown.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
             words.push(self.beyond_words(most));
         }
         let about_all: Vec<&String> = self.columns.iter().map(|column| &column.column).collect();
-        told.insert("intervals_of_all_rows".to_string(), json!(about_all));
-        told.insert("of_the_bounded_table".to_string(), json!(self.bounded));
-        answers.details.facts.insert("bounding_report".to_string(), Value::Object(told));
+        shown.insert("intervals_of_all_rows".to_string(), json!(about_all));
+        shown.insert("of_the_bounded_table".to_string(), json!(self.bounded));
+        answers.details.facts.insert("bounding_report".to_string(), Value::Object(shown));
         answers.notes.push(format!("Bounding report: {}", words.join(" ")));
     }
 
