@@ -58,7 +58,7 @@ const DRAWN: &[Drawn] = &[
 const INSIDE: &[(&str, &str)] = &[
     ("mechanism/piecewise.rs", "quantile.rs, selection.rs and interior_point.rs draw by it"),
     ("mechanism/interior_point/fullest.rs", "mechanism/interior_point/tests.rs compares the whole law"),
-    ("mechanism/interior_point/places.rs", "mechanism/interior_point/tests.rs compares the whole law"),
+    ("mechanism/interior_point/leaves.rs", "mechanism/interior_point/tests.rs compares the whole law"),
     ("mechanism/interior_point/recursion.rs", "mechanism/interior_point/tests.rs compares the whole law"),
     ("mechanism/quantile/median.rs", "mechanism/quantile/median/tests.rs compares the whole law"),
     ("learn/mod.rs", "halfspace.rs and threshold.rs choose by it"),

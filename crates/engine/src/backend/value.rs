@@ -60,6 +60,13 @@ impl Wanted {
         if layout.is_missing(kept) {
             return None;
         }
+        // Two names for one owner, or a value that is silently missing.
+        if self == Self::Text && kept.starts_with('\u{feff}') {
+            return Some(
+                "begins with a byte-order mark: the file was put together from several; take the marks away"
+                    .to_string(),
+            );
+        }
         if layout.trim.is_none() && kept.trim() != kept {
             return Some(
                 "begins or ends with a space: say trim = true for the table to take such spaces away, or trim = false to keep them"
@@ -167,6 +174,7 @@ mod tests {
         assert!(refusal(Wanted::Whole, "NA").ends_with("say null = [\"NA\"] for the table)"));
         assert!(refusal(Wanted::Number, "1,5").ends_with("say decimal = \",\" for the table)"));
         assert!(refusal(Wanted::Text, "a ").contains("trim = true"));
+        assert!(refusal(Wanted::Text, "\u{feff}a").starts_with("begins with a byte-order mark"));
         assert_eq!(refusal(Wanted::Text, "NA"), "");
         let trimmed = Layout { trim: Some(true), null: vec!["NA".into()], ..Layout::default() };
         assert_eq!(Wanted::Whole.refuses(" 7 ", &trimmed).or(Wanted::Whole.refuses(" NA", &trimmed)), None);

@@ -69,7 +69,23 @@ fn written(field: &str, quote: bool, alone: bool) -> String {
 fn fields() -> impl Strategy<Value = String> {
     prop::collection::vec(
         prop::sample::select(vec![
-            "a", "b", ",", "\"", "\r", "\n", "\r\n", " ", "é", "日", "\0", "#", "\\", "'", "\u{feff}", ";", "\t",
+            "a",
+            "b",
+            ",",
+            "\"",
+            "\r",
+            "\n",
+            "\r\n",
+            " ",
+            "é",
+            "日",
+            "\0",
+            "#",
+            "\\",
+            "'",
+            "x\u{feff}",
+            ";",
+            "\t",
         ]),
         0..6,
     )

@@ -213,9 +213,7 @@ impl Looking {
                 "share_cut: the share of the rows that would be cut off, of those that are looked at; noise: the standard error of a count of '{}' at its cost; error: what the noise and the upper end of share_cut do to a cell of {rows:.0} rows.",
                 self.target
             ),
-            format!(
-                "At most {beyond:.0} owners (with 95% confidence) have more than is looked at; what they have beyond is not in share_cut."
-            ),
+            self.beyond_words(table.beyond - noises.beyond.quantile(0.1), beyond),
         ];
         let unknown = "Nothing is suggested: the noise is larger than what was measured. Give it more cost, or let it look at fewer rows of an owner (max_rows_per_owner).";
         let notes = [notes, if is_known { Vec::new() } else { vec![unknown.to_string()] }].concat();
@@ -223,6 +221,19 @@ impl Looking {
         let bars = Some(bars.collect());
         let details = Details { facts, bars, intervals: vec!["share_cut".to_string()], ..Details::default() };
         Ok(Answers { columns: columns(&lines, noises), notes, details })
+    }
+
+    /// How many owners have more than is looked at, with 95% confidence at either end.
+    fn beyond_words(&self, least: f64, most: f64) -> String {
+        if least > 0.0 {
+            return format!(
+                "{:.0} to {most:.0} owners have more than is looked at, so that more is cut off than share_cut says: look wider (max_rows_per_owner).",
+                least.ceil()
+            );
+        }
+        format!(
+            "At most {most:.0} owners (with 95% confidence) have more than is looked at; what they have beyond is not in share_cut."
+        )
     }
 
     /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.

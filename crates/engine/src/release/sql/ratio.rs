@@ -48,8 +48,9 @@ enum Set {
 }
 
 fn fieller(sum: f64, count: f64, a: f64, b: f64) -> Set {
-    let (square, middle, rest) = (count * count - b, sum * count, sum * sum - a);
-    let discriminant = middle * middle - square * rest;
+    let (square, middle) = (count * count - b, sum * count);
+    // (sum·count)² − (count² − b)·(sum² − a), without the difference of what is large.
+    let discriminant = a * count * count + b * sum * sum - a * b;
     if square == 0.0 || discriminant <= 0.0 || !discriminant.is_finite() {
         return Set::Everything;
     }
@@ -91,6 +92,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The discriminant was a difference of numbers 10^16 times as large: the whole range.
+    #[test]
+    fn hardly_any_noise_gives_a_narrow_interval() {
+        let (sum, count) = (Law { deviation: 1e-4, kurtosis: 0.0 }, Law { deviation: 1e-6, kurtosis: 0.0 });
+        let found = mean((3e7, sum), (1e6, count), 0.0, 60.0);
+        assert!(found.high - found.low < 1e-8 && found.low < 30.0 && found.high > 30.0, "{found:?}");
     }
 
     #[test]

@@ -83,13 +83,15 @@ impl BoundingReport {
         let noises = &private.report;
         let drawn = self.drawn(looked, noisy, noises, chance)?;
         let of_cells = &noises[self.numbers.len()..];
+        let is_short = drawn.least_beyond() > 0.0;
         for widened in &self.columns {
             let column = answers.columns.iter_mut().find(|column| column.name == widened.column);
             let Some(intervals) = column.and_then(|column| column.uncertainty.as_mut()) else { continue };
             for (interval, row) in intervals.iter_mut().zip(rows) {
                 let Widened { measure, step, beside, .. } = *widened;
                 let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
-                let (low, high) = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
+                let found = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
+                let (low, high) = if is_short { opened(found, &measures[measure]) } else { found };
                 *interval = Uncertainty { low: low * step, high: high * step, ..*interval };
             }
             answers.details.intervals.push(widened.column.clone());
@@ -117,8 +119,11 @@ impl BoundingReport {
 
     /// The report's part of an answer's JSON and notes.
     fn tell(&self, drawn: &Drawn, answers: &mut Answers) {
-        let rows = self.share_cut(drawn, Number::RowsCut, Number::RowsKept);
-        let groups = self.share_cut(drawn, Number::GroupsCut, Number::GroupsKept);
+        let least = drawn.least_beyond();
+        // Of what is known to be missing nobody knows how much it is: up to all rows.
+        let opened = |cut: ShareCut| if least > 0.0 { ShareCut { high: 1.0, ..cut } } else { cut };
+        let rows = self.share_cut(drawn, Number::RowsCut, Number::RowsKept).map(opened);
+        let groups = self.share_cut(drawn, Number::GroupsCut, Number::GroupsKept).map(opened);
         let beyond = drawn.get(Number::Beyond).map(|(found, noise)| (found, (found + noise.quantile(0.1)).max(0.0)));
         let mut shown = Map::new();
         shown.insert("looks_at".to_string(), json!({
@@ -132,7 +137,7 @@ impl BoundingReport {
         }
         if let Some((found, most)) = beyond {
             shown.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
-            words.push(self.beyond_words(most));
+            words.push(self.beyond_words(least, most));
         }
         let about_all: Vec<&String> = self.columns.iter().map(|column| &column.column).collect();
         shown.insert("intervals_of_all_rows".to_string(), json!(about_all));
@@ -141,12 +146,18 @@ impl BoundingReport {
         answers.notes.push(format!("Bounding report: {}", words.join(" ")));
     }
 
-    fn beyond_words(&self, most: f64) -> String {
+    fn beyond_words(&self, least: f64, most: f64) -> String {
         let Bounds { groups, rows_per_group, rows } = self.wide;
         let looked = match self.grouped {
             true => format!("{groups} groups, {rows_per_group} rows in one or {rows} in all"),
             false => format!("{rows} rows"),
         };
+        if least > 0.0 {
+            return format!(
+                "{:.0} to {most:.0} owners have more than {looked}: what they have beyond that is in no number here, so that the intervals have no end there; look wider (max_rows_per_owner and the others of bounding_report).",
+                least.ceil()
+            );
+        }
         format!(
             "At most {most:.0} owners (with 95% confidence) have more than {looked}: what they have beyond that is in no number and no interval here."
         )
@@ -181,6 +192,11 @@ impl BoundingReport {
 }
 
 impl Drawn {
+    /// How many owners certainly have more than is looked at, with 95% confidence.
+    fn least_beyond(&self) -> f64 {
+        self.get(Number::Beyond).map_or(0.0, |(found, noise)| (found - noise.quantile(0.1)).max(0.0))
+    }
+
     fn get(&self, number: Number) -> Option<(f64, &Noise)> {
         let found = self.whole.iter().find(|(own, ..)| *own == number);
         found.map(|(_, found, noise)| (*found as f64, noise))
@@ -245,6 +261,12 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
     } else {
         ((wide - half).min(own_low), (wide + half).min(own_high))
     }
+}
+
+/// The same where rows are missing for certain, and nobody knows how many: they only add to a number that cannot fall, and so on.
+fn opened((low, high): (f64, f64), measure: &Measure) -> (f64, f64) {
+    let (least, most) = measure.range;
+    (if least < 0 { f64::NEG_INFINITY } else { low }, if most > 0 { f64::INFINITY } else { high })
 }
 
 #[cfg(test)]
