@@ -98,11 +98,11 @@ impl Elements {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let Counted { table, names, place } = counted(request, project)?;
         private_table(request, project)?;
-        // As texts, keys have no declared domain: what does not occur has no part in this answer and is never listed.
+        // What does not occur has no part in this answer and is never listed.
         let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
         let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
         let bounding = bounding(request)?;
-        let cut = crate::sql::analyse(&sql, bounding, project, &Backend::without_data(project)?);
+        let cut = crate::sql::analyse_what_occurs(&sql, bounding, project, &Backend::without_data(project)?);
         let cut = cut.map_err(|error| error.or_at(place))?;
         let per_owner = elements_per_owner(&cut.query);
         let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;

@@ -59,8 +59,8 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     let Builder { measures, ranked, quantiles, .. } = builder;
     let rows = below.rows.clone();
     let query = Query { keys, public, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
-    if query.cells().is_none() && bounding.groups.is_none() && bounds.is_some_and(|bounds| bounds.groups > MOST_UNASKED)
-    {
+    let selects = source.lists_keys && query.cells().is_none();
+    if selects && bounding.groups.is_none() && bounds.is_some_and(|bounds| bounds.groups > MOST_UNASKED) {
         return Err(source.error("group by", UNASKED));
     }
     finished(query, bounds, source)
@@ -147,6 +147,9 @@ fn public_keys(
 ) -> Result<Option<PublicKeys>> {
     if keys.is_empty() {
         return Ok(PublicKeys::new(Vec::new(), 0));
+    }
+    if !source.lists_keys {
+        return Ok(None);
     }
     let occurring = below.possible.keys(keys, known, below.plan.schema(), source);
     if !occurring.any {

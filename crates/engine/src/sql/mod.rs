@@ -85,6 +85,8 @@ impl Hidden {
 pub(crate) struct Source<'a> {
     /// The query.
     pub sql: &'a str,
+    /// Whether the keys that can occur are public and all of them published, those without rows too.
+    pub lists_keys: bool,
 }
 
 impl Source<'_> {
@@ -103,7 +105,16 @@ impl Source<'_> {
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    let source = Source { sql };
+    analysed(Source { sql, lists_keys: true }, bounding, project, backend)
+}
+
+/// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
+pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+    analysed(Source { sql, lists_keys: false }, bounding, project, backend)
+}
+
+fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+    let sql = source.sql;
     let statement = refuse::check(&source, project)?;
     let hidden = Hidden::of(sql, project);
     let state = backend.context.state();
