@@ -243,6 +243,9 @@ fn shown_error(error: f64) -> String {
 
 /// All digits of the end of an interval: a rounded one might lie inside.
 fn shown_end(end: f64) -> String {
+    if end.is_infinite() {
+        return UNBOUNDED.to_string();
+    }
     if end.is_finite() { format!("{end}") } else { String::new() }
 }
 

@@ -273,6 +273,20 @@ fn opened((low, high): (f64, f64), measure: &Measure) -> (f64, f64) {
 mod tests {
     use super::*;
 
+    /// Owners who certainly have more than is looked at add an unknown number of rows: there is no end above a count.
+    #[test]
+    fn what_is_missing_for_certain_has_no_end() {
+        let measure = |range: (i64, i64)| Measure {
+            what: crate::sql::query::What::Rows,
+            expression: None,
+            attributes: Default::default(),
+            range,
+        };
+        assert_eq!(opened((3.0, 9.0), &measure((0, 1))), (3.0, f64::INFINITY));
+        assert_eq!(opened((3.0, 9.0), &measure((-5, 0))), (f64::NEG_INFINITY, 9.0));
+        assert_eq!(opened((3.0, 9.0), &measure((-5, 5))), (f64::NEG_INFINITY, f64::INFINITY));
+    }
+
     #[test]
     fn shares_are_between_nothing_and_everything() {
         let found = ShareCut::within(300.0, 100.0, 700.0, 50.0);
