@@ -370,6 +370,11 @@ fn under_the_old_name(value: &Value) -> Value {
 /// The same values; numbers to a few units in the last place, as exp and tanh differ between machines.
 fn same(at: &str, one: &Value, other: &Value) {
     match (one, other) {
+        // Where no ε was known at the usual δ and nobody had asked for it, one is shown at a larger δ now.
+        (Value::Object(left), Value::Object(right)) if right.get("epsilon") == Some(&Value::Null) => {
+            let number = |fields: &serde_json::Map<String, Value>| fields.get("delta").and_then(Value::as_f64);
+            assert!(number(left) >= number(right), "{at}: {left:?} {right:?}");
+        }
         (Value::Object(left), Value::Object(right)) => {
             assert!(left.keys().eq(right.keys()), "{at}: {left:?} {right:?}");
             left.iter().for_each(|(name, value)| same(&format!("{at}.{name}"), value, &right[name]));
