@@ -38,7 +38,7 @@ pub enum Publish {
     Init(engine::init::Arguments),
     /// Whether the files of a project's tables fit their declaration; for whoever holds the files
     Check(engine::check::Arguments),
-    /// What each release would cost in every scope, and the error to expect; touches no data
+    /// What each release would cost in every scope, and the error to expect; touches no data, unless asked to choose bounds
     Plan(engine::plan::Arguments),
     /// Runs the releases of a project, charges the ledger, writes outputs and report
     Release(engine::release::Arguments),

@@ -1,4 +1,4 @@
-//! Outputs, and the numbers by which they are told apart.
+//! Outputs, and the numbers by which they are distinguished.
 
 use crate::error::{Error, Result};
 use std::collections::HashMap;

@@ -196,7 +196,7 @@ mod tests {
     }
 
     /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these of four outcomes are the
-    /// furthest apart: with probability δ the answer is told, otherwise it is randomized response.
+    /// furthest apart: with probability δ the answer is shown, otherwise it is randomized response.
     #[test]
     fn a_guess_with_delta_is_the_best_guess_between_the_worst_laws() {
         for (epsilon, delta) in [(0.1f64, 1e-9), (1.0, 0.01), (0.0, 0.5), (3.0, 1.0)] {
