@@ -20,11 +20,13 @@ use std::num::NonZeroU64;
 mod charges;
 mod moves;
 mod new_keys;
+mod smooth_noise;
 mod word;
 
 pub use charges::{Charge, charged_by_scope};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
+pub use smooth_noise::{Family, Quotient, SmoothNoise};
 pub use word::{Choices, Pair, Path, Word};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.
@@ -159,6 +161,20 @@ impl Event {
     pub fn for_new_keys(self, delta: impl TryInto<Delta, Error: Into<Error>>, keys: u64) -> Result<Self> {
         let word = NewKeys::new(self.word.clone(), checked(delta)?, keys)?;
         Ok(self.with_word(Word::NewKeys(word)))
+    }
+
+    /// Noise on one answer whose scale follows the data; a move counts as that many owners.
+    ///
+    /// ```
+    /// use scumble::event::{Event, Family};
+    /// use scumble::{Loss, Scope};
+    /// let event = Event::smooth_noise(Family::Cauchy4, "9/8", "1/3", 24)?;
+    /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(0.0)?.upper;
+    /// assert!((epsilon - 0.9650081752636366).abs() < 1e-7);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn smooth_noise(family: Family, gamma: &str, alpha: &str, levels: u32) -> Result<Self> {
+        Self::of(Word::SmoothNoise(SmoothNoise::new(family, gamma.parse()?, alpha.parse()?, levels)?))
     }
 
     /// The same with other moves.

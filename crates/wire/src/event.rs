@@ -1,7 +1,7 @@
 //! Events as JSON, both ways.
 
 use crate::place::{Located, WireError};
-use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Path, Sampling, Shift, Touch, Word};
+use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Path, Sampling, Shift, SmoothNoise, Touch, Word};
 use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, WireError>;
 const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
 
 /// Each word with its parameters.
-const WORDS: [(&str, &[&str]); 14] = [
+const WORDS: [(&str, &[&str]); 15] = [
     ("gaussian", &["sigma"]),
     ("discrete-gaussian", &["sigma"]),
     ("laplace", &["scale"]),
@@ -26,6 +26,7 @@ const WORDS: [(&str, &[&str]); 14] = [
     ("tcdp", &["rho", "omega"]),
     ("heavy-hitters", &["scale", "clip", "rise", "levels"]),
     ("new-keys", &["noise", "delta", "keys"]),
+    ("smooth-noise", &["family", "gamma", "alpha", "levels"]),
     ("pair", &["p", "q"]),
 ];
 
@@ -124,6 +125,7 @@ fn word(place: &Located<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Wo
             Word::HeavyHitters { scale: scale("scale")?, path }
         }
         "new-keys" => new_keys(place)?,
+        "smooth-noise" => smooth_noise(place)?,
         _ => pair(place)?,
     })
 }
@@ -141,6 +143,15 @@ fn new_keys(place: &Located<'_>) -> Result<Word> {
         return Err(keys.refuse("an owner has at least 1 key, not 0"));
     }
     noise.core(NewKeys::new(word(&noise, mechanism.text()?, None)?, delta, keys.whole()?)).map(Word::NewKeys)
+}
+
+fn smooth_noise(place: &Located<'_>) -> Result<Word> {
+    let fraction = |name: &str| place.field(name).and_then(|field| field.core(field.text()?.parse()));
+    let family = place.field("family")?;
+    let family = family.core(family.text()?.parse())?;
+    let field = place.field("levels")?;
+    let levels = u32::try_from(field.whole()?).map_err(|_| field.refuse("levels must be a whole number below 2^32"))?;
+    place.core(SmoothNoise::new(family, fraction("gamma")?, fraction("alpha")?, levels)).map(Word::SmoothNoise)
 }
 
 fn pair(place: &Located<'_>) -> Result<Word> {
@@ -272,6 +283,12 @@ fn word_to_json(word: &Word) -> Map<String, Value> {
             put("noise", Value::Object(word_to_json(keys.noise())));
             put("delta", json!(keys.delta().get()));
             put("keys", json!(keys.keys()))
+        }
+        Word::SmoothNoise(noise) => {
+            put("family", json!(noise.family().name()));
+            put("gamma", json!(noise.gamma().to_string()));
+            put("alpha", json!(noise.alpha().to_string()));
+            put("levels", json!(noise.levels()))
         }
         Word::Pair(pair) => {
             put("p", json!(pair.p()));

@@ -10,6 +10,9 @@ fn value(parameter: &str, at: usize) -> Value {
     let odd = f64::from_bits(1f64.to_bits() | (0x9e37_79b9_7f4a_7c15u64.wrapping_mul(at as u64 + 1) >> 12));
     match parameter {
         "values" | "clip" | "rise" | "levels" | "keys" => json!(2 + at % 5),
+        "family" => json!(["cauchy4", "discrete-laplace", "discrete-gaussian"][at % 3]),
+        "gamma" => json!(format!("{}/{}", 9 + at, 8 + at)),
+        "alpha" => json!(format!("{}/100003", 1 + at)),
         "delta" => json!(odd * 1e-9),
         "omega" => json!(odd * 20.0),
         "p" => json!([0.25 * odd, 1.0 - 0.25 * odd]),
@@ -33,7 +36,7 @@ fn words() -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_word_is_read_back_as_it_was() {
     let words = words();
-    assert_eq!(words.len(), 14, "{words:?}");
+    assert_eq!(words.len(), 15, "{words:?}");
     for (word, parameters) in words {
         for at in 0..200 {
             let mut event = json!({ "mechanism": word, "times": at + 1 });
@@ -77,4 +80,24 @@ fn moves_that_do_not_agree_are_refused() {
     {
         assert!(alone.is_ok(), "{alone:?}");
     }
+}
+
+#[test]
+fn smooth_noise_that_cannot_be_is_refused_at_its_place() {
+    let refused = |family: Value, gamma: Value, alpha: Value, levels: Value| {
+        let event =
+            json!({"mechanism": "smooth-noise", "family": family, "gamma": gamma, "alpha": alpha, "levels": levels});
+        event_from_json(&event).unwrap_err().to_string()
+    };
+    let check = |found: String, begin: &str| assert!(found.starts_with(begin), "{found}");
+    check(refused(json!("cauchy"), json!("9/8"), json!("1/3"), json!(24)), "$.family: there is no noise \"cauchy\"");
+    check(refused(json!("cauchy4"), json!("5/3"), json!("1/3"), json!(24)), "$: gamma must be one more than one over");
+    check(refused(json!("cauchy4"), json!(1.125), json!("1/3"), json!(24)), "$.gamma: a text is expected");
+    check(
+        refused(json!("cauchy4"), json!("9/8"), json!("0/3"), json!(24)),
+        "$.alpha: a fraction here is of two positive",
+    );
+    check(refused(json!("cauchy4"), json!("9/8"), json!("1/3"), json!(1e12)), "$.levels: levels must be");
+    check(refused(json!("cauchy4"), json!("9/8"), json!("1/3"), json!(2_000_000)), "$: levels of noise need");
+    check(refused(json!("cauchy4"), json!("2/1"), json!("1/3"), json!(63)), "$: 63 levels go beyond");
 }

@@ -41,6 +41,8 @@ mod subsampling_tcdp;
 mod truncated;
 pub(crate) mod words;
 
+pub(crate) use words::smooth_noise::{delta_of_smooth_noise, truncated_of_smooth_noise};
+
 use convert::Conversion;
 use law::{Component, Form, Law};
 use normal::Normal;

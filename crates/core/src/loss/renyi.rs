@@ -61,7 +61,7 @@ impl Curve {
             Self::Largest(curves) => {
                 curves.iter().map(|(curve, times)| times * curve.cumulant(order)).fold(0.0, f64::max)
             }
-            Self::Chain { base, size } => chain(base, *size, order),
+            Self::Chain { base, size } => chain(&|order| base.cumulant(order), *size, order),
             Self::SampledPresence { base, rate } => sampled(order, |whole| sampled_presence(base, *rate, whole)),
             Self::SampledReplace { base, rate } => sampled(order, |whole| sampled_replace(base, *rate, whole)),
         }
@@ -71,6 +71,7 @@ impl Curve {
     pub(crate) fn largest_order(&self) -> f64 {
         match self {
             Self::Concentrated { omega, .. } => *omega,
+            Self::Own(shape) => shape.0.largest_order(),
             Self::ConcentratedGroup { omega, size, .. } => super::truncated::group_largest_order(*omega, *size),
             Self::SampledPresence { base, .. } | Self::SampledReplace { base, .. } => {
                 base.largest_order().floor().min(LARGEST_SAMPLED_ORDER)
@@ -87,9 +88,9 @@ impl Curve {
 
 /// Hölder's inequality along a chain of a + b neighbours: K_{a+b}(α) ≤ K_a(pα)/p + (1 − 1/p)·K_b((pα−1)/(p−1)), for any p > 1
 /// \[Mir17, Proposition 11\]; p = 1 + (b/a)(1 − 1/α) makes it exact for Gaussian noise, (a+b)²·K_1.
-fn chain(base: &Curve, size: u32, order: f64) -> f64 {
+pub(super) fn chain(base: &dyn Fn(f64) -> f64, size: u32, order: f64) -> f64 {
     if size <= 1 {
-        return base.cumulant(order);
+        return base(order);
     }
     let (first, second) = (size.div_ceil(2), size / 2);
     let p = 1.0 + f64::from(second) / f64::from(first) * (1.0 - 1.0 / order);

@@ -17,6 +17,11 @@ pub(crate) trait Shape: fmt::Debug + Send + Sync {
     /// The Rényi curve: K(α) = (α − 1)·D_α from above.
     fn cumulant(&self, order: f64) -> f64;
 
+    /// The largest order at which the curve is finite (perhaps infinite).
+    fn largest_order(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// The ρ of a curve that is ρ·α·(α − 1), of which more is known on samples.
     fn concentrated(&self) -> Option<f64> {
         None

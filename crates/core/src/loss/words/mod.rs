@@ -21,6 +21,7 @@ mod pair;
 mod pure;
 mod randomized_response;
 mod sinh_normal;
+pub(crate) mod smooth_noise;
 mod tcdp;
 mod zcdp;
 
@@ -66,6 +67,7 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
         Word::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
         Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
         Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
+        Word::SmoothNoise(noise) => Box::new(smooth_noise::Noise(noise)),
         Word::Pair(pair) => Box::new(pair::Given(pair)),
     }
 }
