@@ -23,6 +23,7 @@
 
 pub mod additive;
 pub mod anonymized_histogram;
+pub mod bounded_sensitivity;
 pub mod cdf;
 pub mod heavy_hitters;
 pub mod histogram;
@@ -31,7 +32,11 @@ pub mod interior_point;
 pub mod k_norm;
 pub mod piecewise;
 pub mod plan;
+pub mod propose_test_release;
 pub mod quantile;
 pub mod randomized_response;
 pub mod selection;
+pub mod smooth;
 pub mod stability;
+pub mod stable_value;
+pub mod triangles;

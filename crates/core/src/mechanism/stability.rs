@@ -243,6 +243,11 @@ impl KeySelection {
         self.probabilities[usize::try_from(owners).unwrap_or(last).min(last)]
     }
 
+    /// From how many owners on a key is published for sure.
+    pub fn certain_from(&self) -> u64 {
+        (self.probabilities.len() - 1) as u64
+    }
+
     /// The keys that are published; each count is the number of owners.
     ///
     /// # Guarantee

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_quotient_of_a_uniform_number_is_decided_by_its_bits() {
         let first = BigUint::from(3u32);
-        for word in [0u64, 1, 2, 3, 1 << 62, 3 << 62, u64::MAX, 0x5555_5555_5555_5555] {
+        for word in [1u64, 2, 3, 1 << 62, 3 << 62, u64::MAX, 0x5555_5555_5555_5555] {
             let script = (BigUint::from(word) << 128u32) | (BigUint::from(1u32) << 64u32) | BigUint::from(7u32);
             let mut bits = Scripted::new(script.clone(), 192);
             let found = over_uniform(&mut bits, &first);

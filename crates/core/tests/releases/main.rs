@@ -9,6 +9,7 @@ mod added;
 mod chosen;
 mod learners;
 mod moves;
+mod sensitive;
 mod statistics;
 mod workloads;
 
@@ -28,6 +29,7 @@ const DRAWN: &[Drawn] = &[
     ("mechanism/additive.rs", "sample", &[added::noise_by_itself]),
     ("mechanism/anonymized_histogram/layout.rs", "draw", &[added::phases]),
     ("mechanism/anonymized_histogram/mod.rs", "release", &[added::anonymized_histogram]),
+    ("mechanism/bounded_sensitivity.rs", "release", &[sensitive::bounded]),
     ("mechanism/cdf.rs", "release", &[added::cdf]),
     ("mechanism/cdf.rs", "release_at", &[added::cdf_at]),
     ("mechanism/heavy_hitters/release.rs", "release", &[added::heavy_hitters]),
@@ -35,6 +37,7 @@ const DRAWN: &[Drawn] = &[
     ("mechanism/huge_domain.rs", "release", &[added::huge_domain]),
     ("mechanism/interior_point.rs", "release", &[chosen::interior_point]),
     ("mechanism/k_norm.rs", "release", &[added::k_norm]),
+    ("mechanism/propose_test_release.rs", "release", &[sensitive::propose_test_release]),
     ("mechanism/quantile.rs", "release", &[chosen::quantile]),
     ("mechanism/quantile.rs", "release_counted", &[chosen::quantile]),
     ("mechanism/quantile/thresholds.rs", "release", &[added::threshold_counts]),
@@ -43,7 +46,9 @@ const DRAWN: &[Drawn] = &[
     ("mechanism/selection.rs", "release", &[chosen::selection]),
     ("mechanism/selection/obvious.rs", "release", &[chosen::obvious_answer]),
     ("mechanism/selection/top.rs", "release", &[chosen::generalized_histogram]),
+    ("mechanism/smooth/mod.rs", "release", &[sensitive::smooth]),
     ("mechanism/stability.rs", "release", &[chosen::stability_histogram, chosen::key_selection]),
+    ("mechanism/stable_value.rs", "release", &[sensitive::stable_value]),
     ("workload/mwem.rs", "release", &[workloads::mwem_measures, workloads::mwem_picks]),
     ("workload/people.rs", "release", &[added::people]),
     ("workload/projection/mod.rs", "release", &[workloads::projection]),
@@ -87,12 +92,14 @@ compare! {
     noise: "mechanism/additive.rs",
     anonymized_histogram: "mechanism/anonymized_histogram/mod.rs",
     phases: "mechanism/anonymized_histogram/layout.rs",
+    bounded_sensitivity: "mechanism/bounded_sensitivity.rs",
     cdf: "mechanism/cdf.rs",
     heavy_hitters: "mechanism/heavy_hitters/release.rs",
     histogram: "mechanism/histogram.rs",
     huge_domain: "mechanism/huge_domain.rs",
     interior_point: "mechanism/interior_point.rs",
     k_norm: "mechanism/k_norm.rs",
+    propose_test_release: "mechanism/propose_test_release.rs",
     quantile: "mechanism/quantile.rs",
     quantile_thresholds: "mechanism/quantile/thresholds.rs",
     quantile_tree: "mechanism/quantile/tree.rs",
@@ -100,7 +107,9 @@ compare! {
     selection: "mechanism/selection.rs",
     obvious_answer: "mechanism/selection/obvious.rs",
     generalized_histogram: "mechanism/selection/top.rs",
+    smooth: "mechanism/smooth/mod.rs",
     stability: "mechanism/stability.rs",
+    stable_value: "mechanism/stable_value.rs",
     mwem: "workload/mwem.rs",
     people: "workload/people.rs",
     projection: "workload/projection/mod.rs",

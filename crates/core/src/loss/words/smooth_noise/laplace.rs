@@ -18,6 +18,7 @@ const SLACK: f64 = 1e-13;
 const FIRST_NODES: u32 = 64;
 const STEP: f64 = 0.1;
 const LEAST_MASS: f64 = 1e-25;
+const FARTHEST: f64 = 500.0;
 
 /// The largest curve over all pairs of levels, for this many owners one after the other.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ impl Worst {
         let growth = f64::from(self.noise.gamma().parts().1);
         let begin = f64::from(self.owners)
             * pairs(&self.levels).map(|(first, second, shift)| shift / first.min(second)).fold(0.0, f64::max);
+        // e^ε must stay a number: beyond, all is given up.
+        let begin = begin.min(FARTHEST);
         let mut nodes: Vec<(f64, f64)> = Vec::new();
         for node in 0..FIRST_NODES {
             let epsilon = begin * f64::from(node) / f64::from(FIRST_NODES);
@@ -56,8 +59,7 @@ impl Worst {
         }
         let step = STEP * f64::from(self.owners) / growth;
         let mut epsilon = begin;
-        // e^ε must stay a number.
-        while epsilon < 600.0 {
+        while epsilon <= FARTHEST {
             let value = self.of_all(epsilon);
             nodes.push((epsilon, value));
             if value <= LEAST_MASS {

@@ -266,6 +266,16 @@ fn groups_of_two_are_within_their_claims() {
     }
 }
 
+/// A group whose e^ε is no number is given up, not forgotten.
+#[test]
+fn a_group_of_thousands_has_no_bound_by_laplace_noise() {
+    let noise = noise(Family::DiscreteLaplace, "9/8", "1/3", 12);
+    let worst = laplace::Worst::new(noise, noise.table().unwrap(), 5000);
+    let (atoms, infinite) = worst.pair().unwrap();
+    let total: f64 = atoms.iter().map(|(_, p, _)| p).sum::<f64>() + infinite;
+    assert!(infinite > 0.99 && (total - 1.0).abs() < 1e-9, "{infinite} {total}");
+}
+
 #[test]
 fn filters_charge_what_accounting_says_or_refuse() {
     let shift = Shift::one_cell(1.0).unwrap();

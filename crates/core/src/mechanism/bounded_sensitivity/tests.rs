@@ -1,0 +1,104 @@
+use super::*;
+use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::mechanism::triangles::Graph;
+use crate::scope::Scope;
+use std::collections::BTreeSet;
+
+fn golden(name: &str) -> serde_json::Value {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/survey.json"));
+    let all: serde_json::Value = serde_json::from_str(text).unwrap();
+    all["vectors"].as_array().unwrap().iter().find(|vector| vector["name"] == name).unwrap().clone()
+}
+
+#[test]
+fn truncations_are_the_golden_ones() {
+    for name in ["s4_tests_1_1e-6", "s4_tests_half_1e-6"] {
+        let vector = golden(name);
+        let (epsilon, delta) =
+            (vector["input"]["epsilon"].as_f64().unwrap(), vector["input"]["delta"].as_f64().unwrap());
+        let bounded = BoundedSensitivity::new(epsilon, delta, 1.0).unwrap();
+        assert_eq!(bounded.truncation(), vector["expected"]["truncation"].as_u64().unwrap());
+        let mass = end_mass(epsilon, bounded.truncation() as f64);
+        assert!((mass / vector["expected"]["truncation_delta"].as_f64().unwrap() - 1.0).abs() < 2e-12);
+    }
+    assert_eq!(BoundedSensitivity::new(0.1, 1e-6, 1.0).unwrap().truncation(), 109);
+    for (one, delta, two) in [(0.0, 1e-6, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1e-6, 0.0)] {
+        assert!(BoundedSensitivity::new(one, delta, two).is_err());
+    }
+    // With next to no ε the noise is uniform, and each end has 1/(2T + 1).
+    assert_eq!(BoundedSensitivity::new(1e-9, 1e-3, 1.0).unwrap().truncation(), 500);
+}
+
+/// A count and its local sensitivity.
+type State = (i64, u64);
+
+/// The joint law of the bound and the answer.
+fn law(bounded: &BoundedSensitivity, state: &State) -> Distribution<(u64, i64)> {
+    let (value, local) = *state;
+    let (rate, t) = (bounded.epsilon_bound.get(), bounded.noise.bound());
+    let total: f64 = (-t..=t).map(|z| (-rate * z.unsigned_abs() as f64).exp()).sum();
+    let bounds = (-t..=t).map(|z| {
+        let mass = (-rate * z.unsigned_abs() as f64).exp() / total;
+        ((local + (z + t) as u64).max(1), Probability::near(mass, 1e-12))
+    });
+    Distribution::new(bounds, 0.0).then(|bound| {
+        let rate = 1.0 / bounded.scale(*bound).unwrap().get();
+        let mass = |z: i64| (rate / 2.0).tanh() * (-rate * (z - value).unsigned_abs() as f64).exp();
+        // What is beyond the window is one outcome more on each side: post-processing.
+        let (low, high) = (-60, 75);
+        let tail = |steps: i64| (-rate * steps as f64).exp() / (1.0 + (-rate).exp());
+        let ends = [(low, tail(value - low)), (high, tail(high - value))];
+        Distribution::new(
+            (low + 1..high).map(|z| (z, mass(z))).chain(ends).map(|(z, p)| (z, Probability::near(p, 1e-12))),
+            0.0,
+        )
+    })
+}
+
+/// All graphs on five vertices, every edge added or removed, and every edge moved: the distinct counts and sensitivities.
+fn states() -> [Vec<(State, State)>; 2] {
+    let pairs: Vec<(u32, u32)> = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))).collect();
+    let state: Vec<State> = (0..1u32 << 10)
+        .map(|code| {
+            let edges: Vec<_> = (0..10).filter(|bit| code >> bit & 1 == 1).map(|bit| pairs[bit]).collect();
+            let graph = Graph::new(5, &edges).unwrap();
+            (graph.triangles() as i64, graph.sensitivity().local())
+        })
+        .collect();
+    let (mut presence, mut person) = (BTreeSet::new(), BTreeSet::new());
+    for code in 0..1usize << 10 {
+        for bit in 0..10 {
+            presence.insert((state[code], state[code ^ 1 << bit]));
+            for other in (0..bit).filter(|other| (code >> bit ^ code >> other) & 1 == 1) {
+                person.insert((state[code], state[code ^ 1 << bit ^ 1 << other]));
+            }
+        }
+    }
+    [presence.into_iter().collect(), person.into_iter().collect()]
+}
+
+/// Spec 4.9: the worst δ at ε₁ + ε₂ over all graphs on five vertices is the claim.
+#[test]
+fn all_small_graphs_cost_what_the_events_say() {
+    let [presence, person] = states();
+    for (truncation, expected) in [(3, 0.0657216), (5, 0.0214326)] {
+        let delta = end_mass(0.5, f64::from(truncation));
+        let bounded = BoundedSensitivity::new(0.5, delta, 0.5).unwrap();
+        assert_eq!(bounded.truncation(), truncation as u64);
+        assert!((delta - expected).abs() < 1e-7);
+        let events = bounded.events(Replaced::TwoSteps).unwrap();
+        let run = |state: &State| law(&bounded, state);
+        check(
+            &presence,
+            run,
+            &Claim { deltas: vec![(1.0, delta)], ..Claim::default() },
+            Slack { delta: 1e-4, ..Slack::ANY },
+        );
+        let claimed = Claim { pure: None, ..Claim::of(&events, &Scope::Presence, &[0.3, 0.6, 1.0]) };
+        check(&presence, run, &claimed, Slack::ANY);
+        let claimed = Claim { pure: None, ..Claim::of(&events, &Scope::Person, &[0.6, 1.0, 2.0]) };
+        check(&person, run, &claimed, Slack::ANY);
+        let too_small = Claim { deltas: vec![(1.0, 0.99 * delta)], ..Claim::default() };
+        assert!(std::panic::catch_unwind(|| check(&presence, run, &too_small, Slack::ANY)).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+use super::quantile::QuantileBounds;
+use super::*;
+use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::noise::cauchy4::norm;
+use std::collections::BTreeSet;
+
+fn golden(name: &str) -> serde_json::Value {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/survey.json"));
+    let all: serde_json::Value = serde_json::from_str(text).unwrap();
+    all["vectors"].as_array().unwrap().iter().find(|vector| vector["name"] == name).unwrap().clone()
+}
+
+#[test]
+fn quantiles_are_the_golden_ones() {
+    for name in ["s4_quantile_median", "s4_quantile_p90_ties", "s4_quantile_empty", "s4_quantile_one_value"] {
+        let vector = golden(name);
+        let (input, expected) = (&vector["input"], &vector["expected"]);
+        let values: Vec<i64> =
+            input["values"].as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect();
+        let quotient = |name: &str| input[name].as_str().unwrap().parse::<Quotient>().unwrap().parts();
+        let range = (input["lower"].as_i64().unwrap(), input["upper"].as_i64().unwrap());
+        let bounds = QuantileBounds::new(&values, quotient("quantile"), range).unwrap();
+        assert_eq!(bounds.rank() as u64, expected["rank"].as_u64().unwrap());
+        assert_eq!(bounds.value(), expected["value"].as_i64().unwrap());
+        for (k, a) in expected["a"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(bounds.at(k as u64), a.as_u64().unwrap(), "{name}: A_{k}");
+        }
+        let beta = input["beta"].as_f64().unwrap();
+        let smooth = (0..400).map(|k| bounds.at(k) as f64 * (-beta * k as f64).exp()).fold(0.0, f64::max);
+        assert!((smooth / expected["smooth_sensitivity"].as_f64().unwrap() - 1.0).abs() < 1e-12);
+        let growth = quotient("gamma").1;
+        let last = Levels::last_for(growth, bounds.most()).unwrap();
+        assert_eq!(u64::from(last), expected["levels"].as_u64().unwrap());
+        let level = Levels::new(growth, (1, 3), last).unwrap().smooth(|k| bounds.at(k));
+        assert_eq!(u64::from(level), expected["level"].as_u64().unwrap());
+    }
+    for (values, quantile, bounds) in [(vec![1], (0, 2), (0, 9)), (vec![1], (2, 2), (0, 9)), (vec![1], (1, 2), (9, 0))]
+    {
+        assert!(QuantileBounds::new(&values, quantile, bounds).is_err());
+    }
+}
+
+/// Medians of up to four values in 0..=16, all neighbours in presence and in person: levels differ by at most 1, answers by at most the reach of the lesser one; and over all distinct
+/// (level, level, shift) the loss of the drawn laws is the claim.
+#[test]
+fn small_medians_cost_what_the_event_says() {
+    let noise = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap();
+    let smooth = Smooth::new(noise).unwrap();
+    let universe: Vec<i64> = (0..=16).collect();
+    let state = |values: &[i64]| {
+        let bounds = QuantileBounds::new(values, (1, 2), (0, 16)).unwrap();
+        (smooth.levels.smooth(|k| bounds.at(k)), bounds.value())
+    };
+    let people: Vec<_> = (1..=3).flat_map(|owners| neighbours::person(&universe, owners)).collect();
+    for (pairs, scope) in [(neighbours::presence(&universe, 4), Scope::Presence), (people, Scope::Person)] {
+        let mut distinct = BTreeSet::new();
+        for (left, right) in &pairs {
+            let (one, other) = (state(left), state(right));
+            assert!(one.0.abs_diff(other.0) <= 1 && one.1.abs_diff(other.1) <= smooth.levels.reach(one.0.min(other.0)));
+            distinct.insert(((one.0, 0), (other.0, other.1.abs_diff(one.1) as i64)));
+        }
+        let law = |state: &(u32, i64)| {
+            let scale = smooth.levels.scale(state.0);
+            let mass = |z: i64| 1.0 / (norm(scale) * (1.0 + ((z - state.1) as f64 / scale).powi(4)));
+            let listed: Vec<f64> = (-900..=900).map(mass).collect();
+            let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;
+            Distribution::new((-900..=900).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
+        };
+        let distinct: Vec<_> = distinct.into_iter().collect();
+        let events = smooth.events(Replaced::OneStep).unwrap();
+        let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
+        check(&distinct, law, &claim, Slack { pure: 0.01, ..Slack::ANY });
+        let small = Claim { pure: claim.pure.map(|pure| 0.99 * pure), ..Claim::default() };
+        assert!(std::panic::catch_unwind(|| check(&distinct, law, &small, Slack::ANY)).is_err());
+    }
+}
+
+#[test]
+fn calibrated_noise_is_within_and_one_step_more_is_not() {
+    for epsilon in [0.1, 1.0, 4.0] {
+        let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon).unwrap(), 1000).unwrap();
+        let cost = |alpha: Quotient| {
+            let noise =
+                SmoothNoise::new(Family::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
+            let events = Smooth::new(noise).unwrap().events(Replaced::TwoSteps).unwrap();
+            let loss = |scope| Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper;
+            assert!((loss(Scope::Person) / loss(Scope::Presence) - 2.0).abs() < 1e-9);
+            loss(Scope::Presence)
+        };
+        let found = smooth.noise().alpha();
+        let (above, below) = found.parts();
+        assert!(cost(found) <= epsilon);
+        assert!(cost(Quotient::new(above + above / 100 + 1, below).unwrap()) > epsilon * 0.999);
+    }
+    // Specification 4.3: at ε = 1 and β = 0.1 about 0.367; rounded scales are a little worse.
+    let (above, below) =
+        Smooth::within(Family::Cauchy4, Target::pure(1.0).unwrap(), 200_000).unwrap().noise().alpha().parts();
+    let alpha = f64::from(above) / f64::from(below);
+    assert!((0.33..0.39).contains(&alpha), "{alpha}");
+}
+
+#[test]
+fn other_families_are_calibrated_to_their_own_notions() {
+    let target = Target::approximate(1.0, 1e-6).unwrap();
+    let laplace = Smooth::within(Family::DiscreteLaplace, target, 100).unwrap();
+    let (above, below) = laplace.noise().alpha().parts();
+    assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
+    assert!(
+        Loss::of(laplace.events(Replaced::OneStep).unwrap(), Scope::Person).unwrap().delta(1.0).unwrap().upper <= 1e-6
+    );
+    let target = Target::tcdp(0.05, 8.0).unwrap();
+    let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
+    let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();
+    assert!(rho <= 0.05 && rho > 0.03 && omega >= 8.0);
+    for (family, target) in [
+        (Family::DiscreteLaplace, Target::pure(1.0).unwrap()),
+        (Family::Cauchy4, Target::zcdp(1.0).unwrap()),
+        (Family::DiscreteGaussian, Target::approximate(1.0, 1e-6).unwrap()),
+        (Family::Cauchy4, Target::pure(0.0).unwrap()),
+        (Family::Cauchy4, Target::pure(1e-12).unwrap()),
+    ] {
+        assert!(Smooth::within(family, target, 100).is_err(), "{family:?} {target}");
+    }
+}

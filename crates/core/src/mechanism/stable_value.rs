@@ -1,0 +1,125 @@
+//! An exact value, if the data is far from any with another one; otherwise nothing.
+//!
+//! d(x) ≥ 1 is how many owners must change until the value is another. The value is published exactly with probability π(d), π(1) = δ, the sequence of [`KeySelection`], the
+//! best that any (ε, δ) mechanism can do; (ε, δ), *also when nothing is said*. \[TS13\] and the survey have noise on d and a threshold, with twice the δ that it needs.
+//!
+//! The mode: the most common key, ties to the smaller one. Its distances are exact (the survey's ⌈gap/2⌉ is too small where the rival loses ties). In a public domain
+//! every key is a rival; otherwise a key that does not occur is one too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well: one moves it by at most 1, and it is 1
+//! wherever one changes the mode.
+
+use super::stability::KeySelection;
+use crate::error::{Error, Result};
+use crate::event::{Event, Moves, Shift, Word};
+use crate::noise::{BitSource, bernoulli};
+use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
+
+/// A value that is published exactly or not at all.
+///
+/// ```
+/// use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+/// use scumble::noise::InsecureSeededSource;
+/// let stable = StableValue::new(1.0, 1e-6)?;
+/// let found = mode(&[812, 75, 310], Keys::Public).unwrap();
+/// let published = stable.release(found.key, found.person, &mut InsecureSeededSource::new(1))?;
+/// assert_eq!(published, Some(0));
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct StableValue {
+    epsilon: Epsilon,
+    delta: Delta,
+    test: KeySelection,
+}
+
+impl StableValue {
+    /// ε above 0 and δ strictly between 0 and 1.
+    pub fn new(
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        delta: impl TryInto<Delta, Error: Into<Error>>,
+    ) -> Result<Self> {
+        let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon)?, checked(delta)?);
+        Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, 1)? })
+    }
+
+    /// With which probability a value at this distance is published.
+    pub fn probability(&self, distance: u64) -> f64 {
+        self.test.probability(distance)
+    }
+
+    /// The value, or nothing.
+    ///
+    /// # Guarantee
+    /// If `distance` is at most how many steps between neighbours it takes to another value, is 0 where there is no value, and moves by at most 1 with each step,
+    /// [`StableValue::events`] says what is lost, whatever comes out.
+    pub fn release<Value, S: BitSource + ?Sized>(
+        &self,
+        value: Value,
+        distance: u64,
+        bits: &mut S,
+    ) -> Result<Option<Value>> {
+        let is_published = bernoulli::probability(bits, Probability::new(self.probability(distance))?);
+        Ok(is_published.then_some(value))
+    }
+
+    /// What was done: one step in presence and in person, with the distance for replaced owners.
+    pub fn events(&self) -> Result<Vec<Event>> {
+        let one = Shift::one_cell(1.0)?;
+        let word = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
+        Ok(vec![Event::new(word, Moves::by_scope(vec![one], vec![one], Vec::new()))])
+    }
+
+    /// From which distance on the value is published, except with probability β.
+    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<u64> {
+        self.test.published_from(beta)
+    }
+}
+
+/// Which keys can be the mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Those that are listed, and no others.
+    Public,
+    /// Others as well.
+    Unknown,
+}
+
+/// The most common key and how far the data is from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode {
+    /// Its place among the counts.
+    pub key: usize,
+    /// How many owners must be replaced until another key is the mode.
+    pub person: u64,
+    /// How many owners must come or go.
+    pub presence: u64,
+}
+
+/// The mode of counts in the order of their keys, one for each owner; none if there is no key, or if keys are not public and nobody has one.
+///
+/// ```
+/// use scumble::mechanism::stable_value::{Keys, mode};
+/// let found = mode(&[6, 2, 0], Keys::Public).unwrap();
+/// assert_eq!((found.key, found.person, found.presence), (0, 3, 5));
+/// assert_eq!(mode(&[3, 3], Keys::Public).unwrap().person, 1);
+/// assert_eq!(mode(&[], Keys::Unknown), None);
+/// ```
+pub fn mode(counts: &[u64], keys: Keys) -> Option<Mode> {
+    let (key, &most) = counts.iter().enumerate().max_by_key(|(place, count)| (**count, std::cmp::Reverse(*place)))?;
+    if keys == Keys::Unknown && most == 0 {
+        return None;
+    }
+    let listed =
+        counts.iter().enumerate().filter(|(place, _)| *place != key).map(|(place, count)| (*count, place < key));
+    let absent = (keys == Keys::Unknown).then_some((0, true));
+    let (mut person, mut presence) = (u64::MAX, u64::MAX);
+    for (count, wins_ties) in listed.chain(absent) {
+        let gap = most - count;
+        person = person.min(if gap % 2 == 0 && wins_ties { gap / 2 } else { gap / 2 + 1 });
+        presence = presence.min(if wins_ties { gap } else { gap + 1 });
+    }
+    Some(Mode { key, person, presence })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use super::*;
+use crate::noise::Levels;
+
+fn golden(name: &str) -> serde_json::Value {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/survey.json"));
+    let all: serde_json::Value = serde_json::from_str(text).unwrap();
+    all["vectors"].as_array().unwrap().iter().find(|vector| vector["name"] == name).unwrap().clone()
+}
+
+/// The graph of these edges, by the definitions: a matrix.
+struct Plain {
+    n: usize,
+    joined: Vec<Vec<bool>>,
+}
+
+impl Plain {
+    fn new(n: usize, edges: &[(u32, u32)]) -> Self {
+        let mut joined = vec![vec![false; n]; n];
+        for &(a, b) in edges {
+            (joined[a as usize][b as usize], joined[b as usize][a as usize]) = (true, true);
+        }
+        Self { n, joined }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let n = self.n;
+        (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
+    }
+
+    fn common(&self, i: usize, j: usize) -> u64 {
+        (0..self.n).filter(|&k| self.joined[i][k] && self.joined[j][k]).count() as u64
+    }
+
+    fn triangles(&self) -> u64 {
+        self.pairs().filter(|&(i, j)| self.joined[i][j]).map(|(i, j)| self.common(i, j)).sum::<u64>() / 3
+    }
+
+    fn degree(&self, i: usize) -> u64 {
+        self.joined[i].iter().filter(|joined| **joined).count() as u64
+    }
+
+    fn degrees(&self, i: usize, j: usize) -> u64 {
+        self.degree(i) + self.degree(j) - 2 * u64::from(self.joined[i][j])
+    }
+
+    /// The largest local sensitivity within k edges, pair by pair.
+    fn at(&self, k: u64) -> u64 {
+        let of = |(i, j)| (self.common(i, j) + k).min((self.degrees(i, j) + k) / 2).min(self.n as u64 - 2);
+        self.pairs().map(of).max().unwrap_or(0)
+    }
+}
+
+fn edges_of(value: &serde_json::Value) -> Vec<(u32, u32)> {
+    let end = |edge: &serde_json::Value, place: usize| edge[place].as_u64().unwrap() as u32;
+    value.as_array().unwrap().iter().map(|edge| (end(edge, 0), end(edge, 1))).collect()
+}
+
+#[test]
+fn the_golden_graphs() {
+    for name in ["s4_triangles_k4_tail", "s4_triangles_star", "s4_triangles_empty"] {
+        let vector = golden(name);
+        let (input, expected) = (&vector["input"], &vector["expected"]);
+        let (n, edges) = (input["vertices"].as_u64().unwrap() as u32, edges_of(&input["edges"]));
+        let graph = Graph::new(n, &edges).unwrap();
+        let near = graph.sensitivity();
+        assert_eq!(graph.triangles(), expected["triangles"].as_u64().unwrap());
+        assert_eq!(near.local(), expected["local_sensitivity"].as_u64().unwrap());
+        assert_eq!(near.degrees(), expected["c_max"].as_u64().unwrap());
+        let plain = Plain::new(n as usize, &edges);
+        for (k, exact) in expected["ls_at_distance"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(plain.at(k as u64), exact.as_u64().unwrap());
+            assert_eq!(near.at(k as u64), expected["upper_at_distance"][k].as_u64().unwrap());
+        }
+        let last = Levels::last_for(8, Sensitivity::most(n)).unwrap();
+        let levels = Levels::new(8, (1, 3), last).unwrap();
+        assert_eq!(u64::from(levels.smooth(|k| near.at(k))), expected["level"].as_u64().unwrap(), "{name}");
+    }
+}
+
+/// Every graph on up to five vertices.
+fn small_graphs() -> impl Iterator<Item = (usize, Vec<(u32, u32)>)> {
+    (0..=5usize).flat_map(|n| {
+        let pairs: Vec<(u32, u32)> = (0..n as u32).flat_map(|i| (i + 1..n as u32).map(move |j| (i, j))).collect();
+        let subset =
+            move |code: u32| (0..pairs.len()).filter(|bit| code >> bit & 1 == 1).map(|bit| pairs[bit]).collect();
+        (0..1u32 << (n * n.saturating_sub(1) / 2)).map(move |code| (n, subset(code)))
+    })
+}
+
+/// All graphs on up to five vertices, every edge added or removed: the counts by definition, (i) and (ii) of `smooth`, the level, and that the local sensitivity moves by at most 1.
+#[test]
+fn every_small_graph_and_neighbour() {
+    for (n, edges) in small_graphs() {
+        let (graph, plain) = (Graph::new(n as u32, &edges).unwrap(), Plain::new(n, &edges));
+        let near = graph.sensitivity();
+        assert_eq!(graph.triangles(), plain.triangles());
+        assert_eq!(near.local(), plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap_or(0));
+        assert_eq!(near.degrees(), plain.pairs().map(|(i, j)| plain.degrees(i, j)).max().unwrap_or(0));
+        let levels = Levels::new(8, (1, 3), Levels::last_for(8, Sensitivity::most(n as u32)).unwrap()).unwrap();
+        for (i, j) in plain.pairs() {
+            let pair = (i as u32, j as u32);
+            let other: Vec<_> = if plain.joined[i][j] {
+                edges.iter().copied().filter(|edge| *edge != pair).collect()
+            } else {
+                edges.iter().copied().chain([pair]).collect()
+            };
+            let neighbour = Graph::new(n as u32, &other).unwrap();
+            let other_near = neighbour.sensitivity();
+            let moved = graph.triangles().abs_diff(neighbour.triangles());
+            assert!(moved <= near.at(0).min(other_near.at(0)));
+            assert!(near.local().abs_diff(other_near.local()) <= 1);
+            for k in 0..8 {
+                assert!(near.at(k) <= other_near.at(k + 1) && near.at(k) >= plain.at(k));
+            }
+            let (level, other_level) = (levels.smooth(|k| near.at(k)), levels.smooth(|k| other_near.at(k)));
+            assert!(level.abs_diff(other_level) <= 1 && moved <= levels.reach(level.min(other_level)));
+        }
+    }
+}
+
+/// Larger graphs of several shapes, drawn, against the definitions.
+#[test]
+fn shapes_by_the_definitions() {
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for round in 0..60 {
+        let n = 6 + random(40) as u32;
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        for i in 0..n {
+            for j in 0..i {
+                let joined = match round % 4 {
+                    0 => random(4) == 0,
+                    1 => j < 3 && random(3) > 0,
+                    2 => (i < n / 2) != (j < n / 2),
+                    _ => random(u64::from(i + 1)) == 0,
+                };
+                if joined {
+                    edges.push(if random(2) == 0 { (i, j) } else { (j, i) });
+                }
+            }
+        }
+        let (graph, plain) = (Graph::new(n, &edges).unwrap(), Plain::new(n as usize, &edges));
+        assert_eq!(graph.triangles(), plain.triangles());
+        assert_eq!(graph.sensitivity().local(), plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap());
+        assert_eq!(graph.sensitivity().degrees(), plain.pairs().map(|(i, j)| plain.degrees(i, j)).max().unwrap());
+    }
+}
+
+#[test]
+fn edges_that_cannot_be_are_refused_by_their_place() {
+    let refused = |vertices: u32, edges: &[(u32, u32)]| Graph::new(vertices, edges).unwrap_err().to_string();
+    assert_eq!(refused(3, &[(0, 1), (2, 2)]), "edge 2 of the list is 2–2: an edge joins two vertices");
+    assert_eq!(refused(3, &[(0, 3)]), "edge 1 of the list is 0–3: the vertices are 0 to 2");
+    assert_eq!(
+        refused(4, &[(0, 1), (2, 3), (3, 2), (0, 2)]),
+        "edge 3 of the list, 3–2, is there twice: an edge has one row"
+    );
+    assert!(Graph::new(0, &[]).is_ok() && Graph::new(1, &[]).unwrap().sensitivity().at(5) == 0);
+}

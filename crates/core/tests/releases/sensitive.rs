@@ -1,0 +1,107 @@
+//! Noise that follows the data's own sensitivity, and answers that may not come.
+
+use crate::statistics::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
+use scumble::event::{Family, SmoothNoise, Word};
+use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
+use scumble::mechanism::propose_test_release::ProposeTestRelease;
+use scumble::mechanism::smooth::{Replaced, Smooth};
+use scumble::mechanism::stable_value::StableValue;
+use scumble::noise::InsecureSeededSource;
+use std::collections::BTreeMap;
+
+/// The noise of a level has the scale that the event's table says, in each family.
+pub fn smooth() {
+    for (index, family) in Family::ALL.into_iter().enumerate() {
+        let word = SmoothNoise::new(family, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
+        let smooth = Smooth::new(word).unwrap();
+        let events = smooth.events(Replaced::OneStep).unwrap();
+        let Word::SmoothNoise(said) = events[0].word() else { panic!("{events:?}") };
+        let table = said.table().unwrap();
+        // A_k = 3 + k: the largest of level(3 + k) − k.
+        let level = (0..24).map(|k| table.level_of((3 + k).min(16)).saturating_sub(k as u32)).max().unwrap();
+        let law = |factor: f64| {
+            let scale = table.scale(level) * factor;
+            match family {
+                Family::DiscreteLaplace => Law::discrete_laplace(scale),
+                Family::DiscreteGaussian => Law::discrete_gaussian(scale),
+                _ => Law::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4))),
+            }
+        };
+        let mut bits = InsecureSeededSource::new(200 + index as u64);
+        let drawn: Vec<i64> = (0..DRAWS).map(|_| smooth.release(1000, |k| (3 + k).min(16), &mut bits) - 1000).collect();
+        noise_as_said(&format!("smooth noise, {}", family.name()), &drawn, &law(1.0), &law(SLIP));
+    }
+}
+
+/// π(k + 1) = min(e^ε·π(k) + δ, 1 − e^{−ε}(1 − π(k) − δ), 1) of the event's ε and δ.
+fn chance(epsilon: f64, delta: f64, distance: usize) -> f64 {
+    (0..distance).fold(0.0f64, |chance, _| {
+        (epsilon.exp() * chance + delta).min(1.0 - (-epsilon).exp() * (1.0 - chance - delta)).min(1.0)
+    })
+}
+
+/// An answer comes with the test's probability, and then with noise for what was proposed.
+pub fn propose_test_release() {
+    let test = ProposeTestRelease::new(4, 0.5, 0.1, 0.8).unwrap();
+    let events = test.events(Replaced::OneStep).unwrap();
+    let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
+    let mut bits = InsecureSeededSource::new(210);
+    for distance in [0usize, 2, 3] {
+        let law = |factor: f64| {
+            let noise = Law::of_event(&events[1], factor);
+            let yes = chance(epsilon.get() / factor, delta.get() / factor, distance);
+            let mut law: BTreeMap<Option<i64>, f64> = noise.iter().map(|(z, mass)| (Some(z), yes * mass)).collect();
+            law.insert(None, 1.0 - yes);
+            law
+        };
+        let bound = |k: u64| if k < distance as u64 { 4 } else { 5 };
+        let drawn: Vec<Option<i64>> =
+            (0..DRAWS).map(|_| test.release(70, bound, &mut bits).unwrap().map(|value| value - 70)).collect();
+        if distance == 0 {
+            assert!(drawn.iter().all(Option::is_none));
+        } else {
+            outcomes(&format!("propose, test, release at {distance}"), drawn, &law(1.0), &law(SLIP));
+        }
+    }
+}
+
+/// A value is published with the probability of its distance.
+pub fn stable_value() {
+    let stable = StableValue::new(0.4, 0.15).unwrap();
+    let events = stable.events().unwrap();
+    let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
+    let mut bits = InsecureSeededSource::new(220);
+    for distance in [1usize, 2, 3] {
+        let law = |factor: f64| {
+            let yes = chance(epsilon.get() / factor, delta.get() / factor, distance);
+            BTreeMap::from([(Some('a'), yes), (None, 1.0 - yes)])
+        };
+        let drawn = (0..2 * DRAWS).map(|_| stable.release('a', distance as u64, &mut bits).unwrap());
+        outcomes(&format!("a stable value at {distance}"), drawn, &law(1.0), &law(SLIP));
+    }
+    assert!((0..1000).all(|_| stable.release((), 0, &mut bits).unwrap().is_none()));
+}
+
+/// The bound is the local sensitivity and truncated noise; the answer has noise for the bound that was published.
+pub fn bounded() {
+    let bounded = BoundedSensitivity::new(0.7, 0.02, 0.9).unwrap();
+    let events = bounded.events(Replaced::OneStep).unwrap();
+    let (Word::Approximate { epsilon, .. }, Word::Pure { epsilon: second }) = (events[0].word(), events[1].word())
+    else {
+        panic!("{events:?}")
+    };
+    let t = bounded.truncation() as i64;
+    let mut bits = InsecureSeededSource::new(230);
+    let drawn: Vec<(i64, i64)> = (0..2 * DRAWS)
+        .map(|_| bounded.release(50, 3, &mut bits).map(|found| (found.bound as i64, found.value - 50)).unwrap())
+        .collect();
+    let bounds = |factor: f64| {
+        let law = Law::of_weights(t, |z| (-epsilon.get() * z.abs() as f64 / factor).exp());
+        law.iter().map(|(z, mass)| (3 + t + z, mass)).collect::<BTreeMap<i64, f64>>()
+    };
+    outcomes("a bounded sensitivity", drawn.iter().map(|(bound, _)| *bound), &bounds(1.0), &bounds(0.9));
+    // The likeliest bound.
+    let answers: Vec<i64> = drawn.iter().filter(|(bound, _)| *bound == 3 + t).map(|(_, value)| *value).collect();
+    let law = |factor: f64| Law::discrete_laplace((3 + t) as f64 / second.get() * factor);
+    noise_as_said("an answer given its bound", &answers, &law(1.0), &law(SLIP));
+}
