@@ -7,7 +7,7 @@
 //!
 //! b is public: it gives an error bar that costs nothing.
 
-use super::smooth::Replaced;
+use super::smooth::Steps;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
@@ -92,10 +92,10 @@ impl BoundedSensitivity {
     }
 
     /// What was done: the bound, and the answer given the bound.
-    pub fn events(&self, replaced: Replaced) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
         let bound = Word::Approximate { epsilon: self.epsilon_bound, delta: self.delta };
         let answer = Word::Pure { epsilon: self.epsilon_answer };
-        Ok(vec![Event::new(bound, replaced.moves(1.0)?), Event::new(answer, replaced.moves(1.0)?)])
+        Ok(vec![Event::new(bound, steps.moves(1.0)?), Event::new(answer, steps.moves(1.0)?)])
     }
 
     /// The error to plan with if the local sensitivity is what one thinks: the answer is off by more with probability at most β.
@@ -106,7 +106,21 @@ impl BoundedSensitivity {
 
     /// The error bar of what was published, from its public bound.
     pub fn error_of(&self, answer: &Bounded, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(super::additive::Noise::laplace(self.scale(answer.bound)?).quantile(checked::<Beta>(beta)?.get()))
+        Ok(self.noise_at(answer.bound)?.quantile(checked::<Beta>(beta)?.get()))
+    }
+
+    /// The standard error of what was published, from its public bound.
+    pub fn standard_error_of(&self, answer: &Bounded) -> Result<f64> {
+        Ok(self.noise_at(answer.bound)?.standard_deviation())
+    }
+
+    /// The standard error to plan with if the local sensitivity is what one thinks, and the bound's own noise is 0.
+    pub fn standard_error(&self, local: u64) -> Result<f64> {
+        Ok(self.noise_at(local.saturating_add(self.truncation()).max(1))?.standard_deviation())
+    }
+
+    fn noise_at(&self, bound: u64) -> Result<super::additive::Noise> {
+        Ok(super::additive::Noise::laplace(self.scale(bound)?))
     }
 }
 

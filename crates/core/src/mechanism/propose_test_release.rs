@@ -9,7 +9,7 @@
 //! (ε₁ + ε₂, δ) in all: if d ≥ 1 for one of two neighbours then their answers differ by at most B; if d = 0 for both, nothing is ever published. *Both parts are charged
 //! also when there is no answer.*
 
-use super::smooth::Replaced;
+use super::smooth::Steps;
 use super::stability::KeySelection;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
@@ -39,6 +39,9 @@ pub struct ProposeTestRelease {
     scale: Scale,
 }
 
+/// More is refused: every number of steps of it is a whole f64.
+const MOST_PROPOSED: u64 = 1 << 32;
+
 impl ProposeTestRelease {
     /// The proposed sensitivity, at least 1; (ε₁, δ) for the test, ε₂ for the noise.
     pub fn new(
@@ -47,8 +50,8 @@ impl ProposeTestRelease {
         delta: impl TryInto<Delta, Error: Into<Error>>,
         epsilon_noise: impl TryInto<Epsilon, Error: Into<Error>>,
     ) -> Result<Self> {
-        if proposed == 0 {
-            return Err(Error::refused("a proposed sensitivity is at least 1, not 0"));
+        if proposed == 0 || proposed > MOST_PROPOSED {
+            return Err(Error::refused(format!("a proposed sensitivity is from 1 to {MOST_PROPOSED}, not {proposed}")));
         }
         let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon_test)?, checked(delta)?);
         let scale = scale_for_pure(checked(epsilon_noise)?, Sensitivity::new(proposed as f64)?)?;
@@ -92,15 +95,20 @@ impl ProposeTestRelease {
     }
 
     /// What was done: the test and the noise, whatever came out.
-    pub fn events(&self, replaced: Replaced) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
         let test = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
         let noise = Word::DiscreteLaplace { scale: self.scale };
-        Ok(vec![Event::new(test, replaced.moves(1.0)?), Event::new(noise, replaced.moves(self.proposed as f64)?)])
+        Ok(vec![Event::new(test, steps.moves(1.0)?), Event::new(noise, steps.moves(self.proposed as f64)?)])
     }
 
     /// A published answer is off by more with probability at most β.
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
         Ok(super::additive::Noise::laplace(self.scale).quantile(checked::<Beta>(beta)?.get()))
+    }
+
+    /// The standard error of a published answer.
+    pub fn standard_error(&self) -> f64 {
+        super::additive::Noise::laplace(self.scale).standard_deviation()
     }
 
     /// From which distance on there is an answer, except with probability β.

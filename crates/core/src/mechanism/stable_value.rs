@@ -7,9 +7,10 @@
 //! every key is a rival; otherwise a key that does not occur is one too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well: one moves it by at most 1, and it is 1
 //! wherever one changes the mode.
 
+use super::smooth::Steps;
 use super::stability::KeySelection;
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift, Word};
+use crate::event::{Event, Word};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
 
@@ -62,11 +63,10 @@ impl StableValue {
         Ok(is_published.then_some(value))
     }
 
-    /// What was done: one step in presence and in person, with the distance for replaced owners.
-    pub fn events(&self) -> Result<Vec<Event>> {
-        let one = Shift::one_cell(1.0)?;
+    /// What was done, whatever came out; the distance counts steps.
+    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
         let word = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
-        Ok(vec![Event::new(word, Moves::by_scope(vec![one], vec![one], Vec::new()))])
+        Ok(vec![Event::new(word, steps.moves(1.0)?)])
     }
 
     /// From which distance on the value is published, except with probability β.

@@ -47,6 +47,7 @@ const DRAWN: &[Drawn] = &[
     ("mechanism/selection/obvious.rs", "release", &[chosen::obvious_answer]),
     ("mechanism/selection/top.rs", "release", &[chosen::generalized_histogram]),
     ("mechanism/smooth/mod.rs", "release", &[sensitive::smooth]),
+    ("mechanism/smooth/mod.rs", "release_with_level", &[sensitive::level]),
     ("mechanism/stability.rs", "release", &[chosen::stability_histogram, chosen::key_selection]),
     ("mechanism/stable_value.rs", "release", &[sensitive::stable_value]),
     ("workload/mwem.rs", "release", &[workloads::mwem_measures, workloads::mwem_picks]),

@@ -4,9 +4,10 @@ use crate::statistics::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
 use scumble::event::{Family, SmoothNoise, Word};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
-use scumble::mechanism::smooth::{Replaced, Smooth};
+use scumble::mechanism::smooth::{Smooth, Steps};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::InsecureSeededSource;
+use scumble::quantity::Scale;
 use std::collections::BTreeMap;
 
 /// The noise of a level has the scale that the event's table says, in each family.
@@ -14,7 +15,7 @@ pub fn smooth() {
     for (index, family) in Family::ALL.into_iter().enumerate() {
         let word = SmoothNoise::new(family, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
         let smooth = Smooth::new(word).unwrap();
-        let events = smooth.events(Replaced::OneStep).unwrap();
+        let events = smooth.events(&Steps::one()).unwrap();
         let Word::SmoothNoise(said) = events[0].word() else { panic!("{events:?}") };
         let table = said.table().unwrap();
         // A_k = 3 + k: the largest of level(3 + k) − k.
@@ -33,6 +34,19 @@ pub fn smooth() {
     }
 }
 
+/// A level that is published beside an answer has the noise of its event.
+pub fn level() {
+    let word = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
+    let smooth = Smooth::new(word).unwrap();
+    let scale = Scale::new(2.5).unwrap();
+    let event = smooth.event_of_level(scale, &Steps::one()).unwrap();
+    let level = i64::from(word.table().unwrap().smooth(|k| (3 + k).min(16)));
+    let mut bits = InsecureSeededSource::new(205);
+    let drawn: Vec<i64> =
+        (0..DRAWS).map(|_| smooth.release_with_level(1000, |k| (3 + k).min(16), scale, &mut bits).1 - level).collect();
+    noise_as_said("a level", &drawn, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+}
+
 /// π(k + 1) = min(e^ε·π(k) + δ, 1 − e^{−ε}(1 − π(k) − δ), 1) of the event's ε and δ.
 fn chance(epsilon: f64, delta: f64, distance: usize) -> f64 {
     (0..distance).fold(0.0f64, |chance, _| {
@@ -43,7 +57,7 @@ fn chance(epsilon: f64, delta: f64, distance: usize) -> f64 {
 /// An answer comes with the test's probability, and then with noise for what was proposed.
 pub fn propose_test_release() {
     let test = ProposeTestRelease::new(4, 0.5, 0.1, 0.8).unwrap();
-    let events = test.events(Replaced::OneStep).unwrap();
+    let events = test.events(&Steps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(210);
     for distance in [0usize, 2, 3] {
@@ -68,7 +82,7 @@ pub fn propose_test_release() {
 /// A value is published with the probability of its distance.
 pub fn stable_value() {
     let stable = StableValue::new(0.4, 0.15).unwrap();
-    let events = stable.events().unwrap();
+    let events = stable.events(&Steps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(220);
     for distance in [1usize, 2, 3] {
@@ -85,7 +99,7 @@ pub fn stable_value() {
 /// The bound is the local sensitivity and truncated noise; the answer has noise for the bound that was published.
 pub fn bounded() {
     let bounded = BoundedSensitivity::new(0.7, 0.02, 0.9).unwrap();
-    let events = bounded.events(Replaced::OneStep).unwrap();
+    let events = bounded.events(&Steps::one()).unwrap();
     let (Word::Approximate { epsilon, .. }, Word::Pure { epsilon: second }) = (events[0].word(), events[1].word())
     else {
         panic!("{events:?}")

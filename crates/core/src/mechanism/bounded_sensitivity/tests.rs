@@ -1,7 +1,7 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::mechanism::triangles::Graph;
-use crate::scope::Scope;
+use crate::scope::{AttributeSet, Scope};
 use std::collections::BTreeSet;
 
 fn golden(name: &str) -> serde_json::Value {
@@ -55,8 +55,8 @@ fn law(bounded: &BoundedSensitivity, state: &State) -> Distribution<(u64, i64)> 
     })
 }
 
-/// All graphs on five vertices, every edge added or removed, and every edge moved: the distinct counts and sensitivities.
-fn states() -> [Vec<(State, State)>; 2] {
+/// All graphs on five vertices, every edge added or removed, every edge moved, and every edge of which one end moved: the distinct counts and sensitivities.
+fn states() -> [Vec<(State, State)>; 3] {
     let pairs: Vec<(u32, u32)> = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))).collect();
     let state: Vec<State> = (0..1u32 << 10)
         .map(|code| {
@@ -65,28 +65,33 @@ fn states() -> [Vec<(State, State)>; 2] {
             (graph.triangles() as i64, graph.sensitivity().local())
         })
         .collect();
-    let (mut presence, mut person) = (BTreeSet::new(), BTreeSet::new());
+    let (mut presence, mut person, mut end) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for code in 0..1usize << 10 {
         for bit in 0..10 {
             presence.insert((state[code], state[code ^ 1 << bit]));
             for other in (0..bit).filter(|other| (code >> bit ^ code >> other) & 1 == 1) {
-                person.insert((state[code], state[code ^ 1 << bit ^ 1 << other]));
+                let moved = (state[code], state[code ^ 1 << bit ^ 1 << other]);
+                person.insert(moved);
+                let (one, two) = (pairs[bit], pairs[other]);
+                if [one.0, one.1].iter().any(|vertex| [two.0, two.1].contains(vertex)) {
+                    end.insert(moved);
+                }
             }
         }
     }
-    [presence.into_iter().collect(), person.into_iter().collect()]
+    [presence, person, end].map(|pairs| pairs.into_iter().collect())
 }
 
 /// Spec 4.9: the worst δ at ε₁ + ε₂ over all graphs on five vertices is the claim.
 #[test]
 fn all_small_graphs_cost_what_the_events_say() {
-    let [presence, person] = states();
+    let [presence, person, end] = states();
     for (truncation, expected) in [(3, 0.0657216), (5, 0.0214326)] {
         let delta = end_mass(0.5, f64::from(truncation));
         let bounded = BoundedSensitivity::new(0.5, delta, 0.5).unwrap();
         assert_eq!(bounded.truncation(), truncation as u64);
         assert!((delta - expected).abs() < 1e-7);
-        let events = bounded.events(Replaced::TwoSteps).unwrap();
+        let events = bounded.events(&Steps::two().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
         let run = |state: &State| law(&bounded, state);
         check(
             &presence,
@@ -98,7 +103,34 @@ fn all_small_graphs_cost_what_the_events_say() {
         check(&presence, run, &claimed, Slack::ANY);
         let claimed = Claim { pure: None, ..Claim::of(&events, &Scope::Person, &[0.6, 1.0, 2.0]) };
         check(&person, run, &claimed, Slack::ANY);
+        let one_end = Scope::Attributes(AttributeSet::new(["to"]).unwrap());
+        let claimed = Claim { pure: None, ..Claim::of(&events, &one_end, &[0.6, 1.0, 2.0]) };
+        check(&end, run, &claimed, Slack::ANY);
+        let neither = Scope::Attributes(AttributeSet::new(["colour"]).unwrap());
+        assert_eq!(Claim::of(&events, &neither, &[]).pure, Some(0.0));
         let too_small = Claim { deltas: vec![(1.0, 0.99 * delta)], ..Claim::default() };
         assert!(std::panic::catch_unwind(|| check(&presence, run, &too_small, Slack::ANY)).is_err());
     }
+}
+
+/// The golden pair of states: δ at the sum, which is the claim, and at ε₁ alone.
+#[test]
+fn the_golden_bound_and_count() {
+    let vector = golden("s4_bounded_ls");
+    let (input, expected) = (&vector["input"], &vector["expected"]);
+    let number = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
+    let (one, two) = (number(input, "epsilon_bound"), number(input, "epsilon_count"));
+    let truncation = number(input, "truncation");
+    let claimed = end_mass(one, truncation);
+    assert!((claimed / number(expected, "claimed_delta") - 1.0).abs() < 2e-12);
+    let bounded = BoundedSensitivity::new(one, claimed, two).unwrap();
+    assert_eq!(bounded.truncation() as f64, truncation);
+    let (left, right) = (
+        (0, number(input, "local_sensitivity") as u64),
+        (number(input, "shift") as i64, number(input, "neighbour_local_sensitivity") as u64),
+    );
+    let (left, right) = (law(&bounded, &left), law(&bounded, &right));
+    let both = |epsilon: f64| left.hockey_stick_lower(&right, epsilon).max(right.hockey_stick_lower(&left, epsilon));
+    assert!((both(one + two) / number(expected, "delta_at_sum") - 1.0).abs() < 1e-7, "{}", both(one + two));
+    assert!((both(one) / number(expected, "delta_at_epsilon_bound") - 1.0).abs() < 1e-6, "{}", both(one));
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
 use crate::mechanism::smooth::quantile::QuantileBounds;
-use crate::scope::Scope;
+use crate::scope::{AttributeSet, Scope};
 
 fn golden(name: &str) -> serde_json::Value {
     let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/survey.json"));
@@ -36,6 +36,7 @@ fn distances_and_chances_are_the_golden_ones() {
         }
         assert_eq!(test.certain_from(), vector["expected"]["certain_from"].as_u64().unwrap());
     }
+    assert!(ProposeTestRelease::new(1 << 33, 1.0, 1e-6, 1.0).is_err());
     assert!(ProposeTestRelease::new(0, 1.0, 1e-6, 1.0).is_err() && ProposeTestRelease::new(1, 1.0, 0.0, 1.0).is_err());
 }
 
@@ -58,13 +59,19 @@ fn medians_cost_what_the_events_say() {
     let universe: Vec<i64> = vec![0, 1, 2, 5, 6, 11, 12];
     let test = ProposeTestRelease::new(4, 0.7, 0.05, 0.7).unwrap();
     let run = |values: &Vec<i64>| law(&test, values);
-    let events = test.events(Replaced::OneStep).unwrap();
+    let events = test.events(&Steps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let people: Vec<_> = (1..=4).flat_map(|owners| neighbours::person(&universe, owners)).collect();
-    for (pairs, scope) in [(neighbours::presence(&universe, 5), Scope::Presence), (people, Scope::Person)] {
+    // Other values of the one attribute that is read are another person.
+    let value = Scope::Attributes(AttributeSet::new(["value"]).unwrap());
+    for (pairs, scope) in
+        [(neighbours::presence(&universe, 5), Scope::Presence), (people.clone(), Scope::Person), (people, value)]
+    {
         let claimed = Claim { pure: None, ..Claim::of(&events, &scope, &[0.5, 1.0, 1.4]) };
         check(&pairs, run, &claimed, Slack::ANY);
         let whole = |delta: f64| Claim { deltas: vec![(1.4, delta)], ..Claim::default() };
         check(&pairs, run, &whole(0.05), Slack { delta: 1e-6, ..Slack::ANY });
         assert!(std::panic::catch_unwind(|| check(&pairs, run, &whole(0.0495), Slack::ANY)).is_err());
     }
+    let other = Scope::Attributes(AttributeSet::new(["other"]).unwrap());
+    assert_eq!(Claim::of(&events, &other, &[]).pure, Some(0.0));
 }

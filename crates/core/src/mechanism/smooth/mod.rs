@@ -13,28 +13,62 @@
 
 use crate::calibrate::Target;
 use crate::error::{Error, Result};
-use crate::event::{Event, Family, Moves, Quotient, Shift, SmoothNoise, Word};
+use crate::event::{Event, Family, Moves, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
 use crate::quantity::{Beta, Scale, Sigma, checked};
-use crate::scope::Scope;
+use crate::scope::{AttributeSet, Scope};
 
 pub mod quantile;
 
-/// What one owner replaced by another is to a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replaced {
-    /// One step, as one that comes or goes: the bounds A_k hold for it too.
-    OneStep,
-    /// Two steps: one goes and one comes.
-    TwoSteps,
+/// How many steps between neighbours one owner is to a query, in each scope.
+///
+/// ```
+/// use scumble::mechanism::smooth::Steps;
+/// use scumble::scope::{AttributeSet, Scope};
+/// // Edges of a graph, three for each owner: one that moves is one that goes and one that comes.
+/// let steps = Steps::two().of_rows(3).reading(AttributeSet::new(["from", "to"])?);
+/// let by = |scope: Scope| steps.moves(1.0).map(|moves| moves.shifts(&scope).iter().map(|shift| shift.by.get()).sum::<f64>());
+/// assert_eq!((by(Scope::Presence)?, by(Scope::Person)?), (3.0, 6.0));
+/// assert_eq!(by(Scope::Attributes(AttributeSet::new(["to"])?))?, 6.0);
+/// assert_eq!(by(Scope::Attributes(AttributeSet::new(["age"])?))?, 0.0);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steps {
+    rows: u64,
+    replaced: u64,
+    attributes: AttributeSet,
 }
 
-impl Replaced {
-    /// One cell that moves by `by` for one owner who comes or goes.
-    pub(crate) fn moves(self, by: f64) -> Result<Moves> {
-        let steps = if self == Self::OneStep { 1.0 } else { 2.0 };
-        Ok(Moves::by_scope(vec![Shift::one_cell(by)?], vec![Shift::one_cell(steps * by)?], Vec::new()))
+impl Steps {
+    /// One row that is replaced is one step, as one that comes or goes: the bounds A_k hold for it too.
+    pub fn one() -> Self {
+        Self { rows: 1, replaced: 1, attributes: AttributeSet::default() }
+    }
+
+    /// One row that is replaced is two steps: one goes and one comes.
+    pub fn two() -> Self {
+        Self { replaced: 2, ..Self::one() }
+    }
+
+    /// The same where an owner has up to this many rows.
+    pub fn of_rows(self, rows: u64) -> Self {
+        Self { rows: rows.max(1), ..self }
+    }
+
+    /// The same where the query reads these attributes of a row: other values of them are a replaced row.
+    pub fn reading(self, attributes: AttributeSet) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// One cell that moves by at most `by` with each step.
+    pub fn moves(&self, by: f64) -> Result<Moves> {
+        let shift = |steps: u64| Ok::<_, Error>(vec![Shift::one_cell(steps as f64 * by)?]);
+        let (presence, replaced) = (shift(self.rows)?, shift(self.rows.saturating_mul(self.replaced))?);
+        let touch = Touch { attributes: self.attributes.clone(), shifts: replaced.clone() };
+        let touches = if self.attributes.is_empty() { Vec::new() } else { vec![touch] };
+        Ok(Moves::by_scope(presence, replaced, touches))
     }
 }
 
@@ -43,13 +77,13 @@ impl Replaced {
 /// ```
 /// use scumble::Target;
 /// use scumble::event::Family;
-/// use scumble::mechanism::smooth::{Replaced, Smooth};
+/// use scumble::mechanism::smooth::{Smooth, Steps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
 /// let smooth = Smooth::within(Family::Cauchy4, Target::pure(1.0)?, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
-/// assert_eq!(smooth.events(Replaced::TwoSteps)?.len(), 1);
+/// assert_eq!(smooth.events(&Steps::two())?.len(), 1);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -96,7 +130,26 @@ impl Smooth {
     /// # Guarantee
     /// If the bounds are as the module says, and never above the limit that the noise was made for, [`Smooth::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, bound: impl Fn(u64) -> u64, bits: &mut S) -> i64 {
-        let scale = self.levels.scale(self.levels.smooth(bound));
+        self.noised(value, self.levels.smooth(bound), bits)
+    }
+
+    /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be made of ([`Smooth::error_beside`]).
+    ///
+    /// # Guarantee
+    /// As for [`Smooth::release`]; a step moves the level by at most 1, and [`Smooth::event_of_level`] says what that costs.
+    pub fn release_with_level<S: BitSource + ?Sized>(
+        &self,
+        value: i64,
+        bound: impl Fn(u64) -> u64,
+        scale: Scale,
+        bits: &mut S,
+    ) -> (i64, i64) {
+        let level = self.levels.smooth(bound);
+        (self.noised(value, level, bits), DiscreteLaplace::new(scale).add_to(i64::from(level), bits))
+    }
+
+    fn noised<S: BitSource + ?Sized>(&self, value: i64, level: u32, bits: &mut S) -> i64 {
+        let scale = self.levels.scale(level);
         // Scales are between 1/16 and 1e18, which quantities take.
         match (self.noise.family(), Scale::new(scale), Sigma::new(scale)) {
             (Family::DiscreteLaplace, Ok(scale), _) => DiscreteLaplace::new(scale).add_to(value, bits),
@@ -107,21 +160,66 @@ impl Smooth {
     }
 
     /// What was done; the level is not in it.
-    pub fn events(&self, replaced: Replaced) -> Result<Vec<Event>> {
-        Ok(vec![Event::new(Word::SmoothNoise(self.noise), replaced.moves(1.0)?)])
+    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
+        Ok(vec![Event::new(Word::SmoothNoise(self.noise), steps.moves(1.0)?)])
+    }
+
+    /// What a level that is published with discrete Laplace noise of this scale costs.
+    pub fn event_of_level(&self, scale: Scale, steps: &Steps) -> Result<Event> {
+        Ok(Event::new(Word::DiscreteLaplace { scale }, steps.moves(1.0)?))
     }
 
     /// The error to plan with if the smooth sensitivity is what one thinks: the answer is off by more with probability at most β. (What it is for the data is private.)
     pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, sensitivity: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
-        let scale = self.levels.scale(self.levels.level_of(sensitivity));
+        self.error_at(checked::<Beta>(beta)?.get(), self.levels.level_of(sensitivity))
+    }
+
+    /// The error bar of an answer whose level was published with noise: half of β for the level, half for the answer.
+    pub fn error_beside(
+        &self,
+        beta: impl TryInto<Beta, Error: Into<Error>>,
+        level: i64,
+        scale: Scale,
+    ) -> Result<ErrorBar> {
+        let half = checked::<Beta>(beta)?.get() / 2.0;
+        let most = level as f64 + super::additive::Noise::laplace(scale).quantile(half);
+        // Beyond the last level there is none.
+        let level = most.clamp(0.0, f64::from(self.levels.last())) as u32;
+        Ok(ErrorBar { standard_error: self.standard_error_at(level), half_width: self.error_at(half, level)? })
+    }
+
+    /// How large the noise is if the bounds are these: its standard deviation, about.
+    pub fn standard_error(&self, bound: impl Fn(u64) -> u64) -> f64 {
+        self.standard_error_at(self.levels.smooth(bound))
+    }
+
+    fn standard_error_at(&self, level: u32) -> f64 {
+        let scale = self.levels.scale(level);
+        match self.noise.family() {
+            Family::DiscreteLaplace => scale * std::f64::consts::SQRT_2,
+            // Of fourth-power tails too: s up to e^{−4.4s}.
+            Family::Cauchy4 | Family::DiscreteGaussian => scale,
+        }
+    }
+
+    fn error_at(&self, beta: f64, level: u32) -> Result<f64> {
+        let scale = self.levels.scale(level);
         Ok(match self.noise.family() {
-            Family::DiscreteLaplace => (scale * (1.0 / beta.get()).ln()).ceil(),
+            Family::DiscreteLaplace => (scale * (1.0 / beta).ln()).ceil(),
             // P[|Z| > q] ≤ 2e^{−q²/2σ²}, as for the continuous one.
-            Family::DiscreteGaussian => (scale * (2.0 * (2.0 / beta.get()).ln()).sqrt()).ceil(),
-            Family::Cauchy4 => Cauchy4::new(Scale::new(scale)?).quantile(beta.get()),
+            Family::DiscreteGaussian => (scale * (2.0 * (2.0 / beta).ln()).sqrt()).ceil(),
+            Family::Cauchy4 => Cauchy4::new(Scale::new(scale)?).quantile(beta),
         })
     }
+}
+
+/// How far off an answer may be, from its published level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorBar {
+    /// The standard deviation of the noise at the largest level that it may have, about.
+    pub standard_error: f64,
+    /// The answer is off by more with probability at most β.
+    pub half_width: f64,
 }
 
 /// g, and an α near the one that is sought.
@@ -151,7 +249,7 @@ fn start(family: Family, target: Target) -> Result<(u32, f64)> {
 
 /// Whether accounting says that the noise is within the target.
 fn is_certified(noise: SmoothNoise, target: Target) -> Result<bool> {
-    let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), Replaced::OneStep.moves(1.0)?)], Scope::Presence);
+    let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), Steps::one().moves(1.0)?)], Scope::Presence);
     Ok(match (noise.family(), target) {
         (Family::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
             loss()?.epsilon(0.0)?.upper <= epsilon.get()

@@ -40,39 +40,78 @@ fn quantiles_are_the_golden_ones() {
     }
 }
 
-/// Medians of up to four values in 0..=16, all neighbours in presence and in person: levels differ by at most 1, answers by at most the reach of the lesser one; and over all distinct
-/// (level, level, shift) the loss of the drawn laws is the claim.
+/// A median's level and value, from records whose first attribute is read.
+fn state(smooth: &Smooth, records: &[Vec<i64>]) -> (u32, i64) {
+    let values: Vec<i64> = records.iter().map(|record| record[0]).collect();
+    let bounds = QuantileBounds::new(&values, (1, 2), (0, 16)).unwrap();
+    (smooth.levels.smooth(|k| bounds.at(k)), bounds.value())
+}
+
+/// The law of what is published, on a window; what is beyond is not listed.
+fn law(smooth: &Smooth, state: &(u32, i64)) -> Distribution<i64> {
+    let scale = smooth.levels.scale(state.0);
+    let mass = |z: i64| 1.0 / (norm(scale) * (1.0 + ((z - state.1) as f64 / scale).powi(4)));
+    let listed: Vec<f64> = (-900..=900).map(mass).collect();
+    let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;
+    Distribution::new((-900..=900).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
+}
+
+/// Medians of up to four values in 0..=16, all neighbours in presence, in person and in attributes: levels differ by at most 1, answers by at most the reach of the lesser one; and over all
+/// distinct (level, level, shift) the loss of the drawn laws is the claim, both orders.
 #[test]
 fn small_medians_cost_what_the_event_says() {
     let noise = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap();
     let smooth = Smooth::new(noise).unwrap();
-    let universe: Vec<i64> = (0..=16).collect();
-    let state = |values: &[i64]| {
-        let bounds = QuantileBounds::new(values, (1, 2), (0, 16)).unwrap();
-        (smooth.levels.smooth(|k| bounds.at(k)), bounds.value())
-    };
+    let set = |name: &str| AttributeSet::new([name]).unwrap();
+    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    let universe: Vec<Vec<i64>> = (0..=16).map(|value| vec![value, 0]).collect();
+    let both: Vec<Vec<i64>> = (0..=16).flat_map(|value| [vec![value, 0], vec![value, 1]]).collect();
     let people: Vec<_> = (1..=3).flat_map(|owners| neighbours::person(&universe, owners)).collect();
-    for (pairs, scope) in [(neighbours::presence(&universe, 4), Scope::Presence), (people, Scope::Person)] {
+    let values: Vec<_> = (1..=3).flat_map(|owners| neighbours::attributes(&universe, owners, &[0])).collect();
+    for (pairs, scope) in [
+        (neighbours::presence(&universe, 4), Scope::Presence),
+        (people, Scope::Person),
+        (values, Scope::Attributes(set("value"))),
+    ] {
         let mut distinct = BTreeSet::new();
         for (left, right) in &pairs {
-            let (one, other) = (state(left), state(right));
+            let (one, other) = (state(&smooth, left), state(&smooth, right));
             assert!(one.0.abs_diff(other.0) <= 1 && one.1.abs_diff(other.1) <= smooth.levels.reach(one.0.min(other.0)));
             distinct.insert(((one.0, 0), (other.0, other.1.abs_diff(one.1) as i64)));
         }
-        let law = |state: &(u32, i64)| {
-            let scale = smooth.levels.scale(state.0);
-            let mass = |z: i64| 1.0 / (norm(scale) * (1.0 + ((z - state.1) as f64 / scale).powi(4)));
-            let listed: Vec<f64> = (-900..=900).map(mass).collect();
-            let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;
-            Distribution::new((-900..=900).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
-        };
+        let run = |state: &(u32, i64)| law(&smooth, state);
         let distinct: Vec<_> = distinct.into_iter().collect();
-        let events = smooth.events(Replaced::OneStep).unwrap();
         let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
-        check(&distinct, law, &claim, Slack { pure: 0.01, ..Slack::ANY });
+        check(&distinct, run, &claim, Slack { pure: 0.01, ..Slack::ANY });
         let small = Claim { pure: claim.pure.map(|pure| 0.99 * pure), ..Claim::default() };
-        assert!(std::panic::catch_unwind(|| check(&distinct, law, &small, Slack::ANY)).is_err());
+        assert!(std::panic::catch_unwind(|| check(&distinct, run, &small, Slack::ANY)).is_err(), "{scope}");
     }
+    // An attribute that is not read changes nothing, and costs nothing.
+    let pairs = neighbours::attributes(&both, 2, &[1]);
+    assert!(pairs.iter().all(|(left, right)| state(&smooth, left) == state(&smooth, right)));
+    let scope = Scope::Attributes(set("other"));
+    assert_eq!(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, 0.0);
+}
+
+/// A level is published beside an answer: both together cost the sum of their events.
+#[test]
+fn an_error_bar_is_made_of_a_level_with_noise() {
+    let smooth = Smooth::within(Family::Cauchy4, Target::pure(1.0).unwrap(), 1000).unwrap();
+    let scale = Scale::new(10.0).unwrap();
+    let event = smooth.event_of_level(scale, &Steps::two()).unwrap();
+    assert!((Loss::of([event], Scope::Person).unwrap().epsilon(0.0).unwrap().upper - 0.2).abs() < 1e-9);
+    let mut bits = crate::noise::InsecureSeededSource::new(3);
+    let (runs, truth) = (2000, 5000);
+    let held = (0..runs)
+        .filter(|_| {
+            let (value, level) = smooth.release_with_level(truth, |k| (20 + k).min(1000), scale, &mut bits);
+            (value - truth).unsigned_abs() as f64 <= smooth.error_beside(0.05, level, scale).unwrap().half_width
+        })
+        .count();
+    // At least 95% in expectation; with probability 1e-9 this many fewer (Hoeffding: √(2000·ln(1e9)/2) = 144).
+    assert!(held >= 1900 - 144, "{held}");
+    let widest = smooth.error_beside(0.05, 1_000_000, scale).unwrap();
+    assert!(widest.half_width >= smooth.error(0.025, 1000).unwrap() && widest.standard_error < widest.half_width);
 }
 
 #[test]
@@ -82,7 +121,7 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
         let cost = |alpha: Quotient| {
             let noise =
                 SmoothNoise::new(Family::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
-            let events = Smooth::new(noise).unwrap().events(Replaced::TwoSteps).unwrap();
+            let events = Smooth::new(noise).unwrap().events(&Steps::two()).unwrap();
             let loss = |scope| Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper;
             assert!((loss(Scope::Person) / loss(Scope::Presence) - 2.0).abs() < 1e-9);
             loss(Scope::Presence)
@@ -105,9 +144,7 @@ fn other_families_are_calibrated_to_their_own_notions() {
     let laplace = Smooth::within(Family::DiscreteLaplace, target, 100).unwrap();
     let (above, below) = laplace.noise().alpha().parts();
     assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
-    assert!(
-        Loss::of(laplace.events(Replaced::OneStep).unwrap(), Scope::Person).unwrap().delta(1.0).unwrap().upper <= 1e-6
-    );
+    assert!(Loss::of(laplace.events(&Steps::one()).unwrap(), Scope::Person).unwrap().delta(1.0).unwrap().upper <= 1e-6);
     let target = Target::tcdp(0.05, 8.0).unwrap();
     let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
     let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();

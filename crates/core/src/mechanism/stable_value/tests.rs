@@ -1,6 +1,6 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
-use crate::scope::Scope;
+use crate::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, VecDeque};
 
 fn golden(name: &str) -> serde_json::Value {
@@ -104,11 +104,17 @@ fn law(stable: &StableValue, values: &[usize], keys: Keys) -> Distribution<Optio
 #[test]
 fn modes_cost_what_the_event_says() {
     let stable = StableValue::new(0.5, 0.02).unwrap();
-    let events = stable.events().unwrap();
+    let events = stable.events(&Steps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let universe = [0usize, 1, 2];
     let people: Vec<_> = (1..=7).flat_map(|owners| neighbours::person(&universe, owners)).collect();
     for keys in [Keys::Public, Keys::Unknown] {
-        for (pairs, scope) in [(neighbours::presence(&universe, 7), Scope::Presence), (people.clone(), Scope::Person)] {
+        // Other values of the one attribute that is read are another person.
+        let value = Scope::Attributes(AttributeSet::new(["value"]).unwrap());
+        for (pairs, scope) in [
+            (neighbours::presence(&universe, 7), Scope::Presence),
+            (people.clone(), Scope::Person),
+            (people.clone(), value),
+        ] {
             let run = |values: &Vec<usize>| law(&stable, values, keys);
             let claimed = Claim { pure: None, ..Claim::of(&events, &scope, &[0.2, 0.5, 0.8]) };
             check(&pairs, run, &claimed, Slack::ANY);

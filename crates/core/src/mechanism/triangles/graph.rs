@@ -109,6 +109,11 @@ impl Graph {
         self.of(vertex).len() as u64
     }
 
+    /// The degrees of all vertices, falling.
+    pub fn degrees(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.vertices()).map(|vertex| self.degree(vertex))
+    }
+
     /// How many triangles there are: each is found at its vertex of least degree. O(m^{3/2}).
     pub fn triangles(&self) -> u64 {
         let before: Vec<&[u32]> = (0..self.vertices()).map(|vertex| self.before(vertex)).collect();

@@ -93,6 +93,9 @@ fn every_small_graph_and_neighbour() {
     for (n, edges) in small_graphs() {
         let (graph, plain) = (Graph::new(n as u32, &edges).unwrap(), Plain::new(n, &edges));
         let near = graph.sensitivity();
+        let mut degrees: Vec<u64> = (0..n).map(|vertex| plain.degree(vertex)).collect();
+        degrees.sort_by_key(|degree| std::cmp::Reverse(*degree));
+        assert_eq!(graph.degrees().collect::<Vec<_>>(), degrees);
         assert_eq!(graph.triangles(), plain.triangles());
         assert_eq!(near.local(), plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap_or(0));
         assert_eq!(near.degrees(), plain.pairs().map(|(i, j)| plain.degrees(i, j)).max().unwrap_or(0));
