@@ -12,6 +12,7 @@ mod compare_noise;
 mod engine;
 mod fitted_tables;
 mod flags;
+mod graphs;
 mod honest_answers;
 mod honest_intervals;
 mod honest_plans;

@@ -3,10 +3,12 @@
 //! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
 //! the data away.
 
+mod graph;
 mod layout;
 mod read;
 mod section;
 
+pub use graph::Graph;
 pub use layout::Layout;
 
 pub(crate) use read::{accuracy, cost, project, within_reason};
@@ -57,6 +59,8 @@ pub struct Table {
     pub public_owners: Option<u64>,
     /// The declared columns, in the file's order. Others do not exist for queries.
     pub columns: Vec<Column>,
+    /// Where its rows are the edges of a graph: which columns are their ends.
+    pub graph: Option<Graph>,
 }
 
 /// How much of one owner's rows counts.

@@ -1,5 +1,6 @@
 //! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
 
+use super::graph;
 use super::layout::{self, Layout};
 use super::section::{Section, Spot, parse};
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
@@ -73,6 +74,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         "max_rows_per_group",
         "public_owners",
         "columns",
+        "graph",
     ];
     section.only(&[&own[..], &layout::KEYS].concat())?;
     let source = section.need("source")?;
@@ -115,7 +117,8 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let source = folder.join(source.text()?);
     let layout = Layout::read(section)?;
     refuse_unreachable(&columns, &layout, columns_section)?;
-    Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns })
+    let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
+    Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns, graph })
 }
 
 /// Listed values that no file can bring would silently count nobody.

@@ -34,11 +34,11 @@ const TOPS: [u64; 3] = [1, 10, 100];
 /// So many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
-const AT_MOST: Field<Option<u64>> = Field::new(
+pub(super) const AT_MOST: Field<Option<u64>> = Field::new(
     "at_most",
     "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
 );
-const LAYOUT: Field<Option<LayoutChoice>> =
+pub(super) const LAYOUT: Field<Option<LayoutChoice>> =
     Field::new("layout", "automatic (the default), rows-and-columns, strips or rows-and-strips");
 
 /// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
@@ -112,30 +112,8 @@ impl Elements {
         Ok(Self { sql, cut: Rc::new(cut), per_owner, attributes, size, layout })
     }
 
-    /// The mechanism that spends all of the cost and no more, and its events.
-    ///
-    /// # Guarantee
-    /// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
     fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
-        let Goal::Epsilon(epsilon) = &cost.target else {
-            let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
-            return Err(Error::input(sentence));
-        };
-        let scope = match cost.scope {
-            CostScope::Presence => Scope::Presence,
-            CostScope::Person | CostScope::Attribute => Scope::Person,
-        };
-        let mut presence = presence_cost(epsilon.to_f64(), cost.scope, self.per_owner as f64, self.size);
-        loop {
-            let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, self.size)?.with_layout(self.layout);
-            let mechanism = mechanism.with_elements_per_owner(self.per_owner)?;
-            let events = mechanism.events(&self.attributes)?;
-            match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
-                Some(spent) if spent <= *epsilon => return Ok((mechanism, events)),
-                // Rounding has gone up somewhere: a few units in the last place less will do.
-                _ => presence = presence.next_down(),
-            }
-        }
+        within(cost, self.per_owner, (self.size, self.layout), &self.attributes)
     }
 
     fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
@@ -179,6 +157,37 @@ impl Elements {
     }
 }
 
+/// The mechanism that spends all of the cost and no more, and its events.
+///
+/// # Guarantee
+/// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
+pub(super) fn within(
+    cost: &Cost,
+    per_owner: u64,
+    (size, layout): (Size, LayoutChoice),
+    attributes: &AttributeSet,
+) -> Result<(AnonymizedHistogram, Vec<Event>)> {
+    let Goal::Epsilon(epsilon) = &cost.target else {
+        let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
+        return Err(Error::input(sentence));
+    };
+    let scope = match cost.scope {
+        CostScope::Presence => Scope::Presence,
+        CostScope::Person | CostScope::Attribute => Scope::Person,
+    };
+    let mut presence = presence_cost(epsilon.to_f64(), cost.scope, per_owner as f64, size);
+    loop {
+        let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, size)?.with_layout(layout);
+        let mechanism = mechanism.with_elements_per_owner(per_owner)?;
+        let events = mechanism.events(attributes)?;
+        match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
+            Some(spent) if spent <= *epsilon => return Ok((mechanism, events)),
+            // Rounding has gone up somewhere: a few units in the last place less will do.
+            _ => presence = presence.next_down(),
+        }
+    }
+}
+
 /// The most rows of one owner that count: each is one element.
 fn elements_per_owner(query: &Query) -> u64 {
     query.bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
@@ -196,7 +205,7 @@ fn partition(query: &Query, exact: &Integers) -> Result<Partition> {
     Ok(Partition::from_counts(counts)?)
 }
 
-fn expected(mechanism: &AnonymizedHistogram) -> Expected {
+pub(super) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
     let each = mechanism.epsilon_per_element();
     let amount = match mechanism.size() {
         Size::AtMost(elements) => match mechanism.expected_error(elements) {
@@ -237,7 +246,7 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
 }
 
 /// The expected error beside that of the hardest histograms known.
-fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Floor> {
+pub(super) fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Floor> {
     // An owner of c elements moves c of them: what holds for ε per element is the bound to compare with.
     let each = Epsilon::new(mechanism.epsilon().get() / mechanism.elements_per_owner() as f64)?;
     let (least, _) = lower_bound(elements, each, Delta::new(0.0)?)?;
@@ -254,7 +263,7 @@ fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Floor> {
 }
 
 /// The frequency-of-frequencies table, smallest counts first; what follows from it; and the picture. A function of `released` alone.
-fn answers(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Answers> {
+pub(super) fn answers(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Answers> {
     let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
     let runs = || released.partition.runs().rev();
     let columns = vec![

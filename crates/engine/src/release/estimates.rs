@@ -40,6 +40,15 @@ impl Estimates {
         Self { words, bounds: json!({ "rows_per_owner": 1 }) }
     }
 
+    /// The numbers of a graph to which each owner adds at most this many edges.
+    pub(super) fn of_edges(most: u64) -> Self {
+        let words = format!(
+            "Of the bounded table: of each owner at most {} count, chosen at random. {CUT_OFF}{UNCOVERED}",
+            number(most, "edge")
+        );
+        Self { words, bounds: json!({ "rows_per_owner": most }) }
+    }
+
     /// The same where the answers say more about the rest.
     pub(super) fn except(mut self, more: &str) -> Self {
         self.words = format!("{}. {more}", self.words.trim_end_matches(UNCOVERED));

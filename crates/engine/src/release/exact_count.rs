@@ -83,7 +83,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 
 /// The condition as it was understood: all of the text is one expression. (As text inside of a query, `1 = 1) HAVING (…` and comments
 /// made another query of it.)
-fn one_condition(condition: &Placed<String>) -> Result<String> {
+pub(super) fn one_condition(condition: &Placed<String>) -> Result<String> {
     let understood = |text: &str| {
         let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).ok()?;
         let expression = parser.parse_expr().ok()?;

@@ -1,8 +1,8 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
 use super::{
-    CostAbout, Kind, anonymized_histogram, bounds, cdf, exact_count, heavy_hitters, histogram, marginals, quantiles,
-    sql,
+    CostAbout, Kind, anonymized_histogram, bounds, cdf, degrees, exact_count, exact_if_stable, heavy_hitters,
+    histogram, marginals, mode, quantiles, sql, triangles,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -18,6 +18,10 @@ pub static KINDS: &[&Kind] = &[
     &marginals::MARGINALS,
     &marginals::SYNTHETIC,
     &heavy_hitters::KIND,
+    &mode::KIND,
+    &exact_if_stable::KIND,
+    &triangles::KIND,
+    &degrees::KIND,
     &bounds::KIND,
     &exact_count::KIND,
 ];

@@ -1,5 +1,6 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
+use super::graph::Edges;
 use super::records::{Attributes, Records};
 use super::{Answers, Estimates, Floor};
 use crate::attackers::Counted;
@@ -12,6 +13,7 @@ use crate::project::Cost;
 use crate::sql::Cut;
 use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside};
 use scumble::event::Event;
+use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -135,6 +137,11 @@ impl<'a> Charged<'a> {
     /// One record for each owner.
     pub(super) fn records(&self, attributes: &Attributes) -> Result<Records> {
         attributes.read(self.backend, self.key)
+    }
+
+    /// The graph of a table of edges.
+    pub(super) fn graph(&self, edges: &Edges) -> Result<Graph> {
+        edges.read(self.backend, self.key)
     }
 
     /// Where noise comes from.

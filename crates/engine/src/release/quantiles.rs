@@ -1,11 +1,11 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
 use super::cdf::{FIELDS as CDF_FIELDS, Ordered, number, ordered};
-use super::field::Field;
+use super::field::{Field, Word};
 use super::output::{AnswerColumn, Answers, Cell};
 use super::rows::quoted;
 use super::sql::{RANK_ERROR, analysed};
-use super::{Analysed, CostAbout, Kind, Plan};
+use super::{Analysed, CostAbout, Kind, Plan, smooth_quantiles};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request};
@@ -15,11 +15,30 @@ use serde_json::json;
 const QUANTILES: Field<Vec<Probability>> =
     Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
 
+const METHOD: Field<Option<Method>> = Field::new(
+    "method",
+    "'exponential' (the default) or 'smooth': noise for the values' own sensitivity, nearly always worse",
+);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Exponential,
+    Smooth,
+}
+
+impl Word for Method {
+    const WORDS: &'static [(&'static str, Self)] = &[("exponential", Self::Exponential), ("smooth", Self::Smooth)];
+
+    fn unknown(_: &str) -> String {
+        "the method of quantiles is 'exponential' or 'smooth'".to_string()
+    }
+}
+
 /// The kind `quantiles`.
 pub(super) static KIND: Kind = Kind {
     name: "quantiles",
-    about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism",
-    fields: &[CDF_FIELDS[0], CDF_FIELDS[1], QUANTILES.listed(), CDF_FIELDS[2]],
+    about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism or, for comparison, by smooth noise",
+    fields: &[CDF_FIELDS[0], CDF_FIELDS[1], QUANTILES.listed(), METHOD.listed(), CDF_FIELDS[2]],
     cost_about: CostAbout::Owners,
     analyse,
 };
@@ -36,7 +55,11 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
     let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&table.name));
     let place = QUANTILES.place(request);
-    let query = analysed(&sql, request, project, move |error| error.or_at(place.clone()))?;
+    let here = place.clone();
+    let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
+    if METHOD.read(request)? == Some(Method::Smooth) {
+        return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
+    }
     Ok(query.then(move |plan| of_fractions(plan, fractions.clone())))
 }
 

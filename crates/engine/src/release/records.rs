@@ -95,9 +95,20 @@ impl Attributes {
     /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`; no attribute may be called as one of the
     /// other `published` columns.
     pub fn new(request: &Request, project: &Project, may_be_unknown: bool, published: &[&str]) -> Result<Self> {
+        Self::of(COLUMNS.read(request)?, request, project, may_be_unknown, published)
+    }
+
+    /// The same of these columns.
+    pub fn of(
+        columns: Vec<Placed<String>>,
+        request: &Request,
+        project: &Project,
+        may_be_unknown: bool,
+        published: &[&str],
+    ) -> Result<Self> {
         let table = private_table(request, project)?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
-        for name in COLUMNS.read(request)? {
+        for name in columns {
             let column = column(table, &name)?;
             if names.contains(&name.value) {
                 return Err(name.error(format!("the column '{}' is listed twice", name.value)));
@@ -255,9 +266,22 @@ impl Records {
 
 /// Whose row it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Owner {
+pub(super) enum Owner {
     Number(i64),
     Text(Box<str>),
+}
+
+impl Owner {
+    /// For keyed hashes of what an owner has.
+    pub fn hash_into(&self, hasher: &mut SipHasher) {
+        match self {
+            Self::Number(number) => hasher.write_u64(number.cast_unsigned()),
+            Self::Text(text) => {
+                hasher.write(text.as_bytes());
+                hasher.write_u64(text.len() as u64);
+            }
+        }
+    }
 }
 
 /// Takes in rows.
@@ -374,13 +398,7 @@ impl<'a> Reader<'a> {
     /// The keyed hash of an owner and of values of attributes from `first` on.
     fn rank(&self, owner: &Owner, first: usize, codes: &[u32]) -> u64 {
         let mut hasher = SipHasher::new(self.key);
-        match owner {
-            Owner::Number(number) => hasher.write_u64(number.cast_unsigned()),
-            Owner::Text(text) => {
-                hasher.write(text.as_bytes());
-                hasher.write_u64(text.len() as u64);
-            }
-        }
+        owner.hash_into(&mut hasher);
         for (attribute, &code) in (first..).zip(codes) {
             hasher.write_u64(attribute as u64);
             match self.found[attribute].get(code as usize) {
@@ -431,7 +449,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
+pub(super) fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
         return Ok(numbers.iter().map(|number| number.map(Owner::Number)).collect());
     }
@@ -449,7 +467,7 @@ fn texts(column: &ArrayRef) -> Outcome<Vec<Option<&str>>> {
 }
 
 /// A plan that gives a column in another type than its declared one.
-fn unexpected(column: &ArrayRef) -> DataFusionError {
+pub(super) fn unexpected(column: &ArrayRef) -> DataFusionError {
     DataFusionError::Internal(format!("a column of type {}", column.data_type()))
 }
 

@@ -7,6 +7,8 @@
 #[path = "../../../../core/tests/releases/statistics.rs"]
 mod statistics;
 
+mod beyond;
+
 use crate::support::Folder;
 use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
@@ -28,6 +30,10 @@ pub const KINDS: &[&str] = &[
     "synthetic",
     "anonymized-histogram",
     "bounds",
+    "triangles",
+    "degrees",
+    "mode",
+    "exact-if-stable",
 ];
 
 /// So many releases of the same request on one table, with the events of one.

@@ -1,0 +1,53 @@
+//! A table whose rows are the edges of a graph.
+
+use super::section::{Section, Spot};
+use super::{Column, Domain};
+use crate::error::Result;
+
+/// Which columns are the ends of an edge, and how many vertices there are, which is public: they are 0, 1, … Edges have no direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    /// The column of one end.
+    pub from: String,
+    /// The column of the other.
+    pub to: String,
+    /// How many vertices there are.
+    pub vertices: u32,
+}
+
+/// So many vertices fit into memory.
+const MOST_VERTICES: u64 = 1 << 30;
+
+/// `graph = { from = "a", to = "b", vertices = 200000 }`.
+pub(super) fn graph(section: &Section, columns: &[Column]) -> Result<Graph> {
+    section.only(&["from", "to", "vertices"])?;
+    let end = |key: &str| -> Result<String> {
+        let spot = section.need(key)?;
+        let name = spot.text()?;
+        let column = columns.iter().find(|column| column.name == name);
+        match column.map(|column| &column.domain) {
+            Some(Domain::Int { bounds: None }) => Ok(name.to_string()),
+            Some(Domain::Int { bounds: Some(_) }) => Err(spot.error(format!(
+                "column '{name}' holds the vertices of a graph, which are 0 to vertices − 1: leave its lower and upper out"
+            ))),
+            Some(_) => Err(spot.error(format!("column '{name}' holds the vertices of a graph and must be of type int"))),
+            None => {
+                let hint = crate::place::suggestion(name, columns.iter().map(|column| column.name.as_str()));
+                Err(spot.error(format!("there is no declared column '{name}' for an end of the edges{hint}")))
+            }
+        }
+    };
+    let (from, to) = (end("from")?, end("to")?);
+    if from == to {
+        return Err(section.error(format!("both ends of an edge are in the column '{from}': give two columns")));
+    }
+    let spot = section.need("vertices")?;
+    Ok(Graph { from, to, vertices: vertices(spot)? })
+}
+
+fn vertices(spot: &Spot) -> Result<u32> {
+    match spot.at_least_one()? {
+        number @ 3..=MOST_VERTICES => Ok(number as u32),
+        _ => Err(spot.error(format!("a graph has from 3 to {MOST_VERTICES} vertices, a public number"))),
+    }
+}

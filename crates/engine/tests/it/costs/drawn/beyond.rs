@@ -1,0 +1,132 @@
+//! Kinds whose noise follows the data, and those that say a value exactly or nothing.
+
+use super::*;
+use scumble::noise::Levels;
+
+const ENDS: &str = "a = { type = \"int\" }\nb = { type = \"int\" }\n[dataset.t.graph]\nfrom = \"a\"\nto = \"b\"";
+
+/// Each of these is true with its own probability; different coins are more concentrated than as many equal ones of the mean probability (Hoeffding 1956).
+fn coins(what: &str, drawn: impl IntoIterator<Item = bool>, claimed: f64, slipped: f64) {
+    let law = |chance: f64| BTreeMap::from([(true, chance), (false, 1.0 - chance)]);
+    outcomes(what, drawn, &law(claimed), &law(slipped));
+}
+
+/// The level of a table whose bounds are min(k/2, most): that of a graph without an edge.
+fn level_of_nothing(table: &Levels, most: u64) -> u32 {
+    table.smooth(|k| (k / 2).min(most))
+}
+
+/// A graph without an edge: what is published is the noise of its level.
+#[test]
+fn smooth_triangles() {
+    let request = "kind = \"triangles\"\ntable = \"t\"\nmethod = \"smooth\"\ncost = { epsilon = 2 }";
+    let (events, answers) = released(&format!("{ENDS}\nvertices = 60"), "a,b\n", request, 140, 21);
+    let Word::SmoothNoise(noise) = events[0].word() else { panic!("{events:?}") };
+    let table = noise.table().unwrap();
+    let scale = table.scale(level_of_nothing(&table, 58));
+    let within = |scale: f64, q: i64| {
+        let weight = |z: i64| 1.0 / (1.0 + (z as f64 / scale).powi(4));
+        (-q..=q).map(weight).sum::<f64>() / (-20_000..=20_000).map(weight).sum::<f64>()
+    };
+    let q = (0.55 * scale) as i64;
+    let drawn = answers.iter().flat_map(|answers| numbers(answers, "triangles")).map(|z| (z as i64).abs() <= q);
+    coins("smooth triangles", drawn, within(scale, q), within(0.35 * scale, q));
+}
+
+/// Two triangles that share an edge. The bound is published: the answer has noise for it.
+#[test]
+fn bounded_triangles() {
+    let request = "kind = \"triangles\"\ntable = \"t\"\nmethod = \"bounded\"\ncost = { epsilon = 2, delta = 1e-4 }";
+    let rows = "a,b\n0,1\n1,2\n2,0\n3,0\n3,1\n";
+    let (events, answers) = released(&format!("{ENDS}\nvertices = 60"), rows, request, 120, 22);
+    let Word::Pure { epsilon } = events[1].word() else { panic!("{events:?}") };
+    let (mut drawn, mut claimed, mut slipped) = (Vec::new(), 0.0, 0.0);
+    for answers in &answers {
+        let [value, bound] = ["triangles", "sensitivity_bound"].map(|name| numbers(answers, name).next().unwrap());
+        assert!(bound >= 2.0);
+        let scale = bound / epsilon.get();
+        let q = (0.7 * scale).floor();
+        // P[|Z| ≤ q] = 1 − 2·r^{q+1}/(1+r), r = e^{−1/scale}.
+        let within = |scale: f64| 1.0 - 2.0 * (-(q + 1.0) / scale).exp() / (1.0 + (-1.0 / scale).exp());
+        (claimed, slipped) = (claimed + within(scale) / 120.0, slipped + within(0.25 * scale) / 120.0);
+        drawn.push((value - 2.0).abs() <= q);
+    }
+    coins("bounded triangles", drawn, claimed, slipped);
+}
+
+/// The ends of edges of a few hubs whose degrees are forty apart, as for the kind anonymized-histogram.
+#[test]
+fn degrees() {
+    let leaves = (1..=25usize).flat_map(|hub| std::iter::repeat_n(hub - 1, 40 * hub));
+    let rows: String = leaves.enumerate().map(|(leaf, hub)| format!("{hub},{}\n", 25 + leaf)).collect();
+    let request = "kind = \"degrees\"\ntable = \"t\"\nat_most = 13000\ncost = { epsilon = 2 }";
+    let (events, answers) = released(&format!("{ENDS}\nvertices = 13025"), &format!("a,b\n{rows}"), request, 60, 23);
+    let mut drawn = Vec::new();
+    for answers in &answers {
+        let pairs = numbers(answers, "degree").zip(numbers(answers, "how_many"));
+        let mut found: Vec<i64> =
+            pairs.flat_map(|(degree, vertices)| std::iter::repeat_n(degree as i64, vertices as usize)).collect();
+        found.sort_unstable_by(|left, right| right.cmp(left));
+        drawn.extend(found.iter().zip((6..=25).rev()).map(|(degree, hub)| degree - 40 * hub));
+    }
+    assert_eq!(drawn.len(), 1200);
+    as_said("degrees", &drawn, &events[0], 0.6);
+}
+
+/// π(k + 1) = min(e^ε·π(k) + δ, 1 − e^{−ε}(1 − π(k) − δ), 1) of the event.
+fn chance(event: &Event, slip: f64, distance: u32) -> f64 {
+    let Word::Approximate { epsilon, delta } = event.word() else { panic!("{event:?}") };
+    let (epsilon, delta) = (epsilon.get() / slip, delta.get());
+    (0..distance).fold(0.0f64, |chance, _| {
+        (epsilon.exp() * chance + delta).min(1.0 - (-epsilon).exp() * (1.0 - chance - delta)).min(1.0)
+    })
+}
+
+/// Fourteen rows more of one value than of the other: seven replaced ones make it another mode.
+#[test]
+fn mode() {
+    let request = "kind = \"mode\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 1, delta = 2e-3 }";
+    let rows = format!("x\n{}{}", "1\n".repeat(16), "0\n".repeat(2));
+    let (events, answers) = released(&whole_numbers(1), &rows, request, 100, 24);
+    let drawn = answers.iter().map(|answers| {
+        let found = numbers(answers, "x").next();
+        assert!(found.is_none_or(|found| found == 1.0));
+        found.is_some()
+    });
+    // The rival comes first and wins ties.
+    coins("mode", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
+}
+
+/// Twenty rows, of which seven must go until there are fewer than fourteen.
+#[test]
+fn exact_if_stable() {
+    let request = "kind = \"exact-if-stable\"\ntable = \"t\"\nat_least = 14\ncost = { epsilon = 1, delta = 2e-3 }";
+    let (events, answers) = released(&whole_numbers(1), &format!("x\n{}", "1\n".repeat(20)), request, 100, 25);
+    let drawn = answers.iter().map(|answers| {
+        let cell = &answers.columns[0].cells[0];
+        assert!([Cell::Null, Cell::Truth(true)].contains(cell), "{cell:?}");
+        *cell != Cell::Null
+    });
+    coins("exact if stable", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
+}
+
+/// All values in the middle of a wide range, so many that every level is 0.
+#[test]
+fn smooth_quantiles() {
+    let fractions: Vec<f64> = (0..20).map(|index| f64::from(40 + index) / 100.0).collect();
+    let request = format!(
+        "kind = \"quantiles\"\ntable = \"t\"\ncolumn = \"x\"\nquantiles = {fractions:?}\nmethod = \"smooth\"\ncost = {{ epsilon = 20 }}"
+    );
+    let (events, answers) = released(&whole_numbers(1000), &format!("x\n{}", "500\n".repeat(4000)), &request, 30, 26);
+    let Word::SmoothNoise(noise) = events[0].word() else { panic!("{events:?}") };
+    assert_eq!(events.len(), 2 * fractions.len());
+    let table = noise.table().unwrap();
+    let scale = table.scale(0);
+    let drawn: Vec<i64> =
+        answers.iter().flat_map(|answers| numbers(answers, "value")).map(|value| value as i64 - 500).collect();
+    let law = |factor: f64| {
+        // Beyond the bounds the value is the bound, as rare as that is.
+        Law::of_weights(500, |z| 1.0 / (1.0 + (z as f64 / (factor * scale)).powi(4)))
+    };
+    super::noise("smooth quantiles", &drawn, &law(1.0), &law(0.5));
+}
