@@ -27,13 +27,14 @@ fn the_page_names_every_kind_and_field() {
 fn the_pages_example_is_planned_as_it_stands() {
     let blocks: Vec<String> =
         page().split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scumble.toml"), blocks.join("\n")).unwrap();
     let output = scumble(folder.path(), &["plan"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("visits by state") && text.contains("urgent visits"), "{text}");
+    assert!(text.contains("triangles (triangles)"), "{text}");
 }
 
 /// A release of rho 0.05 about a person, under a budget: its exit status, and what `ledger show` says is left.
