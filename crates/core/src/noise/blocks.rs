@@ -231,8 +231,10 @@ impl Blocks {
         if keep >= cell.surely_kept || !self.one_word {
             return None;
         }
-        let step = (word >> KEEP_BITS) & ((1 << cell.length_log2) - 1);
-        Some((cell.start + step) as i64 ^ i64::from(cell.side_mask))
+        // Nothing wraps: one word holds the place, so that a block has at most 2^24 integers, and fewer than 2^16 cells come before
+        // it. Checking that in every draw costs up to a fifth of the speed (`bench/run noise`).
+        let step = (word >> KEEP_BITS) & 1u64.wrapping_shl(cell.length_log2.into()).wrapping_sub(1);
+        Some(cell.start.wrapping_add(step) as i64 ^ i64::from(cell.side_mask))
     }
 
     /// As [`Blocks::quickly`] for any word and any block length.

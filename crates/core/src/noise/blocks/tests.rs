@@ -1,6 +1,7 @@
 //! The table against the distribution it stands for: every first word, and words that land inside the table's uncertainty.
 
 use super::*;
+use crate::harness::effort;
 use crate::noise::InsecureSeededSource;
 use crate::noise::test_shapes;
 use crate::noise::test_support::Scripted;
@@ -68,6 +69,8 @@ fn check_kept<T: Shape>(shape: &T, table: &Blocks) {
     let arithmetic = Arithmetic::new(96);
     for (index, cell) in table.cells.iter().enumerate() {
         let block = block_of_cell(shape.layout(), index);
+        // What `quickly` leans on when it adds without a check.
+        assert!(!table.one_word || index >= usize::from(UNDECIDED_CELL) || cell.start < 1 << 41);
         if block.length_log2 == 0 {
             continue;
         }
@@ -122,9 +125,11 @@ fn tables_of_the_other_shapes_stand_for_their_distributions() {
     check_table(&test_shapes::trials(3, 0.5));
     check_table(&test_shapes::trials(1 << 60, 2f64.powi(-44)));
     check_table(&test_shapes::share(3.0, 7));
-    check_table(&test_shapes::share(300.0, 3));
     check_table(&test_shapes::radius(2.0, 3));
-    check_table(&test_shapes::radius(100.0, 20));
+    if effort(false, true) {
+        check_table(&test_shapes::share(300.0, 3));
+        check_table(&test_shapes::radius(100.0, 20));
+    }
 }
 
 #[test]
