@@ -177,6 +177,11 @@ fn five_answers(epsilon: f64) -> Pair {
 const TIMES: [u64; 8] =
     [1, 100, 10_000, 1_000_000, 1_000_000_000, 1_000_000_000_000, 1_000_000_000_000_000, 1_000_000_000_000_000_000];
 
+/// Every second case; all of them where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+fn some<T>(cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    cases.into_iter().step_by(if std::env::var_os("SCUMBLE_THOROUGH").is_some() { 1 } else { 2 })
+}
+
 /// Where to look: around the middle of the law of the sum, and in its tail.
 fn places(parts: &[(Pair, f64)]) -> Vec<f64> {
     let (mean, variance) = parts.iter().fold((0.0, 0.0), |sum, (pair, times)| {
@@ -205,7 +210,7 @@ fn check(name: &str, events: &[Event], scope: &Scope, parts: &[(Pair, f64)]) {
 
 #[test]
 fn every_word_at_every_number_of_repetitions() {
-    for times in TIMES {
+    for times in some(TIMES) {
         let size = 0.8 / (times as f64).sqrt();
         for (one, pair) in words(size) {
             let name = format!("{} ×{times:e}", one.word().name());
@@ -217,7 +222,7 @@ fn every_word_at_every_number_of_repetitions() {
 #[test]
 fn every_word_on_a_sample() {
     let cases = [(1u64, 0.5), (10_000, 0.3), (1_000_000_000, 0.01), (1_000_000_000_000_000, 0.2)];
-    for (row, (times, rate)) in cases.into_iter().enumerate() {
+    for (row, (times, rate)) in some(cases.into_iter().enumerate()) {
         let size = (0.8 / (times as f64).sqrt() / rate).min(1.0);
         let rate_of = Rate::new(rate).unwrap();
         let ways = [
@@ -249,7 +254,7 @@ impl Dice {
 fn random_lists_in_every_scope() {
     let mut dice = Dice(7);
     let attribute = AttributeSet::new(["age"]).unwrap();
-    for _ in 0..4 {
+    for _ in some(0..4) {
         let (mut events, mut parts) = (Vec::new(), Vec::new());
         let scope = match dice.below(3) {
             0 => Scope::Presence,
@@ -325,7 +330,7 @@ fn the_grid_follows_the_size_of_the_loss() {
 #[test]
 fn more_runs_cost_more_and_more_noise_less() {
     let cases = [(1u64, 1.0), (100, 0.3), (1000, 1.0), (1_000_000_000, 0.3), (1_000_000_000_000_000, 1.0)];
-    for (times, rate) in cases {
+    for (times, rate) in some(cases) {
         let at = |size: f64, times: u64, delta: f64, rate: f64| -> Vec<(String, f64)> {
             let sampling = Sampling::Poisson(Rate::new(rate).unwrap());
             let of = |(one, _): (Event, Pair)| {

@@ -154,6 +154,7 @@ fn compare<S: BitSource + ?Sized>(bits: &mut S, first: &mut Runner, second: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::effort;
     use crate::harness::statistics::assert_agree;
     use crate::noise::InsecureSeededSource;
     use crate::noise::test_support::Scripted;
@@ -164,7 +165,7 @@ mod tests {
         let costs: Vec<Fraction> = [0.0, 0.5, 1.25, 3.0, 0.1].map(|x| Fraction::from_f64(x).unwrap()).to_vec();
         let weights: Vec<f64> = costs.iter().map(|cost| (-cost.to_f64()).exp()).collect();
         let total: f64 = weights.iter().sum();
-        let draws = 2_000_000;
+        let draws = effort(200_000, 2_000_000);
         let mut counts = [0u64; 5];
         let mut pairs = [[0u64; 5]; 5];
         for _ in 0..draws {

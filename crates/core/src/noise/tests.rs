@@ -1,4 +1,4 @@
-//! Every sampler against its exact distribution: decision trees for tiny parameters, ten million seeded draws for others.
+//! Every sampler against its exact distribution: decision trees for tiny parameters, a million seeded draws (ten million where [`effort`] is asked for) for others.
 
 use super::certified::Arithmetic;
 use super::test_support::check_tree;
@@ -7,6 +7,7 @@ use super::{
     NegativeBinomial, TruncatedDiscreteLaplace, bernoulli, discrete_gaussian, discrete_laplace, geometric,
     negative_binomial, permutation, subset, uniform,
 };
+use crate::harness::effort;
 use crate::harness::statistics::assert_agree;
 use crate::quantity::{Probability, Scale, Sigma};
 use num_bigint::{BigInt, BigUint};
@@ -14,7 +15,10 @@ use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 use std::collections::BTreeMap;
 
-const DRAWS: usize = 10_000_000;
+/// How many draws a law is compared with.
+fn draws() -> usize {
+    effort(1_000_000, 10_000_000)
+}
 
 fn scale(value: f64) -> Scale {
     Scale::new(value).unwrap()
@@ -59,7 +63,7 @@ fn check_draws(name: &str, draws: usize, width: i64, pmf: &BTreeMap<i64, f64>, m
     for (value, probability) in pmf {
         counts.entry(value.div_euclid(width)).or_default().1 += probability;
     }
-    let mut block = vec![0i64; 100_000];
+    let mut block = vec![0i64; 100_000.min(draws)];
     let lowest = counts.keys().next().copied().unwrap_or(0);
     let mut tallies = vec![0u64; counts.len()];
     for _ in 0..draws / block.len() {
@@ -75,35 +79,35 @@ fn check_draws(name: &str, draws: usize, width: i64, pmf: &BTreeMap<i64, f64>, m
 }
 
 #[test]
-fn ten_million_discrete_laplace_draws() {
+fn many_discrete_laplace_draws() {
     for (value, width) in [(0.4, 1), (100.0 / 3.0, 1), (1000.0, 7)] {
         let pmf = normalised((value * 36.0) as i64 + 2, laplace_weight(value));
         let noise = DiscreteLaplace::new(scale(value));
         let mut bits = InsecureSeededSource::new(value.to_bits());
-        check_draws(&format!("discrete Laplace {value}"), DRAWS, width, &pmf, |out| noise.fill(&mut bits, out));
+        check_draws(&format!("discrete Laplace {value}"), draws(), width, &pmf, |out| noise.fill(&mut bits, out));
     }
 }
 
 #[test]
-fn ten_million_discrete_gaussian_draws() {
+fn many_discrete_gaussian_draws() {
     for (value, width) in [(0.4, 1), (100.0 / 3.0, 1), (1000.0, 7)] {
         let pmf = normalised((value * 9.0) as i64 + 3, gaussian_weight(value));
         let noise = DiscreteGaussian::new(sigma(value));
         let mut bits = InsecureSeededSource::new(value.to_bits());
-        check_draws(&format!("discrete Gaussian {value}"), DRAWS, width, &pmf, |out| noise.fill(&mut bits, out));
+        check_draws(&format!("discrete Gaussian {value}"), draws(), width, &pmf, |out| noise.fill(&mut bits, out));
     }
 }
 
 #[test]
-fn ten_million_geometric_and_truncated_draws() {
+fn many_geometric_and_truncated_draws() {
     let one_sided = |value: f64, z: i64| if z < 0 { 0.0 } else { laplace_weight(value)(z) };
     for (value, width) in [(7.0, 1), (200.0, 5)] {
         let pmf = normalised((value * 36.0) as i64 + 2, |z| one_sided(value, z));
         let noise = Geometric::new(scale(value));
         let mut bits = InsecureSeededSource::new(5);
-        check_draws(&format!("geometric {value}"), DRAWS, width, &pmf, |out| noise.fill(&mut bits, out));
+        check_draws(&format!("geometric {value}"), draws(), width, &pmf, |out| noise.fill(&mut bits, out));
     }
-    for (value, bound, draws) in [(5.0, 12, DRAWS), (5.0, 3, DRAWS)] {
+    for (value, bound, draws) in [(5.0, 12, draws()), (5.0, 3, draws())] {
         let pmf = normalised(bound, laplace_weight(value));
         let noise = TruncatedDiscreteLaplace::new(scale(value), bound).unwrap();
         let mut bits = InsecureSeededSource::new(6);
@@ -119,11 +123,11 @@ fn scalar_calls_and_sums_follow_the_same_distribution() {
     let pmf = normalised(120, gaussian_weight(12.5));
     let noise = DiscreteGaussian::new(sigma(12.5));
     let mut bits = InsecureSeededSource::new(7);
-    check_draws("scalar", DRAWS, 1, &pmf, |out| out.iter_mut().for_each(|slot| *slot = noise.sample(&mut bits)));
-    check_draws("add_to", DRAWS / 10, 1, &pmf, |out| {
+    check_draws("scalar", draws(), 1, &pmf, |out| out.iter_mut().for_each(|slot| *slot = noise.sample(&mut bits)));
+    check_draws("add_to", draws() / 10, 1, &pmf, |out| {
         out.iter_mut().for_each(|slot| *slot = noise.add_to(1000, &mut bits) - 1000);
     });
-    check_draws("add_to_all", DRAWS, 1, &pmf, |out| {
+    check_draws("add_to_all", draws(), 1, &pmf, |out| {
         out.fill(-77);
         noise.add_to_all(out, &mut bits);
         out.iter_mut().for_each(|slot| *slot += 77);
@@ -132,7 +136,7 @@ fn scalar_calls_and_sums_follow_the_same_distribution() {
 
 #[test]
 fn the_integer_only_path_has_the_same_distribution() {
-    let draws = DRAWS / 5;
+    let draws = draws() / 5;
     for value in [0.4, 10.0] {
         let parameter = Fraction::from_f64(value).unwrap();
         let mut bits = InsecureSeededSource::new(8);
@@ -290,12 +294,12 @@ fn binomial_pmf(trials: u32, p: &BigRational) -> BTreeMap<i64, f64> {
 }
 
 #[test]
-fn ten_million_binomial_draws() {
+fn many_binomial_draws() {
     for (trials, p) in [(1u32, 0.3), (10, 0.5), (60, 0.9)] {
         let pmf = binomial_pmf(trials, &exact(p));
         let count = Binomial::new(trials.into(), Probability::new(p).unwrap());
         let mut bits = InsecureSeededSource::new(12);
-        check_draws(&format!("binomial {trials} {p}"), DRAWS, 1, &pmf, |out| {
+        check_draws(&format!("binomial {trials} {p}"), draws(), 1, &pmf, |out| {
             out.iter_mut().for_each(|slot| *slot = count.sample(&mut bits) as i64);
         });
     }
@@ -312,7 +316,7 @@ fn binomials_of_huge_and_rare_trials_are_poisson_and_normal() {
         probability *= 8.0 / (k + 1) as f64;
     }
     let mut bits = InsecureSeededSource::new(13);
-    check_draws("rare", DRAWS, 1, &poisson, |out| {
+    check_draws("rare", draws(), 1, &poisson, |out| {
         out.iter_mut().for_each(|slot| *slot = count.sample(&mut bits) as i64);
     });
     // 2^40 trials of probability ½: standard deviation 2^19; by blocks and ln Γ. Compared with the normal law in 20 cells of
@@ -342,7 +346,7 @@ fn binomials_of_huge_and_rare_trials_are_poisson_and_normal() {
 }
 
 #[test]
-fn ten_million_negative_binomial_draws() {
+fn many_negative_binomial_draws() {
     for (value, numerator, denominator) in [(3.0f64, 1u32, 3u32), (20.0, 1, 10), (1.0, 5, 2)] {
         let r = f64::from(numerator) / f64::from(denominator);
         let q: f64 = (-1.0 / value).exp();
@@ -355,10 +359,10 @@ fn ten_million_negative_binomial_draws() {
         let shape = Fraction::new(numerator, denominator).unwrap();
         let noise = NegativeBinomial::new(scale(value), &shape).unwrap();
         let mut bits = InsecureSeededSource::new(14);
-        check_draws(&format!("negative binomial {value} {r}"), DRAWS, 1, &pmf, |out| noise.fill(&mut bits, out));
+        check_draws(&format!("negative binomial {value} {r}"), draws(), 1, &pmf, |out| noise.fill(&mut bits, out));
         if r < 1.0 {
             let exact_scale = Fraction::from_f64(value).unwrap();
-            check_draws(&format!("urn {value} {r}"), DRAWS / 50, 1, &pmf, |out| {
+            check_draws(&format!("urn {value} {r}"), draws() / 50, 1, &pmf, |out| {
                 out.iter_mut().for_each(|slot| {
                     *slot = negative_binomial::by_urn(&exact_scale, &shape, &mut bits) as i64;
                 });
@@ -372,7 +376,7 @@ fn shares_add_up_to_discrete_laplace_noise() {
     let share = NegativeBinomial::share(scale(4.0), 5.try_into().unwrap());
     let pmf = normalised(150, laplace_weight(4.0));
     let mut bits = InsecureSeededSource::new(15);
-    check_draws("shares", DRAWS / 10, 1, &pmf, |out| {
+    check_draws("shares", draws() / 10, 1, &pmf, |out| {
         for slot in out.iter_mut() {
             *slot = (0..5).map(|_| share.sample(&mut bits) - share.sample(&mut bits)).sum();
         }
@@ -380,7 +384,7 @@ fn shares_add_up_to_discrete_laplace_noise() {
 }
 
 #[test]
-fn ten_million_k_norm_draws() {
+fn many_k_norm_draws() {
     // The exact law of (‖z‖∞, z₁) in two dimensions, and the radius alone in more.
     for (value, dimension) in [(1.0, 1usize), (2.0, 2), (1.5, 5), (1.0, 40)] {
         let surface = |m: i64| {
@@ -392,7 +396,7 @@ fn ten_million_k_norm_draws() {
         let noise = KNorm::new(scale(value), dimension).unwrap();
         let mut bits = InsecureSeededSource::new(16);
         // As many numbers where a draw is many of them.
-        let draws = if dimension < 10 { DRAWS } else { DRAWS / 10 };
+        let draws = if dimension < 10 { draws() } else { draws() / 10 };
         check_draws(&format!("K-norm {value} {dimension}"), draws, 1, &pmf, |out| {
             for slot in out.iter_mut() {
                 *slot = noise.sample(&mut bits).iter().map(|z| z.abs()).max().unwrap();
@@ -404,7 +408,7 @@ fn ten_million_k_norm_draws() {
     let weight = |x: i64, y: i64| (-(x.abs().max(y.abs()) as f64) / 2.0).exp();
     let total: f64 = (-80..=80).flat_map(|x| (-80..=80).map(move |y| weight(x, y))).sum();
     let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();
-    let draws = 2_000_000;
+    let draws = draws() as u64 / 5;
     for _ in 0..draws {
         let z = noise.sample(&mut bits);
         *counts.entry((z[0], z[1])).or_default() += 1;

@@ -99,6 +99,11 @@ fn attempt(tables: &Tables, expressions: &[String]) -> Result<()> {
     tables.integers(&cut).map(|_| ())
 }
 
+/// How much is tried: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+fn effort(few: usize, many: usize) -> usize {
+    if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
+}
+
 /// Runs all expressions that are accepted, many at a time; gives how many were accepted.
 fn run_all(tables: &Tables, expressions: Vec<String>) -> usize {
     let accepted: Vec<String> = expressions
@@ -139,7 +144,7 @@ fn casts_and_operators_fail_on_no_value() {
             format!("CASE ({one}) WHEN i THEN t WHEN f THEN g ELSE c END"),
         ]);
         // Pairs: every argument with some others, in an order that brings all types together.
-        for step in [7, 19] {
+        for step in [7, 19].into_iter().take(effort(1, 2)) {
             let other = &arguments[(index * step + 3 * step) % arguments.len()];
             all.extend(
                 ["+", "-", "*", "/", "%", "=", "<", ">=", "<>", "||", "AND", "OR", "IS DISTINCT FROM"]
@@ -154,7 +159,7 @@ fn casts_and_operators_fail_on_no_value() {
         }
     }
     let accepted = run_all(&tables, all);
-    assert!(accepted > 1_000, "{accepted}");
+    assert!(accepted > 700, "{accepted}");
 }
 
 #[test]
@@ -164,7 +169,7 @@ fn functions_fail_on_no_value() {
     let mut accepted = Vec::new();
     for (name, allowed) in FUNCTIONS {
         let mut all = Vec::new();
-        for (index, one) in arguments.iter().enumerate().step_by(2) {
+        for (index, one) in arguments.iter().enumerate().step_by(effort(3, 2)) {
             let other = &arguments[(index * 17 + 5) % arguments.len()];
             let rest: &[&str] = match allowed {
                 [Argument::Any] if ["coalesce", "concat", "greatest", "least"].contains(&name) => &["", ", OTHER, t"],
@@ -177,8 +182,8 @@ fn functions_fail_on_no_value() {
             all.extend(rest.iter().map(|rest| format!("{name}({one}{})", rest.replace("OTHER", other))));
         }
         let count = run_all(&tables, all);
-        assert!(count > 5, "{name}: {count}");
+        assert!(count > effort(1, 5), "{name}: {count}");
         accepted.push(count);
     }
-    assert!(accepted.iter().sum::<usize>() > 500, "{accepted:?}");
+    assert!(accepted.iter().sum::<usize>() > 250, "{accepted:?}");
 }
