@@ -21,3 +21,36 @@ fn the_rows_that_count_are_a_uniform_sample() {
     assert!((late - 2000.0).abs() < 270.0, "{row}");
     assert!((row["share"].as_f64().unwrap() - 0.1).abs() < 0.02, "{row}");
 }
+
+/// The largest of noisy numbers is too large more often than not, and no interval knows that it was chosen.
+#[test]
+fn rows_that_noise_chose_are_said_to_be_so() {
+    let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n";
+    let folder = Folder::with(&[("scumble.toml", project), ("people.csv", "age\n1\n2\n3\n")]);
+    for (tail, chosen) in
+        [("", false), (" ORDER BY n DESC", false), (" ORDER BY n DESC LIMIT 1", true), (" HAVING COUNT(*) > 0", true)]
+    {
+        let sql = format!("SELECT age, COUNT(*) AS n FROM people GROUP BY age{tail}");
+        let answer = folder.json(&["query", &sql, "--cost", "epsilon=1", "--json"]);
+        let said = answer["notes"].to_string();
+        assert_eq!(said.contains("HAVING and LIMIT choose rows by numbers that have noise"), chosen, "{tail}: {said}");
+    }
+}
+
+/// Rows without a key were in no group, and nothing said so: a reader took the groups for the table.
+#[test]
+fn rows_in_no_group_are_named() {
+    let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nsex = { type = \"category\", values = [\"f\", \"m\"] }\n";
+    let folder = Folder::with(&[("scumble.toml", project), ("people.csv", "sex\nf\nf\n\nm\nunknown\n")]);
+    let notes = |key: &str| {
+        let sql = format!("SELECT {key} AS k, COUNT(*) AS n FROM people GROUP BY 1");
+        let answer = folder.json(&["query", &sql, "--cost", "epsilon=100", "--json"]);
+        (answer["notes"].to_string(), answer["rows"].as_array().unwrap().len())
+    };
+    let (said, groups) = notes("sex");
+    assert!(said.contains("Rows without a value of sex (empty, or not one of those declared) are in no group; COALESCE(sex, …) gives them one."), "{said}");
+    assert_eq!(groups, 2);
+    let (said, groups) = notes("COALESCE(sex, 'other')");
+    assert!(!said.contains("in no group"), "{said}");
+    assert_eq!(groups, 3);
+}

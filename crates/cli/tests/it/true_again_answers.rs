@@ -119,6 +119,10 @@ fn neither_a_full_disk_nor_the_environment_is_a_panic() {
     };
     assert_eq!(run(&["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1"]), Some(0));
     assert_eq!(run(&["query", "SELECT nothing", "--cost", "epsilon=1"]), Some(2));
+    // Help that nobody could read is not success.
+    let mut help = std::process::Command::new(env!("CARGO_BIN_EXE_scumble"));
+    help.arg("--help").stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    assert_eq!(help.status().unwrap().code(), Some(1));
 }
 
 /// The threshold of unknown keys left 64 bits where δ or ε is next to nothing: a panic, and without overflow checks a threshold below every

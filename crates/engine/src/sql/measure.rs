@@ -42,8 +42,12 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     let describer = Describer { schema: below.plan.schema(), columns: &below.columns, source };
     let (mut keys, mut known) = (Vec::new(), Vec::new());
     for expression in &aggregate.group_expr {
+        let name = match expression.clone().unalias() {
+            Expr::Column(column) => column.name,
+            other => shown(&other),
+        };
         let expression = made_total(&describer, expression.clone().unalias())?;
-        let (key, of_key) = group_key(&expression, &describer)?;
+        let (key, of_key) = group_key(name, &expression, &describer)?;
         keys.push(key);
         known.push(of_key);
     }
@@ -111,7 +115,7 @@ fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
     Some(Bounds { groups, rows_per_group, rows })
 }
 
-fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
+fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
     let known = describer.expression(expression)?;
     let (expression, kind) = match describer.kind(expression)? {
         DataType::Int32 | DataType::Int16 | DataType::Int8 => {
@@ -135,7 +139,7 @@ fn group_key(expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, 
             return Err(describer.source.error(word, sentence));
         }
     }
-    Ok((GroupKey { expression: expression.clone(), kind, domain: None }, known))
+    Ok((GroupKey { name, expression: expression.clone(), kind, domain: None, can_be_missing: true }, known))
 }
 
 /// The keys that can occur, if they are public; each column is given its own.
@@ -152,6 +156,9 @@ fn public_keys(
         return Ok(None);
     }
     let occurring = below.possible.keys(keys, known, below.plan.schema(), source);
+    for (key, can_be_missing) in keys.iter_mut().zip(&occurring.can_be_missing) {
+        key.can_be_missing = *can_be_missing;
+    }
     if !occurring.any {
         let sentence = "by the domains that the project file declares, no row passes the conditions and has a key, so there is no group to publish; mend the condition or the domains";
         return Err(source.error("where", sentence));

@@ -38,11 +38,15 @@ pub(crate) struct Query {
 /// One GROUP BY expression.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupKey {
+    /// As a reader would write it.
+    pub name: String,
     pub expression: Expr,
     /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits or a truth value.
     pub kind: DataType,
     /// All values that can occur, if that is public, each once.
     pub domain: Option<Vec<ScalarValue>>,
+    /// Whether a row can be without it: then that row is in no group.
+    pub can_be_missing: bool,
 }
 
 /// All keys that can occur.

@@ -9,10 +9,11 @@ use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::sql::Cut;
 use crate::sql::above::{self, QueryAnswer};
 use crate::sql::integers::Integers;
-use crate::sql::query::Computation;
+use crate::sql::query::{Computation, Query};
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::LogicalPlan;
 use scumble::mechanism::quantile::Quantile;
 use scumble::noise::BitSource;
 use std::collections::BTreeMap;
@@ -100,6 +101,10 @@ pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Re
             "Groups are not public: only those with at least {least} owners, counted with noise, are shown."
         ));
     }
+    notes.extend(rows_without_a_key(&cut.query));
+    if chooses_rows(&cut.plan) {
+        notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
+    }
     let mut columns = Vec::new();
     for column in uncertainties(cut, noisy, private, backend)?.into_iter().enumerate() {
         columns.extend(published(cut, &answer, column, noisy, private)?);
@@ -109,6 +114,25 @@ pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Re
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
     }
     Ok((Answers { columns, notes, details: Details::default() }, answer.rows))
+}
+
+/// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise was drawn.
+fn chooses_rows(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(_) => false,
+        LogicalPlan::Filter(_) | LogicalPlan::Limit(_) => true,
+        other => other.inputs().into_iter().any(chooses_rows),
+    }
+}
+
+/// Which rows are in no group, where there can be such: SQL would give them a group of their own.
+fn rows_without_a_key(query: &Query) -> Option<String> {
+    let keys: Vec<&str> = query.keys.iter().filter(|key| key.can_be_missing).map(|key| key.name.as_str()).collect();
+    let first = keys.first()?;
+    Some(format!(
+        "Rows without a value of {} (empty, or not one of those declared) are in no group; COALESCE({first}, …) gives them one.",
+        keys.join(" or of ")
+    ))
 }
 
 /// The end of the name of a column that says how many ranks a quantile may be off.

@@ -51,6 +51,8 @@ pub(crate) struct Occurring {
     pub parts: Vec<Part>,
     /// Whether there can be a row with a key at all.
     pub any: bool,
+    /// For each key, whether there can be a row without it.
+    pub can_be_missing: Vec<bool>,
 }
 
 impl Possible {
@@ -62,17 +64,21 @@ impl Possible {
         };
         let by_bounds = |index: usize| Some(Part::new(vec![index], listed(index)?));
         let Some(mut trial) = Trial::new(self, source) else {
-            return Occurring { parts: (0..keys.len()).filter_map(by_bounds).collect(), any: true };
+            let parts = (0..keys.len()).filter_map(by_bounds).collect();
+            return Occurring { parts, any: true, can_be_missing: vec![true; keys.len()] };
         };
         let over = |key: &GroupKey| self.over(&key.expression, schema);
         let tried: Vec<Option<Expr>> = keys.iter().map(|key| trial.tried(&over(key)?.expression)).collect();
         let conditions: Vec<Expr> =
             self.conditions.iter().filter_map(|condition| trial.tried(&condition.expression)).collect();
         let plan = Grouping { trial: &trial, keys: &tried, conditions: &conditions, known };
-        let mut occurring = Occurring { parts: Vec::new(), any: true };
+        let mut occurring = Occurring { parts: Vec::new(), any: true, can_be_missing: vec![true; keys.len()] };
         let mut missing: BTreeSet<usize> = (0..keys.len()).collect();
         for group in plan.groups() {
-            let Ok(values) = plan.occurring(&group, keys) else { continue };
+            let Ok((values, without)) = plan.occurring(&group, keys) else { continue };
+            for (key, without) in group.keys.iter().zip(without) {
+                occurring.can_be_missing[*key] = without;
+            }
             occurring.any &= !values.is_empty();
             if group.keys.is_empty() || !plan.is_listed(&group, &values) {
                 continue;
@@ -331,8 +337,9 @@ impl Grouping<'_> {
         group.variables.iter().all(declared) || (0..group.keys.len()).all(|place| different(place) <= MOST_LISTED)
     }
 
-    /// The keys of a group that occur, each once; one without values if it has none and its conditions can be true.
-    fn occurring(&self, group: &Group, keys: &[GroupKey]) -> Outcome<Vec<Vec<ScalarValue>>> {
+    /// The keys of a group that occur, each once, and which can be NULL; one key without values if the group has none and its conditions can
+    /// be true.
+    fn occurring(&self, group: &Group, keys: &[GroupKey]) -> Outcome<(Vec<Vec<ScalarValue>>, Vec<bool>)> {
         let tried: Vec<&Variable> = group.variables.iter().map(|index| &self.trial.variables[*index]).collect();
         let fields = tried.iter().map(|variable| Field::new(&variable.name, variable.kind.clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -341,18 +348,21 @@ impl Grouping<'_> {
         let conditions = conditions.into_iter().map(|one| planner.physical(one)).collect::<Outcome<Vec<_>>>()?;
         let made = made.into_iter().map(|one| planner.physical(one)).collect::<Outcome<Vec<_>>>()?;
         let values = tried.iter().map(|variable| variable.array()).collect::<Outcome<Vec<_>>>()?;
-        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        let (mut seen, mut found, mut without) = (HashSet::new(), Vec::new(), vec![false; group.keys.len()]);
         let all = u64::try_from(self.combinations(group)).map_err(|_| planned("too many combinations"))?;
         for first in (0..all).step_by(BATCH as usize) {
             let batch = batch(&schema, &values, first..all.min(first + BATCH))?;
             let batch = conditions.iter().try_fold(batch, |batch, condition| kept(&batch, condition))?;
             if made.is_empty() && batch.num_rows() > 0 {
-                return Ok(vec![Vec::new()]);
+                return Ok((vec![Vec::new()], without));
             }
             let columns = made.iter().map(|key| key.evaluate(&batch)?.into_array(batch.num_rows()));
             let columns = columns.collect::<Outcome<Vec<ArrayRef>>>()?;
             if columns.iter().zip(&group.keys).any(|(column, key)| *column.data_type() != keys[*key].kind) {
                 return Err(planned("a key of another type"));
+            }
+            for (without, column) in without.iter_mut().zip(&columns) {
+                *without |= column.null_count() > 0;
             }
             for row in 0..batch.num_rows() {
                 // A row without a key is left out.
@@ -366,7 +376,7 @@ impl Grouping<'_> {
                 }
             }
         }
-        Ok(found)
+        Ok((found, without))
     }
 }
 

@@ -210,3 +210,24 @@ fn too_many_combinations_are_not_tried_together() {
     let both = format!("SELECT c0 / 5, c0, COUNT(*) AS n FROM t WHERE c0 < 3 OR {condition} < 4 GROUP BY 1, 2");
     assert_eq!(listed_and_found(&tables, &both).0.len(), 10);
 }
+
+/// Rows without a key are in no group: that they can exist is known exactly where all combinations were tried.
+#[test]
+fn which_keys_can_be_missing() {
+    let tables = every_row();
+    let missing = |select: &str, tail: &str| {
+        let sql = format!("SELECT {select}, COUNT(*) AS n FROM people {tail} GROUP BY 1");
+        let cut = tables.cut(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let key = &cut.query.keys[0];
+        (key.name.clone(), key.can_be_missing)
+    };
+    assert_eq!(missing("sex", ""), ("sex".to_string(), true));
+    assert_eq!(missing("COALESCE(sex, '?')", ""), ("coalesce(people.sex,Utf8(\"?\"))".to_string(), false));
+    assert!(!missing("sex", "WHERE sex = 'm'").1);
+    assert!(missing("sex", "WHERE age > 3").1);
+    assert!(!missing("age / 5", "WHERE age > 3").1);
+    assert!(missing("CASE WHEN age > 3 THEN 'old' END", "").1);
+    assert!(!missing("CASE WHEN age > 3 THEN 'old' ELSE 'other' END", "").1);
+    assert!(!missing("pay > 1 IS TRUE", "").1);
+    assert!(missing("pay > 1", "").1);
+}

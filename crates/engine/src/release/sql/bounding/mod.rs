@@ -20,10 +20,11 @@
 //! beyond. Cut off is never less than nothing: min(R, Σ_{i≤g} min(nᵢ, r)) grows with each of g, r and R, and an owner counts in no more groups than it has.
 //!
 //! # What the interval covers
-//! Let b be a measure of the bounded table, w the same under the wider bounds, and let no row add less than nothing. Then b ≤ w, and the interval
-//! from max(w̃ − q₂, b̃ − q₁) to w̃ + q₂, where w̃ misses w by more than q₂ on either side with probability 2% at most, and b̃ exceeds b by more than q₁ with
-//! probability 1%, holds w with probability 95%. It is made to hold b̃ ± q₁ too, which only widens it. Where rows may add and take away, it is w̃ ± the 95% quantile.
-//! It is about all rows of all owners within the wider bounds, and of the others about what the wider bounds let count.
+//! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
+//! w = a where nobody has more than the wider bounds. The interval from max(w̃ − q₂, b̃ − q₁) to max(w̃ + q₂, b̃ + q₁), where w̃ misses w by more than q₂ on
+//! either side with probability 2% at most, and b̃ misses b by more than q₁ on either side with probability 1%, holds a with probability 95% then. Its lower end may lie above b̃: it
+//! is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. Of owners with more than the wider bounds it holds what these let count, and where there are
+//! some for certain, it has no end on the side to which rows add.
 
 mod said;
 

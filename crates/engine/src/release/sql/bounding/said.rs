@@ -203,6 +203,9 @@ impl Drawn {
     }
 }
 
+/// An estimate is not worth saying where its interval is wider.
+const LITTLE_IS_KNOWN: f64 = 0.5;
+
 /// How much was cut off of how much, with noise on both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::release) struct ShareCut {
@@ -237,6 +240,13 @@ impl ShareCut {
     fn words(&self, what: &str) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
+        if self.high - self.low > LITTLE_IS_KNOWN {
+            return format!(
+                "Of {of} {} to {} are cut off (95% interval): at this cost the noise is too large to say more.",
+                percent(self.low),
+                percent(self.high)
+            );
+        }
         format!(
             "About {} of {of} are cut off (95% interval {} to {}).",
             percent(self.share),
@@ -293,5 +303,11 @@ mod tests {
         assert_eq!((found.share, found.low, found.high), (0.3, 200.0 / 950.0, 400.0 / 1050.0));
         let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
         assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
+        assert!(
+            unknown.words("rows").starts_with("Of the rows 0.0% to 100.0% are cut off"),
+            "{}",
+            unknown.words("rows")
+        );
+        assert!(found.words("rows").starts_with("About 30.0% of the rows"), "{}", found.words("rows"));
     }
 }
