@@ -56,8 +56,8 @@ impl super::Accounting for Noise<'_> {
             Family::Cauchy4 => Ok(Price::pure_cells(&moved.cells, &(exact(self.pure()?)? * &moved.by))),
             Family::DiscreteLaplace => Err(no_rule("smooth-noise of the family discrete-laplace")),
             Family::DiscreteGaussian => {
-                let owners = rational_to_f64(&moved.by);
-                let worst = gaussian::Worst::new(*self.0, self.0.table()?, owners.min(1e6) as u32);
+                let owners = owners("smooth-noise", rational_to_f64(&moved.by))?;
+                let worst = gaussian::Worst::new(*self.0, self.0.table()?, owners as u32);
                 let (rho, omega) = worst.truncated();
                 let rho = rounded_up_f64(rho * rational_to_f64(&moved.cells)).filter(|_| omega > 1.0);
                 let rho = rho.ok_or_else(|| {

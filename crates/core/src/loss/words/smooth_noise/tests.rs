@@ -308,3 +308,13 @@ fn gaussian_noise_has_an_epsilon_at_delta() {
     assert!(epsilon > 0.97 && epsilon < 2.5, "{epsilon}");
     assert!(loss.epsilon(0.0).unwrap().upper.is_infinite());
 }
+
+/// A filter cut a group of 4·10⁹ to 10⁶ owners: ρ was 0.5 instead of 8·10⁶.
+#[test]
+fn a_group_of_billions_is_refused_by_the_filter_as_by_accounting() {
+    let one = event(noise(Family::DiscreteGaussian, "4000000001/4000000000", "1/1000000", 0));
+    let group = Scope::Presence.group(NonZeroU32::new(4_000_000_000).unwrap());
+    let refused = crate::loss::filter::Spent::of(std::slice::from_ref(&one), &group).unwrap_err().to_string();
+    assert!(refused.contains("at most 1000000"), "{refused}");
+    assert!(Loss::of(&[one], &group).is_err());
+}
