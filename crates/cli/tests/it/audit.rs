@@ -87,6 +87,8 @@ fn what_says_nothing_is_refused() {
         ("ones", &number("1")),
         ("nan", &format!("{}NaN\n", number("1"))),
         ("holes", &format!("{}\n1\n", number("1"))),
+        ("sorted", &(0..300).map(|value| format!("{value}\n")).collect::<String>()),
+        ("one at the end", &format!("{}2\n", number("1"))),
     ]);
     for (x, y, words) in [
         ("words", "ones", "different kinds"),
@@ -95,9 +97,12 @@ fn what_says_nothing_is_refused() {
         ("nan", "ones", "nan: line 301 is not a number"),
         ("ones", "holes", "holes: line 301 is empty"),
         ("ones", "missing", "missing: "),
+        ("ones", "sorted", "the outputs on its neighbour are sorted"),
     ] {
         folder.refused(&["audit", "outputs", x, y], 2, words);
     }
+    // In order by chance, once in 300 times.
+    assert_eq!(folder.run(&["audit", "outputs", "ones", "one at the end"]).status.code(), Some(0));
     folder.refused(&["audit", "outputs", "words", "words", "--beta", "0.5"], 2, "(0, 0.5)");
     folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "-1"], 2, "epsilon must be a number");
     let wrong = |form: &str, document: Value, words: &str| {
@@ -113,5 +118,44 @@ fn what_says_nothing_is_refused() {
             r#"{"canaries": 1000, "guesses": 100, "right": 95, "delta": 1e-5}"#
         ))
         .contains("ε ≥ 2.16517")
+    );
+}
+
+/// A command is run on both tables as often as is asked for; what it prints is audited as two files would be.
+#[test]
+#[cfg(unix)]
+fn a_command_is_audited_run_by_run() {
+    // Randomized response at ln 9: 9 of 10 tell the truth. `od` reads the operating system's randomness.
+    let script = "#!/bin/sh\nr=$(od -An -N1 -tu1 /dev/urandom | tr -d ' ')\nif [ $r -lt 230 ]; then cat \"$1\"; else echo other; fi\n";
+    let many = "#!/bin/sh\nfor i in $(seq 500); do sh one.sh \"$1\"; done\n";
+    let folder = Folder::with(&[("one.sh", script), ("many.sh", many), ("x y.csv", "yes\n"), ("n.csv", "no\n")]);
+    let audit = |command: &str, more: &[&str]| {
+        folder.run(&[&["audit", "--command", command, "--neighbours", "x y.csv", "n.csv", "--json"], more].concat())
+    };
+    let answer = |output: &std::process::Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    let found = audit("sh one.sh {table}", &["--runs", "300", "--epsilon", "0.1"]);
+    assert_eq!(found.status.code(), Some(1), "{found:?}");
+    let runs = answer(&found)["runs"].as_u64().unwrap() + answer(&found)["neighbour_runs"].as_u64().unwrap();
+    assert_eq!(runs, 400, "a third of 300 on each side looks for the event");
+    // Several outputs of one run are as many runs.
+    let found = audit("sh many.sh {table}", &["--runs", "400"]);
+    assert_eq!(found.status.code(), Some(0), "{found:?}");
+    assert_eq!(answer(&found)["runs"], 300);
+    for (command, more, words) in [
+        ("sh one.sh", &["--runs", "300"][..], "{table}"),
+        ("exit 3; : {table}", &["--runs", "300"], "ended with status 3"),
+        ("sleep 60; : {table}", &["--runs", "300", "--timeout", "0.2"], "was not through after 0.2 seconds"),
+        (": {table}", &["--runs", "300"], "printed nothing"),
+        ("sh one.sh {table}", &["--runs", "3"], "at least 200"),
+        ("sh one.sh {table}", &["--runs", "300", "--timeout", "-1"], "above 0"),
+    ] {
+        let found = folder.run(&[&["audit", "--command", command, "--neighbours", "x y.csv", "n.csv"], more].concat());
+        refused(&found, 2, words);
+    }
+    folder.refused(&["audit", "--command", "cat {table}", "--runs", "300"], 2, "--neighbours");
+    folder.refused(
+        &["audit", "--command", "cat {table}", "--runs", "300", "--neighbours", "x y.csv", "none"],
+        2,
+        "none",
     );
 }

@@ -123,10 +123,37 @@ fn check(first: &Outputs, second: &Outputs) -> Result<()> {
             )));
         }
     }
+    for (outputs, side) in [(first, "the table"), (second, "its neighbour")] {
+        if looks_sorted(outputs) {
+            return Err(Error::refused(format!(
+                "the outputs on {side} are sorted: an audit looks for an event in the first ones and tests it on the others, so give them in the order in which they were drawn"
+            )));
+        }
+    }
     if first.all_equal(second) {
         return Err(Error::refused("all outputs are the same on both tables, so that there is nothing to compare"));
     }
     Ok(())
+}
+
+/// Whether somebody sorted them: independent outputs are in order by chance with probability 2·∏cᵢ!/n! at most, where cᵢ of n are the same, and that is
+/// below 1e-12 here.
+fn looks_sorted(outputs: &Outputs) -> bool {
+    fn by_chance<T: PartialOrd>(values: &[T]) -> f64 {
+        let in_order =
+            values.windows(2).all(|pair| pair[0] <= pair[1]) || values.windows(2).all(|pair| pair[0] >= pair[1]);
+        if !in_order {
+            return 1.0;
+        }
+        let ln_factorial = |count: usize| libm::lgamma(count as f64 + 1.0);
+        let same = values.chunk_by(|one, other| one == other).map(|run| ln_factorial(run.len())).sum::<f64>();
+        2.0 * (same - ln_factorial(values.len())).exp()
+    }
+    match outputs {
+        Outputs::Numbers(values) => by_chance(values) < 1e-12,
+        Outputs::Texts(texts) => by_chance(texts) < 1e-12,
+        Outputs::Vectors { .. } => false,
+    }
 }
 
 fn training(outputs: usize) -> usize {

@@ -10,16 +10,24 @@ use scumble_wire::{Claimed, Located, WireError, claim_at};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+mod commanded;
 mod counts;
 mod one_run;
 mod outputs;
 
 /// What to audit.
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
+#[command(
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    allow_negative_numbers = true
+)]
 pub struct Arguments {
+    #[command(flatten)]
+    commanded: commanded::Commanded,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
 }
 
 #[derive(Subcommand)]
@@ -45,10 +53,15 @@ struct Document {
 
 /// Audits, and prints what was proven.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (text, refuted) = match &arguments.what {
-        What::Outputs(arguments) => outputs::run(arguments)?,
-        What::Counts(document) => document.answered(counts::answer)?,
-        What::OneRun(document) => document.answered(one_run::answer)?,
+    let (text, refuted) = match (&arguments.what, &arguments.commanded.command) {
+        (Some(What::Outputs(arguments)), _) => outputs::run(arguments)?,
+        (Some(What::Counts(document)), _) => document.answered(counts::answer)?,
+        (Some(What::OneRun(document)), _) => document.answered(one_run::answer)?,
+        (None, Some(command)) => arguments.commanded.run(command)?,
+        (None, None) => {
+            let sentence = "say what to audit: outputs, counts, one-run, or --command './mechanism {table}' --neighbours X Y --runs N";
+            return Err(Failure::Input(sentence.to_string()));
+        }
     };
     print(&text)?;
     match refuted {

@@ -59,7 +59,8 @@ impl Asked {
         Ok(self.epsilon.map(|epsilon| Claim::Approximate { epsilon, delta: self.delta }))
     }
 
-    fn of(&self, table: &Outputs, neighbour: &Outputs) -> Result<(String, bool), Failure> {
+    /// The answer, and whether the claim is refuted.
+    pub(super) fn of(&self, table: &Outputs, neighbour: &Outputs) -> Result<(String, bool), Failure> {
         let claim = self.claim()?;
         let found = compare(table, neighbour, claim.as_ref(), self.delta, self.beta)?;
         let refuted = found.verdict.is_some_and(|(_, refuted)| refuted);

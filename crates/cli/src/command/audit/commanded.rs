@@ -1,0 +1,152 @@
+//! `scumble audit --command`: any mechanism that a command runs.
+
+use super::Answered;
+use super::outputs::Asked;
+use crate::failure::Failure;
+use clap::Args;
+use scumble::audit::{LEAST_OUTPUTS, Outputs};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A command, the tables that it is run on, and how often.
+#[derive(Args)]
+pub struct Commanded {
+    /// A command that prints one output of the mechanism, or several of as many runs, one per line; {table} stands for the file of the table
+    #[arg(long, value_name = "COMMAND", requires_all = ["neighbours", "runs"])]
+    pub command: Option<String>,
+    /// The two tables, which differ in one person
+    #[arg(long, num_args = 2, value_names = ["TABLE", "NEIGHBOUR"], requires = "command")]
+    neighbours: Vec<PathBuf>,
+    /// How many outputs of each are wanted
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "command")]
+    runs: usize,
+    /// After how many seconds one run is given up
+    #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
+    timeout: f64,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// Where the table's file goes.
+const TABLE: &str = "{table}";
+/// How often a run is looked at.
+const GLANCE: Duration = Duration::from_millis(2);
+
+impl Commanded {
+    /// The answer, and whether the claim is refuted.
+    pub fn run(&self, command: &str) -> Result<Answered, Failure> {
+        let wrong = |sentence: &str| Err(Failure::Input(sentence.to_string()));
+        if !command.contains(TABLE) {
+            return wrong("the command does not say {table}, so that it cannot know which table it is run on");
+        }
+        if self.runs < LEAST_OUTPUTS {
+            return Err(Failure::Input(format!("--runs {}: an audit needs at least {LEAST_OUTPUTS}", self.runs)));
+        }
+        if !(self.timeout > 0.0 && self.timeout <= 1e6) {
+            return wrong("--timeout must be a number of seconds above 0, at most 1000000");
+        }
+        if let Some(missing) = self.neighbours.iter().find(|table| !table.is_file()) {
+            return Err(Failure::Input(format!("{}: there is no such file", missing.display())));
+        }
+        let [table, neighbour] = self.neighbours.as_slice() else {
+            return wrong("--neighbours takes two files: a table and its neighbour");
+        };
+        let (table, neighbour) = (self.outputs(command, table)?, self.outputs(command, neighbour)?);
+        self.asked.of(&table, &neighbour)
+    }
+
+    /// As many outputs on a table as are wanted, in the order of the runs.
+    fn outputs(&self, command: &str, table: &Path) -> Result<Outputs, Failure> {
+        let first = self.once(command, table)?;
+        let each = first.lines().count();
+        let times = self.runs.div_ceil(each) - 1;
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(times)));
+        let work = || -> Result<(), Failure> {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= times {
+                    return Ok(());
+                }
+                let printed = self.once(command, table).inspect_err(|_| next.store(times, Ordering::Relaxed))?;
+                if printed.lines().count() != each {
+                    next.store(times, Ordering::Relaxed);
+                    return Err(self.failed(table, "printed more outputs in one run than in another"));
+                }
+                found.lock().unwrap_or_else(PoisonError::into_inner).push((number, printed));
+            }
+        };
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err(self.failed(table, "failed"))));
+            ended.collect::<Result<Vec<()>, Failure>>()
+        })?;
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|(number, _)| *number);
+        let all = std::iter::once(&first).chain(found.iter().map(|(_, printed)| printed));
+        let lines: Vec<&str> = all.flat_map(|printed| printed.lines()).take(self.runs).collect();
+        Outputs::read(&(lines.join("\n") + "\n"))
+            .map_err(|error| self.failed(table, &format!("printed what is no output: {error}")))
+    }
+
+    /// What one run prints.
+    fn once(&self, asked: &str, table: &Path) -> Result<String, Failure> {
+        let quoted = format!("'{}'", table.display().to_string().replace('\'', "'\\''"));
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(asked.replace(TABLE, &quoted));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(|error| self.failed(table, &format!("cannot be run ({error})")))?;
+        let mut pipe = child.stdout.take();
+        let reader = std::thread::spawn(move || {
+            let mut printed = String::new();
+            let read = pipe.as_mut().map(|pipe| pipe.read_to_string(&mut printed));
+            read.is_some_and(|read| read.is_ok()).then_some(printed)
+        });
+        let ended = self.waited(&mut child);
+        if ended.is_none() {
+            stop(&mut child);
+        }
+        let printed = reader.join().ok().flatten();
+        let Some(status) = ended else {
+            return Err(self.failed(table, &format!("was not through after {} seconds", self.timeout)));
+        };
+        if !status.success() {
+            let how = status.code().map_or("a signal".to_string(), |code| format!("status {code}"));
+            return Err(self.failed(table, &format!("ended with {how}")));
+        }
+        match printed {
+            None => Err(self.failed(table, "printed what is not UTF-8")),
+            Some(printed) if printed.trim().is_empty() => Err(self.failed(table, "printed nothing")),
+            Some(printed) => Ok(printed),
+        }
+    }
+
+    fn waited(&self, child: &mut Child) -> Option<std::process::ExitStatus> {
+        let until = Instant::now() + Duration::from_secs_f64(self.timeout);
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => std::thread::sleep(GLANCE),
+                _ => return None,
+            }
+        }
+    }
+
+    fn failed(&self, table: &Path, what: &str) -> Failure {
+        Failure::Input(format!("the command, on {}, {what}", table.display()))
+    }
+}
+
+/// Ends a run and all that it started: they are a group of their own.
+fn stop(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    let _ = Command::new("kill").args(["-9", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let _ = child.kill();
+    let _ = child.wait();
+}
