@@ -49,6 +49,9 @@ impl Counted {
         let ([measure], [noise], true) = (&query.measures[..], noises, query.quantiles.is_empty()) else {
             return Ok(Self::Other("several statistics of the same rows are published at once"));
         };
+        if cut.per_owner.is_some() {
+            return Ok(Self::Other("the rows of each owner are made one first, and the analysis is for rows"));
+        }
         if !matches!(measure.what, What::Owners | What::Rows | What::Present) {
             return Ok(Self::Other("only counts and histograms of rows are analysed"));
         }

@@ -195,6 +195,17 @@ struct Choice {
     ranked: Vec<(u64, Member)>,
 }
 
+/// Where a kept row is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Its owner, as a number among those of one bounder.
+    pub owner: u32,
+    /// Its group.
+    pub group: u32,
+    /// Whether it is the owner's first in that group.
+    pub first: bool,
+}
+
 /// More rows than can be numbered.
 #[derive(Debug)]
 pub(crate) struct TooMany;
@@ -254,11 +265,12 @@ impl Bounder {
         usize::try_from(self.bounds.groups).unwrap_or(usize::MAX)
     }
 
-    /// Gives each kept row of each owner to `visit`, with its group and whether it is the owner's first in that group. What is given is
-    /// counted once more, as all sensitivities rest on it.
-    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(u32, bool, &[i64])) -> Result<(), BeyondBounds> {
+    /// Gives each kept row to `visit`, owner after owner and group after group, with its place. What is given is counted once more, as all
+    /// sensitivities rest on it.
+    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(Place, &[i64])) -> Result<(), BeyondBounds> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
+        let mut owner = 0;
         self.choose(tie, |members, ends| {
             let kept = ends.last().copied().unwrap_or(0);
             let counts = self.cuts_rows(kept).then(|| self.counts(members, ends));
@@ -270,10 +282,12 @@ impl Bounder {
                 within &= count as u64 <= rows_per_group && total <= rows;
                 within &= members[start..start + count].windows(2).all(|pair| pair[0].group == pair[1].group);
                 for (place, member) in members[start..start + count].iter().enumerate() {
-                    visit(member.group, place == 0, self.rows.values_of(member.row as usize));
+                    let place = Place { owner, group: member.group, first: place == 0 };
+                    visit(place, self.rows.values_of(member.row as usize));
                 }
                 start = *end;
             }
+            owner += 1;
         });
         if within { Ok(()) } else { Err(BeyondBounds) }
     }

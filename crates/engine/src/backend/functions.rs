@@ -1,5 +1,5 @@
-//! Three functions of ours that run inside the plan: `declared` brings a column into its declared domain, `fitted` casts what fits,
-//! `units` makes integers.
+//! Functions of ours that run inside the plan: `declared` brings a column into its declared domain, `fitted` casts what fits, `finite` leaves out
+//! what is no number, `units` makes integers.
 
 use crate::project::Domain;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
@@ -61,6 +61,14 @@ pub(crate) fn fitted(expression: Expr, to: DataType) -> Expr {
 
 /// The name of [`fitted`]; no query can call it.
 pub(crate) const FITTED: &str = "scumble_fitted";
+
+/// A number, NULL where it is none or has no end: the square root of −1, the logarithm of 0.
+pub(crate) fn finite(expression: Expr) -> Expr {
+    call(FINITE, Rule::Finite, expression)
+}
+
+/// The name of [`finite`]; no query can call it.
+pub(crate) const FINITE: &str = "scumble_finite";
 
 /// The same in SQL that many backends know.
 pub(crate) fn fitted_in_sql(expression: Expr, from: &DataType, to: DataType) -> Result<Expr> {
@@ -127,7 +135,7 @@ impl Grid {
 fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
-        Rule::Float(..) | Rule::Units { .. } => vec![DataType::Float64],
+        Rule::Float(..) | Rule::Finite | Rule::Units { .. } => vec![DataType::Float64],
         Rule::Listed(_) => vec![DataType::Utf8],
         Rule::Fitted(_) => Vec::new(),
     };
@@ -144,6 +152,7 @@ enum Rule {
     Float(u64, u64),
     Listed(BTreeSet<String>),
     Fitted(DataType),
+    Finite,
     Units { bits: (u64, u64, u64), minus: i64, squared: bool },
 }
 
@@ -166,7 +175,7 @@ impl ScalarUDFImpl for Function {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match &self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
-            Rule::Float(..) => DataType::Float64,
+            Rule::Float(..) | Rule::Finite => DataType::Float64,
             Rule::Listed(_) => DataType::Utf8,
             Rule::Fitted(to) => to.clone(),
         })
@@ -176,6 +185,7 @@ impl ScalarUDFImpl for Function {
         let listed = arguments.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         Ok(match &self.rule {
             Rule::Fitted(to) => format!("TRY_CAST({listed} AS {to})"),
+            Rule::Finite => listed,
             _ => format!("{}({listed})", self.name),
         })
     }
@@ -204,6 +214,11 @@ impl Rule {
                 let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
                 let kept: StringArray = values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
                 Arc::new(kept)
+            }
+            Self::Finite => {
+                let finite: Float64Array =
+                    numbers(column)?.unary_opt(|value| Some(value).filter(|value| value.is_finite()));
+                Arc::new(finite)
             }
             Self::Fitted(to) => {
                 let options = CastOptions { safe: true, ..CastOptions::default() };

@@ -18,7 +18,7 @@ pub(crate) mod value;
 use crate::error::{Error, Result};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
@@ -134,7 +134,7 @@ impl Backend {
     /// After: all columns but owners have the types that they had, so that every expression means what it meant; an owner is a whole
     /// number of 64 bits or a text.
     pub(crate) fn with_sources(&self, plan: LogicalPlan) -> Outcome<LogicalPlan> {
-        let replaced = plan.transform_up(|node| match node {
+        let replaced = plan.transform_up_with_subqueries(|node| match node {
             LogicalPlan::TableScan(scan) => match self.sources.get(scan.table_name.table()) {
                 Some(source) => {
                     source.fits(&scan)?;

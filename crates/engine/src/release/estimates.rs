@@ -19,19 +19,24 @@ const UNCOVERED: &str = ", and no error or interval covers it.";
 impl Estimates {
     /// The numbers of a query with these bounds; none where each row is one person, and every row counts.
     pub(super) fn of(bounds: Option<Bounds>, grouped: bool) -> Option<Self> {
-        let Bounds { groups, rows_per_group, rows } = bounds?;
-        let counted = match grouped {
-            true if groups < rows || rows_per_group < rows => format!(
-                "at most {} with at most {} in each, and at most {} in all",
-                number(groups, "group"),
-                number(rows_per_group, "row"),
-                number(rows, "row")
-            ),
-            _ => format!("at most {}", number(rows, "row")),
-        };
+        let bounds = bounds?;
+        let counted = counted(bounds, grouped);
         let words = format!("Of the bounded table: of each owner {counted} count, chosen at random. {CUT_OFF}");
-        let bounds = json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows });
-        Some(Self { words: format!("{words}{UNCOVERED}"), bounds })
+        Some(Self { words: format!("{words}{UNCOVERED}"), bounds: listed(bounds) })
+    }
+
+    /// The numbers of several groupings: the name, the bounds and whether there are groups, of each.
+    pub(super) fn of_several(all: &[(String, Option<Bounds>, bool)]) -> Option<Self> {
+        let bounds = all.iter().map(|(_, bounds, _)| *bounds).collect::<Option<Vec<Bounds>>>()?;
+        let one = |((named, _, grouped), bounds): (&(String, Option<Bounds>, bool), &Bounds)| {
+            format!("{named} {}", counted(*bounds, *grouped))
+        };
+        let counted: Vec<String> = all.iter().zip(&bounds).map(one).collect();
+        let words = format!(
+            "Of the bounded table: of each owner count, chosen at random for each grouping, {}. {CUT_OFF}{UNCOVERED}",
+            counted.join("; ")
+        );
+        Some(Self { words, bounds: bounds.into_iter().map(listed).collect() })
     }
 
     /// The numbers of one record for each owner.
@@ -70,6 +75,22 @@ impl Estimates {
         answers.details.facts.insert("estimates".to_string(), self.json());
         answers.notes.insert(0, self.words.clone());
     }
+}
+
+fn counted(Bounds { groups, rows_per_group, rows }: Bounds, grouped: bool) -> String {
+    match grouped {
+        true if groups < rows || rows_per_group < rows => format!(
+            "at most {} with at most {} in each, and at most {} in all",
+            number(groups, "group"),
+            number(rows_per_group, "row"),
+            number(rows, "row")
+        ),
+        _ => format!("at most {}", number(rows, "row")),
+    }
+}
+
+fn listed(Bounds { groups, rows_per_group, rows }: Bounds) -> Value {
+    json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows })
 }
 
 fn number(number: u64, what: &str) -> String {

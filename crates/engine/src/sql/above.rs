@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, Schema}
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError};
 use datafusion::datasource::{MemTable, provider_as_source};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection, Window};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,6 +30,10 @@ pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<
             Some(input) => find_aggregate(input, source),
             None => Err(no_aggregate(source)),
         },
+        LogicalPlan::Window(window) => find_aggregate(&window.input, source).map_err(|_| {
+            let sentence = "a window function is answered on released numbers only, as one row would move the results of others: aggregate first (COUNT, SUM … with GROUP BY), then use it on the results";
+            source.error("over", sentence)
+        }),
         LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Err(no_aggregate(source)),
         LogicalPlan::Join(join) => {
             let holds =
@@ -69,6 +73,8 @@ pub(crate) struct Output {
     pub is_number: bool,
     /// What it is, over the aggregate's columns.
     pub expression: Expr,
+    /// Whether it depends on other rows, by a window function.
+    pub windowed: bool,
 }
 
 /// Where each output column comes from.
@@ -81,7 +87,9 @@ pub(crate) fn outputs(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<O
         aggregates.dedup();
         let direct = aggregates.first().copied().filter(|_| matches!(expression, Expr::Column(_)));
         let (name, is_number) = (field.name().clone(), field.data_type().is_numeric());
-        Output { name, direct, aggregates, is_number, expression }
+        let is_window = |node: &Expr| Ok(matches!(node, Expr::WindowFunction(_)));
+        let windowed = expression.exists(is_window).unwrap_or(true);
+        Output { name, direct, aggregates, is_number, expression, windowed }
     };
     Ok(expressions(plan, aggregate)?.into_iter().zip(plan.schema().fields()).map(output).collect())
 }
@@ -132,6 +140,16 @@ fn replaced(
             let row = Expr::Column(Column::new(qualifier.cloned(), field.name()));
             let expressions = projection.expr.iter().cloned().chain([row]).collect();
             Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(input))?))
+        }
+        // A window function's column stands behind all others: the row number goes behind it.
+        LogicalPlan::Window(window) => {
+            let input = replaced(&window.input, aggregate, columns, row)?;
+            let (qualifier, field) = input.schema().qualified_field(input.schema().fields().len() - 1);
+            let row = Column::new(qualifier.cloned(), field.name());
+            let made = LogicalPlan::Window(Window::try_new(window.window_expr.clone(), Arc::new(input))?);
+            let others = made.schema().columns().into_iter().filter(|column| *column != row);
+            let expressions = others.chain([row.clone()]).map(Expr::Column).collect();
+            Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(made))?))
         }
         other => {
             let inputs = other.inputs().into_iter().map(|input| replaced(input, aggregate, columns, row));
@@ -199,6 +217,14 @@ fn expressions(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<Expr>> {
             let inner = expressions(&projection.input, aggregate)?;
             let names: HashMap<Column, Expr> = projection.input.schema().columns().into_iter().zip(inner).collect();
             projection.expr.iter().map(|expression| substituted(expression, &names)).collect()
+        }
+        LogicalPlan::Window(window) => {
+            let inner = expressions(&window.input, aggregate)?;
+            let names: HashMap<Column, Expr> =
+                window.input.schema().columns().into_iter().zip(inner.iter().cloned()).collect();
+            let made = window.window_expr.iter().map(|expression| substituted(expression, &names));
+            let made = made.collect::<Result<Vec<Expr>>>()?;
+            Ok(inner.into_iter().chain(made).collect())
         }
         other => match other.inputs().first() {
             Some(input) => expressions(input, aggregate),

@@ -2,15 +2,17 @@
 
 use super::casts::{total, total_named};
 use super::describe::{Describer, Known};
+use super::per_owner::{First, inner_rows};
 use super::possible::{On, Possible};
 use super::{Hidden, Source};
 use crate::backend::value::LONGEST_TEXT;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
 use datafusion::common::{Column, DataFusionError, NullEquality};
-use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::expr::InSubquery;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator, Projection, SubqueryAlias, TableScan,
+    Aggregate, BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator, Projection, SubqueryAlias, TableScan,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub(crate) struct Below {
     pub tables: BTreeSet<String>,
     /// How much of an owner counts.
     pub bounding: Bounding,
+    /// What is below these rows, where they are one for each owner.
+    pub first: Option<Box<First>>,
 }
 
 /// Whose rows a plan gives.
@@ -48,8 +52,14 @@ pub(crate) enum Ownership {
 }
 
 /// Walks down to the tables.
-pub(crate) fn below(plan: &LogicalPlan, project: &Project, hidden: &Hidden, source: &Source<'_>) -> Result<Below> {
-    let mut walker = Walker { project, source, hidden, aliases: 0, read: 0 };
+pub(crate) fn below(
+    plan: &LogicalPlan,
+    asked: Bounding,
+    project: &Project,
+    hidden: &Hidden,
+    source: &Source<'_>,
+) -> Result<Below> {
+    let mut walker = Walker { project, source, hidden, asked, aliases: 0, read: 0 };
     let below = walker.walk(plan)?;
     if below.owner == Ownership::Public {
         return Err(source.error("from", "the query reads public tables only: no release is needed for it"));
@@ -61,6 +71,8 @@ struct Walker<'a> {
     project: &'a Project,
     source: &'a Source<'a>,
     hidden: &'a Hidden,
+    /// The bounds that the release asks for.
+    asked: Bounding,
     aliases: usize,
     /// How many tables and joins there were so far.
     read: usize,
@@ -75,10 +87,7 @@ impl Walker<'_> {
             LogicalPlan::Filter(filter) => self.filter(filter),
             LogicalPlan::Join(join) => self.join(join),
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.walk(&sort.input),
-            LogicalPlan::Aggregate(_) => {
-                let sentence = "an aggregate over an aggregate is not answered; release the inner one, then compute on its results";
-                Err(self.source.error("from", sentence))
-            }
+            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
             LogicalPlan::Limit(_) | LogicalPlan::Sort(_) => Err(self.source.error(
                 "limit",
                 "LIMIT below the aggregate is not answered: it would let rows decide about each other",
@@ -88,6 +97,17 @@ impl Walker<'_> {
             }
             other => Err(self.source.error("", format!("{} is not answered below the aggregate", other.display()))),
         }
+    }
+
+    /// One row for each owner.
+    fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Below> {
+        let inner = self.walk(&aggregate.input)?;
+        if inner.first.is_some() {
+            let sentence = "an aggregate over an aggregate over an aggregate is not answered; one level below the outer one is, by owner";
+            return Err(self.source.error("from", sentence));
+        }
+        self.read += 1;
+        inner_rows(aggregate, inner, self.asked, self.read, self.source)
     }
 
     fn scan(&mut self, scan: &TableScan, plan: &LogicalPlan) -> Result<Below> {
@@ -110,6 +130,7 @@ impl Walker<'_> {
             owner,
             tables: [name.to_string()].into(),
             bounding: table.bounding,
+            first: None,
         })
     }
 
@@ -141,23 +162,62 @@ impl Walker<'_> {
         }
         let possible = inner.possible.projected(&expressions, inner.plan.schema());
         let plan = Projection::try_new(expressions, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
-        let (rows, tables, bounding) = (inner.rows, inner.tables, inner.bounding);
-        Ok(Below { plan: LogicalPlan::Projection(plan), columns, possible, rows, owner, tables, bounding })
+        let Below { rows, tables, bounding, first, .. } = inner;
+        Ok(Below { plan: LogicalPlan::Projection(plan), columns, possible, rows, owner, tables, bounding, first })
     }
 
     fn filter(&mut self, filter: &Filter) -> Result<Below> {
         let inner = self.walk(&filter.input)?;
-        let predicate = total(filter.predicate.clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
-        let known = self.describer(&inner).expression(&predicate)?;
-        let Below { plan, columns, possible, mut rows, owner, tables, bounding } = inner;
-        rows.extend(known.attributes);
-        let possible = possible.filtered(split_conjunction(&predicate), plan.schema());
+        let (mut attributes, mut conditions, mut more) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+        for condition in split_conjunction(&filter.predicate) {
+            let (condition, of_parts) = match condition {
+                Expr::InSubquery(list) => self.in_public(list, &inner, &mut more)?,
+                other => {
+                    let other = total(other.clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
+                    let known = self.describer(&inner).expression(&other)?;
+                    (other, known.attributes)
+                }
+            };
+            attributes.extend(of_parts);
+            conditions.push(condition);
+        }
+        let Below { plan, columns, possible, mut rows, owner, mut tables, bounding, first } = inner;
+        rows.extend(attributes);
+        tables.extend(more);
+        let tried = conditions.iter().filter(|condition| !matches!(condition, Expr::InSubquery(_)));
+        let possible = possible.filtered(tried, plan.schema());
+        let Some(predicate) = conjunction(conditions) else {
+            return Err(self.source.error("where", "the condition is empty"));
+        };
         let plan = Filter::try_new(predicate, Arc::new(plan)).map_err(|error| self.internal(&error))?;
-        Ok(Below { plan: LogicalPlan::Filter(plan), columns, possible, rows, owner, tables, bounding })
+        Ok(Below { plan: LogicalPlan::Filter(plan), columns, possible, rows, owner, tables, bounding, first })
+    }
+
+    /// `x IN (SELECT …)` of public rows: whether a row stays depends on its own x alone. Gives the attributes of x.
+    fn in_public(
+        &mut self,
+        list: &InSubquery,
+        inner: &Below,
+        tables: &mut BTreeSet<String>,
+    ) -> Result<(Expr, BTreeSet<String>)> {
+        let rows = self.walk(&list.subquery.subquery)?;
+        if rows.owner != Ownership::Public || !list.subquery.outer_ref_columns.is_empty() || inner.first.is_some() {
+            let sentence = "IN (SELECT …) is answered where the sub-query reads public tables only and nothing of the rows around it; join private tables on their owners instead";
+            return Err(self.source.error("in (", sentence));
+        }
+        let expr = total(list.expr.as_ref().clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
+        let known = self.describer(inner).expression(&expr)?;
+        tables.extend(rows.tables);
+        let subquery = list.subquery.with_plan(Arc::new(rows.plan));
+        Ok((Expr::InSubquery(InSubquery { expr: Box::new(expr), subquery, negated: list.negated }), known.attributes))
     }
 
     fn join(&mut self, join: &Join) -> Result<Below> {
         let (left, right) = (self.walk(&join.left)?, self.walk(&join.right)?);
+        if left.first.is_some() || right.first.is_some() {
+            let sentence = "rows that are made one for each owner cannot be joined; join the tables inside of the sub-query, and GROUP BY the columns that you need beside the owner";
+            return Err(self.source.error("join", sentence));
+        }
         if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
             return Err(self.source.error(
                 "join",
@@ -196,6 +256,7 @@ impl Walker<'_> {
             owner,
             tables: left.tables.union(&right.tables).cloned().collect(),
             bounding: joined_bounding(&left, &right),
+            first: None,
         };
         let mut rows = joined.rows.clone();
         for condition in &others {

@@ -7,8 +7,9 @@
 use super::Cut;
 use super::executed::Executed;
 use super::integers::{Cell, Cells, key_of, placed, violated};
+use super::per_owner::{Programme, Summer};
 use super::query::What;
-use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Rows, TooMany, group_rank};
+use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Place, Rows, TooMany, group_rank};
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
@@ -33,7 +34,61 @@ type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
 pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
-    cells(cut, &*gathered(cut, rows, backend, bounds, key)?, None)
+    match &cut.per_owner {
+        None => cells(cut, &*gathered(cut, rows, backend, bounds, key)?, None),
+        Some(first) => {
+            let shared = gathered(cut, rows, backend, first.bounds, key)?;
+            let names = std::mem::take(&mut locked(&shared.groups).names);
+            let programme = Programme::new(cut, first, &names)?;
+            let summed = |start, step| {
+                let mut summer = Summer::new(cut, &programme, shared.quick);
+                for bounder in shared.bounders.iter().skip(start).step_by(step) {
+                    emptied(&shared, bounder, |place, values| summer.row(place, values))?;
+                    summer.end_of_owners();
+                }
+                summer.cells()
+            };
+            all_cells(cut, on_all_processors(&shared, summed)?)
+        }
+    }
+}
+
+/// Makes all that is done with the rows of owners, and looks at no value.
+pub(super) fn preflight(cut: &Cut) -> Result<()> {
+    cut.per_owner.as_ref().map_or(Ok(()), |first| Programme::new(cut, first, &[]).map(drop))
+}
+
+/// The cells that several processors found.
+fn all_cells(cut: &Cut, found: Vec<SumsByKey>) -> Result<Cells> {
+    let mut all = SumsByKey::new();
+    for (key, sums) in found.into_iter().flatten() {
+        all.entry(key).or_default().add(sums);
+    }
+    let mut cells = Cells::new();
+    for (key, sums) in all {
+        let Some(key) = key_of(cut, key)? else { return Err(violated("a row without a key")) };
+        placed(&mut cells, key, sums.cell(cut))?;
+    }
+    Ok(cells)
+}
+
+/// What `work` makes of every `step`-th bounder from `start` on, one piece for each processor.
+fn on_all_processors<T: Send>(shared: &Shared, work: impl Fn(usize, usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
+    let work = &work;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || work(first, threads))).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// Gives the kept rows of a bounder to `visit`, after which they are gone.
+fn emptied(shared: &Shared, bounder: &Mutex<Bounder>, visit: impl FnMut(Place, &[i64])) -> Result<()> {
+    let tie = |left: u32, right: u32| shared.tie(left, right);
+    let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
+    let full = std::mem::replace(&mut *locked(bounder), nothing);
+    full.finish(&tie, visit).map_err(|BeyondBounds| violated("an owner beyond its bounds"))
 }
 
 /// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
@@ -59,7 +114,7 @@ impl Gathered {
 
 /// Reads all rows and gives them to the bounders.
 fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Arc<Shared>> {
-    let keys = cut.query.keys.len();
+    let keys = cut.row_keys().len();
     let width = rows.kinds.len() - 1 - keys;
     let shared = Arc::new(Shared::new(key, bounds, width));
     let frame = backend.run(rows.plan.clone());
@@ -284,8 +339,12 @@ struct Tally {
     groups: HashMap<u32, Sums>,
 }
 
+/// The sums of some cells.
+pub(super) type SumsByKey = HashMap<Vec<ScalarValue>, Sums>;
+
+/// The sums of one cell.
 #[derive(Default)]
-struct Sums {
+pub(super) struct Sums {
     numbers: Vec<i128>,
     different: Vec<HashSet<i64>>,
     ranked: Vec<HashMap<i64, u64>>,
@@ -293,15 +352,9 @@ struct Sums {
 
 /// The kept rows of all bounders, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
 fn cells(cut: &Cut, shared: &Shared, bounds: Option<Bounds>) -> Result<Cells> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
-    let tallies: Result<Vec<Tally>> = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..threads).map(|first| scope.spawn(move || tally(cut, shared, bounds, first, threads))).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
+    let tallies = on_all_processors(shared, |first, step| tally(cut, shared, bounds, first, step))?;
     let mut all = Tally::default();
-    for (group, sums) in tallies?.into_iter().flat_map(|tally| tally.groups) {
+    for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
         all.groups.entry(group).or_default().add(sums);
     }
     let groups = locked(&shared.groups);
@@ -317,59 +370,64 @@ fn cells(cut: &Cut, shared: &Shared, bounds: Option<Bounds>) -> Result<Cells> {
 
 /// Every `step`-th bounder from `first` on.
 fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, first: usize, step: usize) -> Result<Tally> {
-    let measures = &cut.query.measures;
-    let with_value = measures.iter().filter(|measure| measure.expression.is_some()).count();
-    let empty = || Sums {
-        numbers: vec![0; measures.len()],
-        different: vec![HashSet::new(); measures.len()],
-        ranked: vec![HashMap::new(); cut.query.ranked.len()],
-    };
     // Group numbers are dense: a list is quicker than a table, once per kept row.
     let mut sums: Vec<Option<Sums>> = Vec::new();
     sums.resize_with(locked(&shared.groups).names.len(), || None);
     let tie = |left: u32, right: u32| shared.tie(left, right);
     for bounder in shared.bounders.iter().skip(first).step_by(step) {
-        let visit = |group: u32, first: bool, values: &[i64]| {
-            let cell = sums[group as usize].get_or_insert_with(empty);
-            let mut next = values.iter();
-            for (index, measure) in measures.iter().enumerate() {
-                let value = if measure.expression.is_some() { next.next().copied() } else { None };
-                let value = value.filter(|value| *value != NOTHING);
-                match measure.what {
-                    What::Owners => cell.numbers[index] += i128::from(first),
-                    What::Rows => cell.numbers[index] += 1,
-                    What::Different => drop(value.map(|value| cell.different[index].insert(value))),
-                    // The sensitivity rests on the range: it is kept here, whatever the plan gave.
-                    _ => {
-                        let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
-                        cell.numbers[index] += i128::from(value.unwrap_or(0));
-                    }
-                }
-            }
-            for (counts, value) in cell.ranked.iter_mut().zip(&values[with_value..]) {
-                if *value != NOTHING {
-                    *counts.entry(*value).or_default() += 1;
-                }
-            }
+        let visit = |place: Place, values: &[i64]| {
+            let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(cut));
+            cell.add_row(cut, place.first, values);
         };
-        let finished = match bounds {
-            None => {
-                let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
-                std::mem::replace(&mut *locked(bounder), nothing).finish(&tie, visit)
-            }
+        match bounds {
+            None => emptied(shared, bounder, visit)?,
             Some(bounds) => {
                 let mut bounder = locked(bounder);
                 bounder.narrow(bounds);
-                bounder.finish(&tie, visit)
+                bounder.finish(&tie, visit).map_err(|BeyondBounds| violated("an owner beyond its bounds"))?;
             }
-        };
-        finished.map_err(|BeyondBounds| violated("an owner beyond its bounds"))?;
+        }
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
     Ok(Tally { groups: numbered.collect() })
 }
 
 impl Sums {
+    /// Nothing yet.
+    pub fn nothing(cut: &Cut) -> Self {
+        let measures = cut.query.measures.len();
+        Self {
+            numbers: vec![0; measures],
+            different: vec![HashSet::new(); measures],
+            ranked: vec![HashMap::new(); cut.query.ranked.len()],
+        }
+    }
+
+    /// Takes in a row: whether it is its owner's first in this cell, and its values, first those of measures, then those that are ranked.
+    #[inline]
+    pub fn add_row(&mut self, cut: &Cut, first: bool, values: &[i64]) {
+        let mut next = values.iter();
+        for (index, measure) in cut.query.measures.iter().enumerate() {
+            let value = if measure.expression.is_some() { next.next().copied() } else { None };
+            let value = value.filter(|value| *value != NOTHING);
+            match measure.what {
+                What::Owners => self.numbers[index] += i128::from(first),
+                What::Rows => self.numbers[index] += 1,
+                What::Different => drop(value.map(|value| self.different[index].insert(value))),
+                // The sensitivity rests on the range: it is kept here, whatever the plan gave.
+                _ => {
+                    let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
+                    self.numbers[index] += i128::from(value.unwrap_or(0));
+                }
+            }
+        }
+        for (counts, value) in self.ranked.iter_mut().zip(next) {
+            if *value != NOTHING {
+                *counts.entry(*value).or_default() += 1;
+            }
+        }
+    }
+
     fn add(&mut self, more: Self) {
         if self.numbers.is_empty() && self.ranked.is_empty() {
             *self = more;

@@ -1,14 +1,19 @@
 //! Casts that fail on no row. A query that fails on one person's value tells that value, so below the noise a cast that does not fit
-//! is NULL, whether it was written or follows from types that were mixed.
+//! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
-use crate::backend::functions::fitted;
+use crate::backend::functions::{finite, fitted};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 
 type Outcome<T> = Result<T, DataFusionError>;
+
+/// Functions that are no number, or one without end, for some of their arguments; and `power` of whole numbers leaves what 64 bits hold. They are computed
+/// of fractions and made NULL there.
+const PARTIAL: [&str; 5] = ["exp", "ln", "log10", "power", "sqrt"];
 
 /// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
 pub(super) fn is_answered(kind: &DataType) -> bool {
@@ -30,6 +35,17 @@ pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 None if always_fits(&from, cast.field.data_type()) => Ok(Transformed::no(Expr::Cast(cast))),
                 None => Ok(Transformed::yes(fitted(*cast.expr, cast.field.data_type().clone()))),
             }
+        }
+        Expr::ScalarFunction(function) if PARTIAL.contains(&function.name()) => {
+            let kind = Expr::ScalarFunction(function.clone()).get_type(schema)?;
+            let number = |argument: Expr| match argument.get_type(schema)? {
+                DataType::Float64 => Ok(argument),
+                from if always_fits(&from, &DataType::Float64) => Ok(cast(argument, DataType::Float64)),
+                _ => Ok(fitted(argument, DataType::Float64)),
+            };
+            let args = function.args.into_iter().map(number).collect::<Outcome<Vec<Expr>>>()?;
+            let number = finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args }));
+            Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))
         }
         Expr::TryCast(cast) => {
             let literal = made(&cast.expr, cast.field.data_type());

@@ -4,7 +4,7 @@ use super::Source;
 use super::casts::{is_answered, is_float};
 use super::function;
 use super::limits::{self, LARGEST_SIZE};
-use crate::backend::functions::FITTED;
+use crate::backend::functions::{FINITE, FITTED};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
@@ -308,12 +308,19 @@ impl Describer<'_> {
         if let (FITTED, [inner]) = (name, function.args.as_slice()) {
             return self.cast(inner, &self.kind(whole)?);
         }
+        if let (FINITE, [inner]) = (name, function.args.as_slice()) {
+            return self.expression(inner);
+        }
         function::check(function).map_err(|sentence| self.source.error(name, sentence))?;
         let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
         let attributes: BTreeSet<String> =
             arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect();
         match name {
             "coalesce" => return Ok(either(attributes, &arguments)),
+            "greatest" | "least" => {
+                let known = either(attributes, &arguments);
+                return Ok(Known { interval: function::chosen(function, known.interval), ..known });
+            }
             "nullif" => {
                 let first = arguments.into_iter().next().unwrap_or_default();
                 return Ok(Known { attributes, ..first });

@@ -3,9 +3,9 @@
 //!
 //! The expressions are those that were analysed: [`Backend::run`] puts no cast in.
 
-use super::Cut;
 use super::below::{Ownership, conditions};
 use super::query::{Measure, What};
+use super::{Cut, bounded};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::RecordBatch;
@@ -54,13 +54,16 @@ fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> 
 /// # Guarantee
 /// After: what is left to fail does not depend on the query, and the outcome depends on the schemas of the files alone.
 pub(crate) fn preflight(cut: &Cut, backend: &Backend) -> Result<()> {
+    if !cut.sets.is_empty() {
+        return cut.sets.iter().try_for_each(|set| preflight(&set.cut, backend));
+    }
     for executed in over(cut, rows(cut, backend)?)? {
         let frame = backend.run(executed.plan);
         let physical = backend.wait(frame.create_physical_plan()).map_err(|error| unfit(&error))?;
         same(&executed.kinds, physical.schema().fields().iter().map(|field| field.data_type()))
             .map_err(|error| unfit(&error))?;
     }
-    Ok(())
+    bounded::preflight(cut)
 }
 
 /// Everything that runs over the rows of a query: the rows themselves where they have owners, otherwise their sums.
@@ -73,7 +76,8 @@ pub(super) fn over(cut: &Cut, rows: Executed) -> Result<Vec<Executed>> {
     measured.into_iter().chain(ranked).collect()
 }
 
-fn unfit(error: &DataFusionError) -> Error {
+/// What does not fit the files.
+pub(super) fn unfit(error: &DataFusionError) -> Error {
     let message = error.strip_backtrace();
     let line = message.lines().next().unwrap_or_default().to_string();
     Error::input(format!("query: it does not fit the tables' files ({line})"))
@@ -95,9 +99,16 @@ pub(super) fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
         kinds.push(owner.get_type(plan.schema())?);
         columns.push(owner.alias(cut.hidden.name("owner")));
     }
-    for (index, key) in cut.query.keys.iter().enumerate() {
+    for (index, key) in cut.row_keys().iter().enumerate() {
         kinds.push(key.kind.clone());
         columns.push(key.expression.clone().alias(key_name(cut, index)));
+    }
+    if let Some(first) = &cut.per_owner {
+        for (index, (value, kind)) in first.values.iter().enumerate() {
+            kinds.push(kind.clone());
+            columns.push(value.clone().alias(value_name(cut, index)));
+        }
+        return Ok(Executed { plan: LogicalPlanBuilder::from(plan).project(columns)?.build()?, kinds });
     }
     for (index, measure) in cut.query.measures.iter().enumerate() {
         let Some(value) = value(measure)? else { continue };
@@ -116,7 +127,7 @@ pub(super) fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
 }
 
 /// What a row brings to a measure, NULL for nothing: whole numbers, and texts where different ones are counted.
-fn value(measure: &Measure) -> Outcome<Option<Expr>> {
+pub(super) fn value(measure: &Measure) -> Outcome<Option<Expr>> {
     let Some(expression) = measure.column() else { return Ok(None) };
     Ok(Some(match measure.what {
         What::Present => when(expression.is_not_null(), lit(1i64)).end()?,

@@ -4,6 +4,7 @@
 //! could hold one that fails (a negative length) or that makes a text of any size.
 
 use super::describe::Known;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, Volatility};
@@ -25,7 +26,7 @@ use Argument::{Any, Text, Written};
 const FAR: i64 = 1_000_000;
 
 /// Each function with its arguments; the last one may be repeated where it is `Any`.
-pub(super) const FUNCTIONS: [(&str, &[Argument]); 23] = [
+pub(super) const FUNCTIONS: [(&str, &[Argument]); 29] = [
     ("abs", &[Any]),
     ("btrim", &[Any, Text]),
     ("ceil", &[Any]),
@@ -33,20 +34,26 @@ pub(super) const FUNCTIONS: [(&str, &[Argument]); 23] = [
     ("coalesce", &[Any]),
     ("concat", &[Any]),
     ("ends_with", &[Any, Any]),
+    ("exp", &[Any]),
     ("floor", &[Any]),
     ("greatest", &[Any]),
     ("least", &[Any]),
     ("left", &[Any, Written(-FAR, FAR)]),
+    ("ln", &[Any]),
+    ("log10", &[Any]),
     ("lower", &[Any]),
     ("ltrim", &[Any, Text]),
     ("nullif", &[Any, Any]),
+    ("power", &[Any, Any]),
     ("replace", &[Any, Text, Any]),
     ("right", &[Any, Written(-FAR, FAR)]),
     ("round", &[Any, Written(-15, 15)]),
     ("rtrim", &[Any, Text]),
     ("signum", &[Any]),
+    ("sqrt", &[Any]),
     ("starts_with", &[Any, Any]),
     ("strpos", &[Any, Any]),
+    ("substr", &[Any, Written(-FAR, FAR), Written(0, FAR)]),
     ("trunc", &[Any, Written(-15, 15)]),
     ("upper", &[Any]),
 ];
@@ -55,7 +62,7 @@ pub(super) const FUNCTIONS: [(&str, &[Argument]); 23] = [
 pub(super) fn check(function: &ScalarFunction) -> Result<(), String> {
     let name = function.func.name();
     let Some((_, allowed)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
-        return Err(format!("the function {name} is not answered on private rows"));
+        return Err(format!("the function {name} is not answered on private rows; {}", answered()));
     };
     if function.func.signature().volatility != Volatility::Immutable {
         return Err(format!("the function {name} gives other values each time and is not answered"));
@@ -87,6 +94,12 @@ pub(super) fn check(function: &ScalarFunction) -> Result<(), String> {
     Ok(())
 }
 
+/// The functions that are.
+pub(super) fn answered() -> String {
+    let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+    format!("these are: {}, and MOD as %", names.join(", "))
+}
+
 fn written(argument: &Expr) -> Option<i64> {
     match argument {
         Expr::Literal(ScalarValue::Int64(number), _) => *number,
@@ -108,10 +121,54 @@ pub(super) fn interval(name: &str, count: usize, arguments: &[Known]) -> Option<
         "round" if count == 1 => first.map(|(low, high)| (low.round(), high.round())),
         "trunc" if count == 1 => first.map(|(low, high)| (low.trunc(), high.trunc())),
         "signum" => Some((-1.0, 1.0)),
-        // NULLs are skipped, so any of the arguments may decide.
-        "greatest" | "least" => hull(arguments),
+        // NULL where the argument is negative.
+        "sqrt" => first.map(|(low, high)| (low.max(0.0).sqrt(), high.max(0.0).sqrt())),
+        "exp" => first.map(|(low, high)| wider(low.exp(), high.exp())).filter(|(_, high)| high.is_finite()),
+        // Of numbers next to 0 a logarithm is as low as one likes.
+        "ln" => first.filter(|(low, _)| *low > 0.0).map(|(low, high)| wider(low.ln(), high.ln())),
+        "log10" => first.filter(|(low, _)| *low > 0.0).map(|(low, high)| wider(low.log10(), high.log10())),
+        "power" => powered(first?, arguments.get(1)?.interval?),
         _ => None,
     }
+}
+
+/// The bounds of a power with one exponent, NULL aside; none where there are none, and where the exponent varies.
+fn powered((low, high): (f64, f64), (exponent, same): (f64, f64)) -> Option<(f64, f64)> {
+    if exponent != same {
+        return None;
+    }
+    let (one, other) = (low.powf(exponent), high.powf(exponent));
+    let bounds = if low > 0.0 || (low >= 0.0 && exponent >= 0.0) {
+        (one.min(other), one.max(other))
+    } else if exponent >= 0.0 && exponent.fract() == 0.0 {
+        let most = low.abs().max(high.abs()).powf(exponent);
+        (-most, most)
+    } else {
+        return None;
+    };
+    (bounds.0.is_finite() && bounds.1.is_finite()).then_some(wider(bounds.0, bounds.1))
+}
+
+/// Bounds of a function that is monotone up to rounding, far more than which they are widened by.
+fn wider(low: f64, high: f64) -> (f64, f64) {
+    (low - low.abs() * 1e-12, high + high.abs() * 1e-12)
+}
+
+/// The bounds of GREATEST or LEAST, whose arguments have this hull. NULLs are skipped, so any of the arguments may decide; but a number that is written
+/// out is never NULL, so that LEAST is at most that and GREATEST at least.
+pub(super) fn chosen(function: &ScalarFunction, hull: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let written = function.args.iter().filter_map(|argument| match argument {
+        Expr::Literal(value, _) => match value.cast_to(&DataType::Float64) {
+            Ok(ScalarValue::Float64(number)) => number.filter(|number| !number.is_nan()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (low, high) = hull?;
+    Some(match function.func.name() {
+        "least" => (low, written.fold(high, f64::min)),
+        _ => (written.fold(low, f64::max), high),
+    })
 }
 
 /// The bounds of a number rounded to this many digits: it moves by half a unit of the last one at most, and a little more as 10⁻ⁿ is rounded.
@@ -138,11 +195,4 @@ pub(super) fn bytes(function: &ScalarFunction, arguments: &[Known]) -> u64 {
         }
         _ => all().max().unwrap_or(0),
     }
-}
-
-fn hull(arguments: &[Known]) -> Option<(f64, f64)> {
-    let intervals: Vec<(f64, f64)> = arguments.iter().map(|known| known.interval).collect::<Option<_>>()?;
-    let low = intervals.iter().map(|interval| interval.0);
-    let high = intervals.iter().map(|interval| interval.1);
-    Some((low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max)))
 }

@@ -4,6 +4,7 @@ use super::Source;
 use super::below::{Below, Ownership};
 use super::casts::total;
 use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
+use super::pair::{Asked, Moments, Pair};
 use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
@@ -12,12 +13,12 @@ use crate::project::Bounding;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Aggregate, Expr, cast, when};
+use datafusion::logical_expr::{Aggregate, Expr, cast, lit, when};
 use scumble::quantity::Probability;
 use std::collections::BTreeSet;
 
 /// The most numbers and keys that an answer may have: about 1 GB while it is made.
-const MOST_NUMBERS: u64 = 1_000_000;
+pub(super) const MOST_NUMBERS: u64 = 1_000_000;
 /// The most aggregates of a query.
 const MOST_AGGREGATES: usize = 200;
 /// The most keys.
@@ -27,6 +28,8 @@ const MOST_UNASKED: u64 = 10;
 const UNASKED: &str = "the groups are not public, and how many owners one needs to be published grows with the number of groups that one owner may count in: say max_groups_per_owner (a few, in the table or in the release), or list the values of the column in the project file";
 /// The finest grid of a square: 2²⁰ steps on either side of the centre.
 const SQUARE_STEPS: f64 = 1_048_576.0;
+/// The aggregates.
+pub(super) const ANSWERED: &str = "COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, APPROX_PERCENTILE_CONT, VARIANCE, VAR_SAMP, VAR_POP, STDDEV, STDDEV_SAMP, STDDEV_POP, COVAR_SAMP, COVAR_POP, CORR, REGR_SLOPE, REGR_INTERCEPT and REGR_R2";
 /// Sums are made of steps that fit 2⁵³.
 const MOST_STEPS: f64 = LARGEST_WHOLE;
 
@@ -54,7 +57,10 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     let key_attributes = known.iter().flat_map(|known| known.attributes.clone()).collect();
     let public = public_keys(&mut keys, &known, below, source)?;
     let bounding = bounding.or(below.bounding);
-    let bounds = bounds(below, bounding, !keys.is_empty());
+    let bounds = match &below.first {
+        Some(first) => Some(first.outer_bounds(&keys, &below.plan, source)?),
+        None => bounds(below, bounding, !keys.is_empty()),
+    };
     let mut builder = Builder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
     let mut aggregates = Vec::new();
     for expression in &aggregate.aggr_expr {
@@ -103,7 +109,8 @@ fn owners() -> Measure {
     Measure { what: What::Owners, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
 }
 
-fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
+/// How much of an owner counts; none where each row is one person.
+pub(super) fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
     if below.owner == Ownership::EachRow {
         return None;
     }
@@ -115,7 +122,8 @@ fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
     Some(Bounds { groups, rows_per_group, rows })
 }
 
-fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
+/// A key under its name, and what is known of it.
+pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
     let known = describer.expression(expression)?;
     let (expression, kind) = match describer.kind(expression)? {
         DataType::Int32 | DataType::Int16 | DataType::Int8 => {
@@ -169,7 +177,8 @@ fn public_keys(
     Ok(PublicKeys::new(occurring.parts, keys.len()))
 }
 
-fn made_total(describer: &Describer<'_>, expression: Expr) -> Result<Expr> {
+/// The expression with casts that fail on no row.
+pub(super) fn made_total(describer: &Describer<'_>, expression: Expr) -> Result<Expr> {
     total(expression, describer.schema).map_err(|error| describer.refused(error.message().to_string()))
 }
 
@@ -197,6 +206,9 @@ impl Builder<'_> {
 
     fn function(&mut self, function: &AggregateFunction) -> Result<Computation> {
         let (name, parameters) = (function.func.name(), &function.params);
+        if let Some(asked) = Asked::named(name) {
+            return self.pair(asked, function);
+        }
         let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
         let percentile = matches!(name, "percentile_cont" | "approx_percentile_cont");
         if (!parameters.order_by.is_empty() && !percentile) || parameters.null_treatment.is_some() {
@@ -221,7 +233,7 @@ impl Builder<'_> {
                     "COUNT(DISTINCT …) FILTER (WHERE …) of a constant condition is not answered; leave it out";
                 return Err(self.describer.source.error("filter", sentence));
             }
-            Some(filter) => self.only_where(filter.as_ref(), argument)?,
+            Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
             None => argument,
         };
         match name {
@@ -240,8 +252,7 @@ impl Builder<'_> {
             }
             "var" | "var_samp" | "var_pop" | "stddev" | "stddev_samp" | "stddev_pop" => {
                 let (known, grid) = self.grid(&argument, name)?;
-                let half = (grid.upper - grid.lower) / 2.0;
-                let grid = Grid { step: grid.step.max(half / SQUARE_STEPS), ..grid };
+                let grid = for_squares(grid);
                 let centre = centre(grid);
                 let steps = self.steps(&argument, &known, grid, centre);
                 let squares = self.squares(&argument, &known, grid, centre);
@@ -261,18 +272,52 @@ impl Builder<'_> {
                 };
                 self.quantile(&argument, name, Rank::of(fraction))
             }
-            _ => refused(format!("the aggregate {name} is not answered")),
+            _ => refused(format!("the aggregate {name} is not answered; these are: {ANSWERED}")),
         }
     }
 
-    /// The argument on the rows that a FILTER lets through, NULL on others.
-    fn only_where(&self, filter: &Expr, argument: Expr) -> Result<Expr> {
-        let source = self.describer.source;
-        let filter = made_total(&self.describer, filter.clone())?;
-        if self.describer.kind(&filter)? != DataType::Boolean {
-            return Err(source.error("filter", "FILTER (WHERE …) needs a condition"));
+    /// What two columns have in common, in the rows in which both are present.
+    fn pair(&mut self, asked: Asked, function: &AggregateFunction) -> Result<Computation> {
+        let (name, parameters) = (function.func.name(), &function.params);
+        let [y, x] = parameters.args.as_slice() else {
+            return Err(self.describer.source.error(name, format!("{name} takes two columns")));
+        };
+        if parameters.distinct || !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
+            let sentence = format!("{name} with DISTINCT, ORDER BY or NULL treatment is not answered");
+            return Err(self.describer.source.error(name, sentence));
         }
-        when(filter, argument).end().map_err(|error| source.error("filter", error.message().to_string()))
+        let read = |argument: &Expr| -> Result<Expr> {
+            let argument = made_total(&self.describer, argument.clone().unalias())?;
+            match &parameters.filter {
+                Some(filter) => only_where(&self.describer, filter.as_ref(), argument),
+                None => Ok(argument),
+            }
+        };
+        let (y, x) = (read(y)?, read(x)?);
+        let both = |one: &Expr, other: &Expr| {
+            let present = when(other.clone().is_not_null(), one.clone()).end();
+            present.map_err(|error| self.describer.refused(error.message().to_string()))
+        };
+        let (x, y) = (both(&x, &y)?, both(&y, &x)?);
+        let (x_squares, y_squares) = asked.squares();
+        let (of_x, known) = self.moments(&x, name, x_squares)?;
+        let (of_y, _) = self.moments(&y, name, y_squares)?;
+        let from_middle =
+            |argument: Expr, of: &Moments| cast(argument, DataType::Float64) - lit(of.centre as f64 * of.grid.step);
+        let product = from_middle(x.clone(), &of_x) * from_middle(y, &of_y);
+        let (of_product, grid) = self.grid(&product, name)?;
+        let products = self.steps(&product, &of_product, grid, 0);
+        let count = self.present(&x, &known);
+        Ok(Computation::Pair(Pair { asked, x: of_x, y: of_y, products, step: grid.step, count }))
+    }
+
+    fn moments(&mut self, argument: &Expr, name: &str, squares: bool) -> Result<(Moments, Known)> {
+        let (known, grid) = self.grid(argument, name)?;
+        let grid = for_squares(grid);
+        let centre = centre(grid);
+        let steps = self.steps(argument, &known, grid, centre);
+        let squares = squares.then(|| self.squares(argument, &known, grid, centre));
+        Ok((Moments { steps, squares, grid, centre }, known))
     }
 
     /// A quantile; the same one is drawn once.
@@ -345,36 +390,49 @@ impl Builder<'_> {
         self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
     }
 
-    /// The bounds and the grid of a summed expression; without bounds it is refused.
     fn grid(&self, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
-        let known = self.describer.expression(argument)?;
-        let source = self.describer.source;
-        let kind = self.describer.kind(argument)?;
-        let argument = shown(argument);
-        if !kind.is_numeric() {
-            return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
-        }
-        let Some((lower, upper)) = known.interval else {
-            let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
-            let sentence = format!(
-                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
-            );
-            return Err(source.error(name, sentence));
-        };
-        let step = match (kind.is_integer(), known.granularity) {
-            (true, _) => 1.0,
-            (false, Some(granularity)) => granularity,
-            (false, None) => default_step(lower, upper),
-        };
-        if lower.abs().max(upper.abs()) / step >= MOST_STEPS {
-            let sentence = format!(
-                "{name}({argument}) has bounds of ±{} in steps of {step}, which is too fine; declare tighter bounds or a coarser granularity",
-                lower.abs().max(upper.abs())
-            );
-            return Err(source.error(name, sentence));
-        }
-        Ok((known, Grid { lower, upper, step }))
+        grid(&self.describer, argument, name)
     }
+}
+
+/// The argument on the rows that a FILTER lets through, NULL on others.
+pub(super) fn only_where(describer: &Describer<'_>, filter: &Expr, argument: Expr) -> Result<Expr> {
+    let source = describer.source;
+    let filter = made_total(describer, filter.clone())?;
+    if describer.kind(&filter)? != DataType::Boolean {
+        return Err(source.error("filter", "FILTER (WHERE …) needs a condition"));
+    }
+    when(filter, argument).end().map_err(|error| source.error("filter", error.message().to_string()))
+}
+
+/// The bounds and the grid of a summed expression; without bounds it is refused.
+pub(super) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
+    let known = describer.expression(argument)?;
+    let (source, kind) = (describer.source, describer.kind(argument)?);
+    let argument = shown(argument);
+    if !kind.is_numeric() {
+        return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
+    }
+    let Some((lower, upper)) = known.interval else {
+        let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
+        let sentence = format!(
+            "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
+        );
+        return Err(source.error(name, sentence));
+    };
+    let step = match (kind.is_integer(), known.granularity) {
+        (true, _) => 1.0,
+        (false, Some(granularity)) => granularity,
+        (false, None) => default_step(lower, upper),
+    };
+    if lower.abs().max(upper.abs()) / step >= MOST_STEPS {
+        let sentence = format!(
+            "{name}({argument}) has bounds of ±{} in steps of {step}, which is too fine; declare tighter bounds or a coarser granularity",
+            lower.abs().max(upper.abs())
+        );
+        return Err(source.error(name, sentence));
+    }
+    Ok((known, Grid { lower, upper, step }))
 }
 
 fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
@@ -389,6 +447,12 @@ fn literal_fraction(expression: &Expr, descending: bool) -> Option<Probability> 
     let Expr::Literal(value, _) = expression else { return None };
     let ScalarValue::Float64(Some(fraction)) = value.cast_to(&DataType::Float64).ok()? else { return None };
     Probability::new(if descending { 1.0 - fraction } else { fraction }).ok()
+}
+
+/// The grid, as coarse as squares need it.
+fn for_squares(grid: Grid) -> Grid {
+    let half = (grid.upper - grid.lower) / 2.0;
+    Grid { step: grid.step.max(half / SQUARE_STEPS), ..grid }
 }
 
 fn centre(grid: Grid) -> i64 {

@@ -4,7 +4,7 @@
 //! run: nothing is put in or cast afterwards. Below it: an ordinary relational plan, described column by
 //! column ([`describe`]: lineage, bounds; [`possible`]: which keys can occur) and extended by the owner ([`below`]). The aggregate becomes integer *measures*
 //! ([`measure`]) with a sensitivity in each scope ([`sensitivity`]). Above it: post-processing of released numbers ([`above`]).
-//! [`executed`] makes what is below a plan that runs, [`integers`] runs it; [`window`] writes it as SQL text for other backends.
+//! A query may make one row for each owner first ([`per_owner`]). [`executed`] makes what is below a plan that runs, [`integers`] runs it; [`window`] writes it as SQL text for other backends.
 
 pub(crate) mod above;
 pub(crate) mod below;
@@ -17,10 +17,13 @@ mod function;
 pub(crate) mod integers;
 mod limits;
 mod measure;
+pub(crate) mod pair;
+pub(crate) mod per_owner;
 pub(crate) mod possible;
 pub(crate) mod query;
 mod refuse;
 pub(crate) mod sensitivity;
+pub(crate) mod sets;
 mod total;
 pub(crate) mod window;
 
@@ -28,13 +31,16 @@ pub(crate) use executed::preflight;
 pub(crate) use limits::refuse_too_long;
 
 use crate::backend::Backend;
+use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use below::Below;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
-use query::Query;
+use per_owner::PerOwner;
+use query::{GroupKey, Query};
+use sets::{Set, Sets};
 use std::collections::HashSet;
 
 /// A query, cut at its aggregate.
@@ -48,8 +54,24 @@ pub(crate) struct Cut {
     pub below: Below,
     /// What the aggregate asks for.
     pub query: Query,
+    /// The aggregate below that, where one row is made for each owner first: then the keys and values of `query` are over its columns.
+    pub per_owner: Option<PerOwner>,
+    /// The groupings, where there are several: then each of these is run, and not the whole.
+    pub sets: Vec<Set>,
     /// Names that the query does not use.
     pub hidden: Hidden,
+}
+
+impl Cut {
+    /// The keys by which an owner's rows are bounded.
+    pub fn row_keys(&self) -> &[GroupKey] {
+        self.per_owner.as_ref().map_or(&self.query.keys, |first| &first.keys)
+    }
+
+    /// How much of an owner's rows counts; none where each row is one person.
+    pub fn row_bounds(&self) -> Option<Bounds> {
+        self.per_owner.as_ref().map_or(self.query.bounds, |first| Some(first.bounds))
+    }
 }
 
 /// Names of columns that are put into a plan beside those of the query.
@@ -124,15 +146,29 @@ fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: 
         .map_err(|error| not_planned(&source, &error))?;
     let mut aggregate = above::find_aggregate(&plan, &source)?;
     limits::above(&plan)?;
+    if let Some(sets) = Sets::of(&aggregate, &source)? {
+        let below = below::below(&aggregate.input, bounding, project, &hidden, &source)?;
+        return sets.cut(
+            aggregate,
+            below,
+            |aggregate, below, query| {
+                let (plan, hidden) = (plan.clone(), hidden.clone());
+                Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
+            },
+            |aggregate, below| measure::query(aggregate, below, bounding, &source),
+            |cut| per_owner::unfolded(cut, &source),
+            &source,
+        );
+    }
     // A key that is written twice is one column of the aggregate.
     let mut written = HashSet::new();
     aggregate.group_expr.retain(|key| written.insert(key.clone()));
     if aggregate.group_expr.len() + aggregate.aggr_expr.len() != aggregate.schema.fields().len() {
         return Err(source.error("group by", "the columns of GROUP BY cannot be distinguished; name each once"));
     }
-    let below = below::below(&aggregate.input, project, &hidden, &source)?;
+    let below = below::below(&aggregate.input, bounding, project, &hidden, &source)?;
     let query = measure::query(&aggregate, &below, bounding, &source)?;
-    Ok(Cut { plan, aggregate, below, query, hidden })
+    per_owner::unfolded(Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }, &source)
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
@@ -150,6 +186,14 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
         other => {
             let message = other.strip_backtrace();
             let line = message.lines().next().unwrap_or_default().to_string();
+            if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
+                let sentence = format!(
+                    "there is no function {name}; the aggregates are {}; of functions on private rows {}",
+                    measure::ANSWERED,
+                    function::answered()
+                );
+                return source.error(name, sentence);
+            }
             source.error("", format!("the query cannot be planned ({line})"))
         }
     }

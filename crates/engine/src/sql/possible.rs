@@ -64,6 +64,19 @@ impl Values {
     }
 }
 
+/// A column of an aggregate by owner.
+pub(crate) enum Aggregated {
+    Owner,
+    /// What it groups by.
+    Key(Expr),
+    /// What it computes of the rows.
+    Made {
+        kind: DataType,
+        known: Known,
+        never_null: bool,
+    },
+}
+
 /// A join: on which equal columns, and on what else.
 pub(crate) struct On<'a> {
     pub pairs: &'a [(Expr, Expr)],
@@ -103,6 +116,26 @@ impl Possible {
         let more: Vec<Made> = conditions.into_iter().filter_map(|condition| self.over(condition, schema)).collect();
         self.conditions.extend(more);
         self
+    }
+
+    /// One row for each owner and key of these rows; `read` is a number that no table has.
+    ///
+    /// The keys of such a row are those of some row, of which the conditions are true; everything else may be anything that is known of it.
+    pub fn aggregated(self, columns: Vec<Aggregated>, schema: &DFSchema, read: usize) -> Self {
+        let mut declared = self.declared.clone();
+        let made = columns.into_iter().enumerate().map(|(index, column)| match column {
+            Aggregated::Owner => None,
+            Aggregated::Key(expression) => self.over(&expression, schema),
+            Aggregated::Made { kind, known, never_null } => {
+                let name = format!("{read} made {index}");
+                let values = known.listed().filter(|_| kind.is_integer()).map(|(low, high)| Values::Whole(low, high));
+                let column = Made::column(&name);
+                declared.push(Declared { name, kind, known, values, missing: !never_null });
+                Some(column)
+            }
+        });
+        let columns = made.collect();
+        Self { declared, columns, conditions: self.conditions }
     }
 
     /// The pairs of rows of two plans; `read` is a number that no table has.

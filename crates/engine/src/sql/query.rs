@@ -3,6 +3,7 @@
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
 use crate::error::Result;
+use crate::sql::pair::Pair;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, cast};
@@ -185,6 +186,8 @@ pub(crate) enum Computation {
     Mean { steps: usize, count: usize, grid: Grid, centre: i64 },
     /// Variance or its root, of the sample or of the population.
     Spread { steps: usize, squares: usize, count: usize, grid: Grid, sample: bool, root: bool },
+    /// What two columns have in common.
+    Pair(Pair),
     /// The quantile itself (an index among the quantiles).
     Quantile(usize),
 }

@@ -1,11 +1,13 @@
 //! What the grammar allows and a private plan does not: refused by name and position before anything is planned.
 
+use super::sets::MOST_SETS;
 use super::{Source, limits};
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::Project;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, ObjectName, Query, Select, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
+    Query, Select, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor, visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -36,8 +38,47 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     collect_common_tables(&statement, &mut names);
     let mut refuser = Refuser { names, project };
     match statement.visit(&mut refuser) {
-        ControlFlow::Continue(()) => Ok(statement),
+        ControlFlow::Continue(()) => Ok(in_other_words(statement)),
         ControlFlow::Break((span, sentence)) => Err(located(span, sentence)),
+    }
+}
+
+/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, and VARIANCE is VAR_SAMP.
+fn in_other_words(mut statement: Statement) -> Statement {
+    let _ = visit_expressions_mut(&mut statement, |expression| {
+        if let Expr::Function(function) = expression {
+            match function.name.to_string().to_lowercase().as_str() {
+                "variance" => function.name = ObjectName::from(vec![Ident::new("var_samp")]),
+                "mod" => {
+                    if let Some([left, right]) = plain_arguments(function) {
+                        let nested = |one: &Expr| Box::new(Expr::Nested(Box::new(one.clone())));
+                        let (left, right) = (nested(left), nested(right));
+                        let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
+                        *expression = Expr::Nested(Box::new(remainder));
+                    }
+                }
+                _ => {}
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    statement
+}
+
+/// The two arguments of a function, if it has two and nothing else.
+fn plain_arguments(function: &Function) -> Option<[&Expr; 2]> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let plain = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(_)) => function.filter.is_none() && list.clauses.is_empty(),
+        _ => false,
+    };
+    match &list.args[..] {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(one)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))]
+            if list.args.iter().all(plain) =>
+        {
+            Some([one, other])
+        }
+        _ => None,
     }
 }
 
@@ -97,8 +138,8 @@ impl Visitor for Refuser<'_> {
             let sentence = "SELECT DISTINCT is not answered, as it would publish rows; use GROUP BY with COUNT(*)";
             return refused(select, sentence);
         }
-        if select.qualify.is_some() || !select.named_window.is_empty() {
-            return refused(select, "window functions are not answered, as one row then moves the results of others");
+        if select.qualify.is_some() {
+            return refused(select, "QUALIFY is not answered; put the window function into a sub-query and use WHERE");
         }
         if let GroupByExpr::All(_) = select.group_by {
             return refused(select, "GROUP BY ALL is not answered; name the columns");
@@ -106,7 +147,7 @@ impl Visitor for Refuser<'_> {
         if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
             && !modifiers.is_empty()
         {
-            return refused(select, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself");
+            return refused(select, "write GROUP BY ROLLUP (…), CUBE (…) or GROUPING SETS ((…), (…))");
         }
         ControlFlow::Continue(())
     }
@@ -133,20 +174,16 @@ impl Visitor for Refuser<'_> {
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> Refused {
         match expression {
-            Expr::Subquery(_)
-            | Expr::Exists { .. }
-            | Expr::InSubquery { .. }
-            | Expr::AnyOp { .. }
-            | Expr::AllOp { .. } => {
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
                 refused(expression, "a sub-query inside an expression is not answered; join the table instead")
             }
-            Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
-                refused(expression, "ROLLUP, CUBE and GROUPING SETS are not answered; release each grouping by itself")
-            }
-            Expr::Function(function) if function.over.is_some() => {
-                let sentence =
-                    "is a window function, which is not answered, as one row then moves the results of others";
-                refused(expression, &format!("{} {sentence}", function.name))
+            // More are counted once they are planned; these would already take long to plan.
+            Expr::Cube(keys) if keys.len() > 6 => refused(
+                expression,
+                "CUBE of more than 6 columns makes more than 64 groupings; list fewer in GROUPING SETS",
+            ),
+            Expr::GroupingSets(sets) | Expr::Rollup(sets) if sets.len() > MOST_SETS => {
+                refused(expression, &format!("at most {MOST_SETS} groupings share a cost; list fewer"))
             }
             _ => ControlFlow::Continue(()),
         }

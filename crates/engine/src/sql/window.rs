@@ -10,7 +10,7 @@ use super::Cut;
 use super::below::Ownership;
 use super::query::{Measure, What};
 use crate::backend::bound::Bounds;
-use crate::backend::functions::{FITTED, Grid, declared_in_sql, fitted_in_sql};
+use crate::backend::functions::{FINITE, FITTED, Grid, declared_in_sql, fitted_in_sql};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -55,6 +55,30 @@ impl Dialect for Plain {
 
 /// The statements: the measures by key, then for each ranked column how often each step occurs, by key.
 pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
+    let partial = |expression: &Expr| {
+        expression.exists(|node| Ok(matches!(node, Expr::ScalarFunction(call) if call.func.name() == FINITE)))
+    };
+    let mut values = cut.query.measures.iter().filter_map(|measure| measure.expression.as_ref());
+    let mut others =
+        cut.query.keys.iter().map(|key| &key.expression).chain(cut.query.ranked.iter().map(|one| &one.expression));
+    let reads_list = cut.below.plan.exists(|node| {
+        node.expressions()
+            .iter()
+            .try_fold(false, |found, one| Ok(found || one.exists(|node| Ok(matches!(node, Expr::InSubquery(_))))?))
+    })?;
+    if reads_list {
+        return Err(DataFusionError::NotImplemented("IN (SELECT …), as text".to_string()));
+    }
+    let in_plan = cut
+        .below
+        .plan
+        .exists(|node| node.expressions().iter().try_fold(false, |found, one| Ok(found || partial(one)?)))?;
+    if in_plan || values.any(|one| partial(one).unwrap_or(true)) || others.any(|one| partial(one).unwrap_or(true)) {
+        return Err(DataFusionError::NotImplemented("what is NULL where it is no number, as text".to_string()));
+    }
+    if cut.per_owner.is_some() {
+        return Err(DataFusionError::NotImplemented("one row per owner first, as text".to_string()));
+    }
     let names = Names::of(cut);
     let from = match (&cut.below.owner, cut.query.bounds) {
         (Ownership::Named(_), Some(bounds)) => kept(&names, bounds),

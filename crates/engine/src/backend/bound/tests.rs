@@ -82,7 +82,7 @@ fn by_the_bounder(rows: &[Plain], bounds: Bounds, pocket: usize, cuts: &[bool], 
         }
     }
     let mut kept = Kept::default();
-    bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0])).unwrap();
+    bounder.finish(&tie, |at, values| kept.add(at.group, at.first, values[0])).unwrap();
     kept.sorted()
 }
 
@@ -122,7 +122,7 @@ proptest! {
         // And the rows that are given under narrower bounds are those of a bounder that was made with them.
         bounder.narrow(bounds);
         let mut kept = Kept::default();
-        bounder.finish(&tie, |group, first, values| kept.add(group, first, values[0])).unwrap();
+        bounder.finish(&tie, |at, values| kept.add(at.group, at.first, values[0])).unwrap();
         prop_assert_eq!(kept.sorted(), by_the_rules(&rows, bounds));
     }
 
@@ -173,7 +173,7 @@ fn kept_of_one(key: Key, values: &[i64], rows: u64, cut: bool) -> Vec<i64> {
         }
     }
     let mut kept = Vec::new();
-    bounder.finish(&tie, |_, _, values| kept.push(values[0])).unwrap();
+    bounder.finish(&tie, |_, values| kept.push(values[0])).unwrap();
     kept.sort_unstable();
     kept
 }
@@ -224,7 +224,7 @@ fn a_bound_on_all_rows_keeps_a_uniform_sample() {
         }
         bounder.add(&mut pocket, &tie).unwrap_or_else(|TooMany| unreachable!("a few rows"));
         let mut kept = Vec::new();
-        bounder.finish(&tie, |group, _, values| kept.push((group, values[0]))).unwrap();
+        bounder.finish(&tie, |at, values| kept.push((at.group, values[0]))).unwrap();
         assert_eq!(kept.len(), 3);
         all.iter().filter(|row| !kept.contains(row)).for_each(|row| *dropped.entry(*row).or_default() += 1.0);
     }

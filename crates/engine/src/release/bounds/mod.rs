@@ -74,6 +74,17 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         let sentence = format!("in release '{}' each row is one person: nothing is cut off", target.name);
         return Err(wanted.error(sentence));
     }
+    if !query.cut.sets.is_empty() {
+        let sentence = format!("release '{}' has several groupings: choose the bounds of each by itself", target.name);
+        return Err(wanted.error(sentence));
+    }
+    if query.cut.per_owner.is_some() {
+        let sentence = format!(
+            "release '{}' makes one row for each owner first: choose its bounds by a release of COUNT(*) over the same rows",
+            target.name
+        );
+        return Err(wanted.error(sentence));
+    }
     let looked = Rc::new(Looking::new(request, query, target)?);
     Ok(Analysed::new(move |cost| {
         let noises = looked.at(cost)?;

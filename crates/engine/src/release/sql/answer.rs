@@ -9,7 +9,7 @@ use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::sql::Cut;
 use crate::sql::above::{self, QueryAnswer};
 use crate::sql::integers::Integers;
-use crate::sql::query::{Computation, Query};
+use crate::sql::query::{Computation, GroupKey};
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -93,21 +93,45 @@ pub(super) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Ans
 
 /// The same, with the cell that each row of the answer comes from.
 pub(super) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
+    answers_of_parts(cut, &[Part { noisy, private, named: None }])
+}
+
+/// The released cells of one of the groupings of a query.
+pub(super) struct Part<'a> {
+    /// The cells, with the keys of the whole query.
+    pub noisy: &'a Noisy,
+    pub private: &'a Private,
+    /// What it groups by, where there are several.
+    pub named: Option<String>,
+}
+
+/// From the noisy cells of all groupings to the query's columns.
+pub(super) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
-    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, backend)?;
-    let mut notes = Vec::new();
-    if let Some(least) = private.threshold {
-        notes.push(format!(
-            "Groups are not public: only those with at least {least} owners, counted with noise, are shown."
-        ));
+    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    let (mut notes, mut unsure, mut privates) = (Vec::new(), Vec::new(), Vec::new());
+    for part in parts {
+        noisy.keys.extend_from_slice(&part.noisy.keys);
+        noisy.cells.extend_from_slice(&part.noisy.cells);
+        privates.resize(noisy.cells.len(), part.private);
+        join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
+        if let Some(least) = part.private.threshold {
+            let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
+            notes.push(format!(
+                "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown."
+            ));
+        }
     }
-    notes.extend(rows_without_a_key(&cut.query));
+    let (noisy, privates) = (&noisy, &privates[..]);
+    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, backend)?;
+    let inner = cut.per_owner.as_ref().map(|first| &first.keys[..]).unwrap_or_default();
+    notes.extend([inner, &cut.query.keys[..]].into_iter().filter_map(rows_without_a_key));
     if chooses_rows(&cut.plan) {
         notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
     }
     let mut columns = Vec::new();
-    for column in uncertainties(cut, noisy, private, backend)?.into_iter().enumerate() {
-        columns.extend(published(cut, &answer, column, noisy, private)?);
+    for column in unsure.into_iter().enumerate() {
+        columns.extend(published(cut, &answer, column, noisy, privates)?);
     }
     if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
@@ -126,13 +150,25 @@ fn chooses_rows(plan: &LogicalPlan) -> bool {
 }
 
 /// Which rows are in no group, where there can be such: SQL would give them a group of their own.
-fn rows_without_a_key(query: &Query) -> Option<String> {
-    let keys: Vec<&str> = query.keys.iter().filter(|key| key.can_be_missing).map(|key| key.name.as_str()).collect();
+fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
+    let keys: Vec<&str> = keys.iter().filter(|key| key.can_be_missing).map(|key| key.name.as_str()).collect();
     let first = keys.first()?;
     Some(format!(
         "Rows without a value of {} (empty, or not one of those declared) are in no group; COALESCE({first}, …) gives them one.",
         keys.join(" or of ")
     ))
+}
+
+/// Puts what is known of more rows behind what is known of some.
+fn join(unsure: &mut Vec<Option<Unsure>>, more: Vec<Option<Unsure>>) {
+    if unsure.is_empty() {
+        *unsure = more;
+        return;
+    }
+    for (all, more) in unsure.iter_mut().zip(more).filter_map(|(all, more)| Some((all.as_mut()?, more?))) {
+        all.rows.extend(more.rows);
+        all.is_everywhere_the_same = false;
+    }
 }
 
 /// The end of the name of a column that says how many ranks a quantile may be off.
@@ -144,7 +180,7 @@ fn published(
     answer: &QueryAnswer,
     (index, unsure): (usize, Option<Unsure>),
     noisy: &Noisy,
-    private: &Private,
+    privates: &[&Private],
 ) -> Result<Vec<AnswerColumn>> {
     let mut column = column(cut, answer, index, noisy, unsure)?;
     let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
@@ -153,15 +189,13 @@ fn published(
     }
     column.uncertainty = None;
     let rows = column.cells.len();
-    let beside = |end: &str, cell: Cell| AnswerColumn {
-        name: format!("{}{end}", column.name),
-        cells: vec![cell; rows],
-        uncertainty: None,
-    };
-    let mut columns = vec![beside("_error", Cell::Null)];
+    let beside =
+        |end: &str, cells: Vec<Cell>| AnswerColumn { name: format!("{}{end}", column.name), cells, uncertainty: None };
+    let mut columns = vec![beside("_error", vec![Cell::Null; rows])];
     let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
     if let Some(Computation::Quantile(quantile)) = direct {
-        columns.push(beside(RANK_ERROR, Cell::Number(rank_error(&private.quantiles[*quantile])?)));
+        let error = |row: &usize| Ok(Cell::Number(rank_error(&privates[*row].quantiles[*quantile])?));
+        columns.push(beside(RANK_ERROR, answer.rows.iter().map(error).collect::<Result<_>>()?));
     }
     columns.insert(0, column);
     Ok(columns)
@@ -263,6 +297,7 @@ pub(super) fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
             let variance = variance.clamp(0.0, largest) * if *sample { count / (count - 1.0) } else { 1.0 };
             if *root { variance.sqrt() } else { variance }
         }
+        Computation::Pair(pair) => pair.published(&|measure| cell[measure]),
         Computation::Quantile(quantile) => numbers.quantiles[*quantile],
     }
 }

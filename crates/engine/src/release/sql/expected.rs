@@ -77,9 +77,19 @@ impl Lie {
 
 /// The error to expect of each output column.
 pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
-    let key = made_up_key(cut)?;
+    expected_of(cut, &cut.query.measures, made_up_key(cut)?, (private, rows), backend)
+}
+
+/// The same of the cells with one key, which have these measures.
+pub(super) fn expected_of(
+    cut: &Cut,
+    measures: &[Measure],
+    key: Vec<ScalarValue>,
+    (private, rows): (&Private, u64),
+    backend: &Backend,
+) -> Result<Vec<Expected>> {
     let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
-    let lying = |lie: &Lie| cell(cut.query.measures.iter().map(|measure| lie.measure(measure, rows)).collect());
+    let lying = |lie: &Lie| cell(measures.iter().map(|measure| lie.measure(measure, rows)).collect());
     let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
     let points = Noisy { keys: vec![key; cells.len()], cells };
     let unsure = uncertainties(cut, &points, private, backend)?;
@@ -94,6 +104,7 @@ pub(super) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backen
         let assumed = if standard_error.is_none() { assumed(rows, &lying) } else { None };
         let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
         let about = match (direct, standard_error, &assumed) {
+            _ if output.windowed => "a window function over released numbers: no error is given".to_string(),
             (Some(Computation::Quantile(quantile)), _, _) => {
                 let ranks = rank_error(&private.quantiles[*quantile])?;
                 format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
@@ -120,7 +131,7 @@ fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
 }
 
 /// Some key of the query's types.
-fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
+pub(super) fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
     let value = |key: &crate::sql::query::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first()) {
         Some(value) => Ok(value.clone()),
         None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),

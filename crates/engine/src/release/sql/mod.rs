@@ -8,6 +8,7 @@ pub(crate) mod generator;
 mod ratio;
 mod region;
 mod selection;
+mod sets;
 mod spread;
 mod uncertainty;
 
@@ -26,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::place::{Origin, Place};
 use crate::project::{Bounding, Cost, Goal, Project, Request};
 use crate::sql::query::{Computation, QuantileOf, Query, Rank, What};
+use crate::sql::sets::Set;
 use crate::sql::{Cut, above, sensitivity, window};
 use answer::{Drawn, answers_of_rows, noised};
 use bounding::{BoundingReport, Looked, Tally};
@@ -35,7 +37,8 @@ use scumble::quantity::{Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-const SQL: Field<String> = Field::new("sql", "the query: one aggregate level over the project's tables");
+const SQL: Field<String> =
+    Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
 
 /// The field `bounding_report`, for kinds that are a query of counts.
 pub(super) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
@@ -121,6 +124,8 @@ pub(super) struct AnalysedQuery {
     statements: Option<Vec<String>>,
     /// What is said about rows that are cut off.
     report: Option<Rc<BoundingReport>>,
+    /// Its groupings, where there are several: then nothing else of it is noised.
+    parts: Vec<Self>,
 }
 
 /// A query at a cost.
@@ -131,6 +136,8 @@ struct PricedQuery {
     /// With how many owners a key is published with probability 95%; none where all keys are public.
     owners_needed: Option<u64>,
     events: Vec<Event>,
+    /// Each grouping, where there are several.
+    parts: Vec<Self>,
 }
 
 /// What makes the exact answer private.
@@ -151,6 +158,13 @@ impl AnalysedQuery {
         let cut = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?)?;
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
+        let part = |set: &Set| Self::of(sql, set.cut.clone(), rows, project);
+        let parts = cut.sets.iter().map(part).collect::<Result<Vec<Self>>>()?;
+        Ok(Self { parts, ..Self::of(sql, cut, rows, project)? })
+    }
+
+    /// A query of one grouping.
+    fn of(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
         let query = &cut.query;
         let (moves, quantile_moves) = moves_of(query)?;
         let steps: Vec<Option<f64>> =
@@ -170,11 +184,22 @@ impl AnalysedQuery {
             public_owners,
             statements,
             report: None,
+            parts: Vec::new(),
         })
     }
 
     /// The same with a bounding report.
     fn with_report(mut self, wish: &bounding::Wish, goal: &Goal) -> Result<Self> {
+        if !self.parts.is_empty() {
+            return Err(Error::input(
+                "bounding_report is given for one grouping, and this query has several: release the one that you need it for by itself",
+            ));
+        }
+        if self.cut.per_owner.is_some() {
+            return Err(Error::input(
+                "bounding_report counts rows and groups, and this query makes one row for each owner first: release COUNT(*) of the table with a bounding_report of its own",
+            ));
+        }
         let outputs = above::outputs(&self.cut.plan, &self.cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &ENDS)?;
         self.report = Some(Rc::new(BoundingReport::new(wish, &self.cut.query, &outputs, goal)?));
@@ -195,8 +220,16 @@ impl AnalysedQuery {
 
     /// The noise that this cost pays for.
     fn at(&self, cost: &Cost) -> Result<PricedQuery> {
-        let query = &self.cut.query;
+        if !self.parts.is_empty() {
+            return sets::at(self, cost);
+        }
         let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
+        self.priced(cost, calibrated)
+    }
+
+    /// The query with this noise.
+    fn priced(&self, cost: &Cost, calibrated: Calibrated) -> Result<PricedQuery> {
+        let query = &self.cut.query;
         let mut events = Vec::new();
         let threshold = Threshold::of(&calibrated, query)?;
         for (index, (noise, moves)) in calibrated.noises.iter().zip(&self.moves).enumerate() {
@@ -222,7 +255,7 @@ impl AnalysedQuery {
             threshold: threshold.map(|threshold| threshold.least),
             report: calibrated.aside.clone(),
         };
-        Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events })
+        Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events, parts: Vec::new() })
     }
 
     /// What is to be noised, if it moves by this much.
@@ -238,12 +271,15 @@ impl AnalysedQuery {
     }
 
     fn plan(&self, priced: PricedQuery) -> Result<Plan> {
+        if !self.parts.is_empty() {
+            return sets::plan(self, priced);
+        }
         let (rule, notes) = (self.rule(&priced), selection::notes(self, &priced)?);
         let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
         expected.extend(report.iter().flat_map(|report| report.expected(&private.report)));
-        let estimates = Estimates::of(cut.query.bounds, !cut.query.keys.is_empty());
+        let estimates = Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty());
         Ok(Plan {
             rule,
             notes,
@@ -313,8 +349,14 @@ impl AnalysedQuery {
             "sql": self.sql,
             "integers": self.statements,
             "tables": self.cut.below.tables,
-            "bounding": query.bounds.map(|bounds| json!({
+            "bounding": self.cut.row_bounds().map(|bounds| json!({
                 "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
+            })),
+            "per_owner_first": self.cut.per_owner.as_ref().map(|first| json!({
+                "keys": first.keys.iter().map(|key| key.expression.to_string()).collect::<Vec<_>>(),
+                "columns": first.described().into_iter().map(|(name, range)| json!({ "name": name, "range": range })).collect::<Vec<_>>(),
+                "rows_per_owner": query.bounds.map(|bounds| bounds.rows),
+                "rows_per_group": query.bounds.map(|bounds| bounds.rows_per_group),
             })),
             "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": priced.private.threshold,
                       "owners_for_95_percent": priced.owners_needed,

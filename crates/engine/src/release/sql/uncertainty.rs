@@ -17,6 +17,7 @@ use crate::release::output::Uncertainty;
 use crate::sql::Cut;
 use crate::sql::above::{self, Output};
 use crate::sql::derivation::Derivation;
+use crate::sql::pair::Pair;
 use crate::sql::query::Computation;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::compute::take;
@@ -82,6 +83,11 @@ impl Known<'_> {
         let of = |aggregate: &usize| &self.cut.query.aggregates[*aggregate];
         let unsure = |rows, is_everywhere_the_same| Ok(Some(Unsure { rows, is_everywhere_the_same }));
         let is_sum = |one: &Computation| matches!(one, Computation::Count(_) | Computation::Sum { .. });
+        let has_ends = |one: &Computation| matches!(one, Computation::Mean { .. } | Computation::Spread { .. });
+        // What depends on other rows is off by what these are.
+        if output.windowed {
+            return unsure(vec![UNKNOWN; noisy.cells.len()], false);
+        }
         // How far a quantile is off depends on how dense the values are.
         if output.aggregates.iter().any(|one| matches!(of(one), Computation::Quantile(_))) {
             return unsure(vec![UNKNOWN; noisy.cells.len()], false);
@@ -97,7 +103,7 @@ impl Known<'_> {
             let keys = key_columns(self.cut, &noisy.keys[start..end])?;
             let cells = &noisy.cells[start..end];
             rows.extend(match &output.aggregates[..] {
-                [one] if !is_sum(of(one)) => self.of_one(&derived, *one, cells, &keys)?,
+                [one] if has_ends(of(one)) => self.of_one(&derived, *one, cells, &keys)?,
                 _ if is_linear => self.linear(&derived, cells, &keys)?,
                 _ => self.of_many(&derived, cells, &keys)?,
             });
@@ -125,6 +131,7 @@ impl Known<'_> {
                 let variances = self.variances(cells, [*steps, *squares, *count], *grid, *sample)?;
                 if *root { variances.into_iter().map(square_root).collect() } else { variances }
             }
+            Computation::Pair(pair) => self.pairs(cells, pair)?,
             Computation::Quantile(_) => vec![UNKNOWN; cells.len()],
         })
     }
@@ -165,6 +172,27 @@ impl Known<'_> {
             all.extend(
                 region::intervals(&balls, &axes, &mut derive)?.into_iter().map(|one| within(one, largest, &axes)),
             );
+        }
+        Ok(all)
+    }
+
+    /// How unsure a covariance, a correlation or a line is.
+    fn pairs(&self, cells: &[NoisyCell], pair: &Pair) -> Result<Vec<Uncertainty>> {
+        let measures = once(pair.measures());
+        let axes: Vec<Axis> = measures.iter().map(|measure| self.noises[*measure].axis).collect();
+        let mut derive = |points: &Points<'_>| {
+            let place = |measure: usize| measures.iter().position(|one| *one == measure).unwrap_or_default();
+            let (values, divisors) = paired(pair, points.rows.len(), &|measure| &points.columns[place(measure)]);
+            Ok(Derived { values, stepped: None, divisors, kinks: Vec::new() })
+        };
+        let mut all = Vec::with_capacity(cells.len());
+        for cells in cells.chunks(ROWS_AT_ONCE) {
+            let balls: Vec<Ball> = cells.iter().map(|cell| self.ball(cell, &measures)).collect();
+            let found = region::intervals(&balls, &axes, &mut derive)?;
+            all.extend(found.into_iter().map(|one| match pair.bounds() {
+                Some(bounds) => between(one, bounds, &axes),
+                None => one,
+            }));
         }
         Ok(all)
     }
@@ -269,11 +297,8 @@ impl<'a> DerivedColumn<'a> {
         let numbers = fields.map(|field| number(field.data_type()));
         let kinds: Vec<DataType> = query.keys.iter().map(|key| key.kind.clone()).chain(numbers).collect();
         let derivation = Derivation::new(&output.expression, &cut.aggregate, &kinds, backend)?;
-        let mut measures: Vec<usize> =
-            output.aggregates.iter().flat_map(|aggregate| measures(&query.aggregates[*aggregate])).collect();
-        measures.sort_unstable();
-        measures.dedup();
-        Ok(Self { cut, derivation, measures })
+        let measures = output.aggregates.iter().flat_map(|aggregate| measures(&query.aggregates[*aggregate]));
+        Ok(Self { cut, derivation, measures: once(measures.collect()) })
     }
 
     /// Its values where its measures are `points`.
@@ -337,6 +362,35 @@ impl<'a> DerivedColumn<'a> {
     }
 }
 
+/// Each measure once, in order.
+fn once(mut measures: Vec<usize>) -> Vec<usize> {
+    measures.sort_unstable();
+    measures.dedup();
+    measures
+}
+
+/// What two columns have in common at points, and all that it divides by.
+fn paired<'a>(pair: &Pair, points: usize, column: &dyn Fn(usize) -> &'a Vec<f64>) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let (mut values, mut divisors) = (Vec::with_capacity(points), Vec::new());
+    for point in 0..points {
+        let (value, by) = pair.at(&|measure| column(measure)[point]);
+        values.push(value);
+        divisors.resize_with(by.len(), Vec::new);
+        divisors.iter_mut().zip(by).for_each(|(all, one): (&mut Vec<f64>, f64)| all.push(one));
+    }
+    (values, divisors)
+}
+
+/// The interval within bounds; where nothing is known, all of them.
+fn between(one: Uncertainty, (low, high): (f64, f64), axes: &[Axis]) -> Uncertainty {
+    let units = axes.first().map_or(1.0, |axis| axis.units);
+    let widest = (high - low) / 2.0 / units;
+    let standard_error = if one.standard_error.is_finite() { one.standard_error.min(widest) } else { widest };
+    // Beyond the bounds it is as wide as it was.
+    let half = ((one.high - one.low) / 2.0).min((high - low) / 2.0);
+    Uncertainty { standard_error, low: one.low.clamp(low, high - half), high: one.high.clamp(low + half, high) }
+}
+
 /// The measures of an aggregate.
 fn measures(aggregate: &Computation) -> Vec<usize> {
     match aggregate {
@@ -344,20 +398,21 @@ fn measures(aggregate: &Computation) -> Vec<usize> {
         Computation::Sum { steps, .. } => vec![*steps],
         Computation::Mean { steps, count, .. } => vec![*steps, *count],
         Computation::Spread { steps, squares, count, .. } => vec![*steps, *squares, *count],
+        Computation::Pair(pair) => pair.measures(),
         Computation::Quantile(_) => Vec::new(),
     }
 }
 
 /// An aggregate at points, and what it divides by. It is not clamped: the interval reaches to where it would be clamped and beyond, and so the surface of
 /// equal values stays flat.
-fn aggregated<'a>(aggregate: &Computation, column: &dyn Fn(usize) -> &'a Vec<f64>) -> (Vec<f64>, Option<Vec<f64>>) {
+fn aggregated<'a>(aggregate: &Computation, column: &dyn Fn(usize) -> &'a Vec<f64>) -> (Vec<f64>, Vec<Vec<f64>>) {
     match aggregate {
-        Computation::Count(measure) => (column(*measure).clone(), None),
-        Computation::Sum { steps, step } => (column(*steps).iter().map(|number| number * step).collect(), None),
+        Computation::Count(measure) => (column(*measure).clone(), Vec::new()),
+        Computation::Sum { steps, step } => (column(*steps).iter().map(|number| number * step).collect(), Vec::new()),
         Computation::Mean { steps, count, grid, centre } => {
             let (steps, count) = (column(*steps), column(*count));
             let mean = |(steps, count): (&f64, &f64)| (*centre as f64 + steps / count) * grid.step;
-            (steps.iter().zip(count).map(mean).collect(), Some(count.clone()))
+            (steps.iter().zip(count).map(mean).collect(), vec![count.clone()])
         }
         Computation::Spread { steps, squares, count, grid, sample, root } => {
             let (steps, squares, count) = (column(*steps), column(*squares), column(*count));
@@ -366,8 +421,9 @@ fn aggregated<'a>(aggregate: &Computation, column: &dyn Fn(usize) -> &'a Vec<f64
                 if *root { variance.max(0.0).sqrt() } else { variance }
             };
             let divisors = count.iter().map(|count| divisor(*count, *sample)).collect();
-            ((0..count.len()).map(value).collect(), Some(divisors))
+            ((0..count.len()).map(value).collect(), vec![divisors])
         }
-        Computation::Quantile(_) => (Vec::new(), None),
+        Computation::Pair(pair) => paired(pair, column(pair.count).len(), column),
+        Computation::Quantile(_) => (Vec::new(), Vec::new()),
     }
 }

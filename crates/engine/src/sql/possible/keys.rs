@@ -381,19 +381,19 @@ impl Grouping<'_> {
 }
 
 /// Makes expressions ready to run, as the backend's optimiser and planner do.
-struct Planner {
+pub(in crate::sql) struct Planner {
     schema: Arc<DFSchema>,
     simplifier: ExprSimplifier,
 }
 
 impl Planner {
-    fn new(schema: &Arc<Schema>) -> Outcome<Self> {
+    pub fn new(schema: &Arc<Schema>) -> Outcome<Self> {
         let schema = Arc::new(DFSchema::try_from(schema.as_ref().clone())?);
         let context = SimplifyContext::builder().with_schema(Arc::clone(&schema)).build();
         Ok(Self { schema, simplifier: ExprSimplifier::new(context) })
     }
 
-    fn physical(&self, expression: &Expr) -> Outcome<Arc<dyn PhysicalExpr>> {
+    pub fn physical(&self, expression: &Expr) -> Outcome<Arc<dyn PhysicalExpr>> {
         let simple = self.simplifier.simplify(expression.clone())?;
         let (properties, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
         create_physical_expr(&simple, &self.schema, &properties, &context)

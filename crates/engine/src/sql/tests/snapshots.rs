@@ -2,6 +2,7 @@
 //! them, and take them with `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
 
 use super::Tables;
+use crate::backend::bound::Bounds;
 use crate::sql::below::Ownership;
 use crate::sql::executed::{over, projected};
 use crate::sql::query::{Computation, Query, Rank, What};
@@ -65,10 +66,24 @@ fn explained(tables: &Tables, cut: &Cut) -> String {
         Ownership::Public => "public".to_string(),
     };
     let mut text = format!("reads {} ({whose})\n", listed(&cut.below.tables));
-    if let Some(bounds) = query.bounds {
+    let bounded = |bounds: Bounds| {
         let (groups, each, rows) = (bounds.groups, bounds.rows_per_group, bounds.rows);
-        writeln!(text, "of an owner count {groups} groups, {each} rows in each, {rows} rows in all").unwrap();
+        format!("of an owner count {groups} groups, {each} rows in each, {rows} rows in all")
+    };
+    if let Some(first) = &cut.per_owner {
+        writeln!(
+            text,
+            "{}, which are made one row by {}",
+            bounded(first.bounds),
+            listed(first.keys.iter().map(|key| &key.expression))
+        )
+        .unwrap();
+        for (name, interval) in first.described() {
+            let interval = interval.map_or(String::new(), |(low, high)| format!(": {low} to {high}"));
+            writeln!(text, "  {name}{interval}").unwrap();
+        }
     }
+    query.bounds.iter().for_each(|bounds| writeln!(text, "{}", bounded(*bounds)).unwrap());
     writeln!(text, "which rows there are depends on {}", listed(&query.rows)).unwrap();
     for key in &query.keys {
         let domain = key.domain.as_ref().map_or("not public, selected privately".to_string(), |values| {
@@ -90,7 +105,9 @@ fn explained(tables: &Tables, cut: &Cut) -> String {
     for executed in over(cut, projected(cut, cut.below.plan.clone()).unwrap()).unwrap() {
         writeln!(text, "\nexecuted\n{}", indented(&executed.plan.display_indent().to_string())).unwrap();
     }
-    for statement in window::statements(cut, &tables.project).unwrap() {
+    let statements = window::statements(cut, &tables.project);
+    assert_eq!(statements.is_ok(), cut.per_owner.is_none());
+    for statement in statements.unwrap_or_default() {
         writeln!(text, "\nas window functions\n{}", indented(&in_lines(statement))).unwrap();
     }
     text
@@ -140,6 +157,7 @@ fn computed(aggregate: &Computation) -> String {
         Computation::Spread { steps, squares, count, root, .. } => {
             format!("{} of measures {steps}, {squares} and {count}", if *root { "deviation" } else { "variance" })
         }
+        Computation::Pair(pair) => format!("{:?} of measures {}", pair.asked, listed(pair.measures())),
         Computation::Quantile(quantile) => format!("quantile {quantile}"),
     }
 }
@@ -195,6 +213,18 @@ fn owners_of_several_rows() {
     check(
         "public_table_joined",
         "SELECT w.floor, COUNT(*) AS n FROM visits v JOIN wards w ON v.clinic = w.clinic GROUP BY w.floor",
+    );
+}
+
+#[test]
+fn one_row_per_owner_first() {
+    check(
+        "one_row_per_owner",
+        "SELECT AVG(total) AS mean, COUNT(*) AS people FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person) AS t",
+    );
+    check(
+        "one_row_per_owner_and_key",
+        "SELECT clinic, n, SUM(LEAST(total, 50)) AS s FROM (SELECT person, clinic, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY person, clinic HAVING MAX(cost) > 3) AS t GROUP BY clinic, n",
     );
 }
 

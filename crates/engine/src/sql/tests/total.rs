@@ -174,6 +174,9 @@ fn functions_fail_on_no_value() {
             let rest: &[&str] = match allowed {
                 [Argument::Any] if ["coalesce", "concat", "greatest", "least"].contains(&name) => &["", ", OTHER, t"],
                 [Argument::Any] => &[""],
+                [_, Argument::Written(..), Argument::Written(..)] => {
+                    &[", 1", ", -1000000, 5", ", 3, 1000000", ", 0, 0", ", 2, NULL", ", NULL, 1"]
+                }
                 [_, Argument::Written(..)] => &["", ", -1000000", ", 1000000", ", -15", ", 15", ", 0", ", NULL"],
                 [_, Argument::Text] => &["", ", 'é%'", ", NULL"],
                 [_, Argument::Text, _] => &[", '\\', 'x'", ", 'a', ''", ", 'é', NULL"],

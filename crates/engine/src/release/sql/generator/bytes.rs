@@ -3,11 +3,20 @@
 /// Bytes that decide; zeros when they are used up, and choice 0 is always the simplest.
 pub(super) struct Bytes<'a> {
     rest: &'a [u8],
+    /// Whether all of the grammar is drawn from. What is drawn from less of it stays what it was when the grammar grew: one row for each owner first, groupings, pairs of columns
+    /// and functions that are no number somewhere are in the whole alone.
+    pub wide: bool,
 }
 
 impl<'a> Bytes<'a> {
+    #[cfg(test)]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, wide: false }
+    }
+
+    /// The same, for all of the grammar.
+    pub fn wide(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, wide: true }
     }
 
     fn next(&mut self) -> u8 {

@@ -10,12 +10,16 @@ use crate::backend::Backend;
 use crate::backend::bound::Bounds;
 use crate::backend::hash::Key;
 use crate::project::{Bounding, Project, Request};
-use crate::release::sql::AnalysedQuery;
-use crate::release::sql::answer::{Drawn, answers, noised};
+use crate::release::output::Answers;
+use crate::release::sql::answer::{Drawn, Part, answers, answers_of_parts, noised};
 use crate::release::sql::bounding::{Number, Tally};
+use crate::release::sql::sets::in_whole;
+use crate::release::sql::{AnalysedQuery, PricedQuery, Private};
 use crate::sql::integers::{Integers, integers, integers_beside};
 use crate::sql::sensitivity::of_owners;
+use crate::sql::window::statements;
 use crate::sql::{Cut, analyse, preflight};
+use datafusion::common::DataFusionError;
 use datafusion::prelude::SessionContext;
 use scumble::noise::InsecureSeededSource;
 use std::collections::HashSet;
@@ -105,22 +109,19 @@ fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
     if let Err(error) = preflight(&cut, &trial.backend) {
         return Ok(Outcome::Refused(error.to_string()));
     }
-    let base = trial.run(&cut, &case.rows)?;
-    if case.windows {
-        trial.same_by_windows(&cut, context, &base)?;
+    let mut bases = Vec::new();
+    for cut in groupings(&cut) {
+        bases.push(trial.grouping(cut, context)?);
     }
     if case.answered {
-        trial.answered(&base)?;
+        trial.answered(&bases)?;
     }
-    let compared = trial.same_in_sqlite()?;
-    for neighbour in &case.neighbours {
-        let other = trial.run(&cut, &neighbour.rows)?;
-        too_far(&cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(Class::Moves, how))?;
-    }
-    if let Some(bounds) = cut.query.bounds.filter(|_| case.answered) {
-        trial.reported(&cut, bounds, &base)?;
-    }
-    Ok(Outcome::Held { compared })
+    Ok(Outcome::Held { compared: trial.same_in_sqlite()? })
+}
+
+/// The groupings of a query, each of which is run.
+fn groupings(cut: &Cut) -> Vec<&Cut> {
+    if cut.sets.is_empty() { vec![cut] } else { cut.sets.iter().map(|set| &set.cut).collect() }
 }
 
 struct Trial<'a> {
@@ -131,6 +132,26 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// All that must hold of one grouping; gives its integers.
+    fn grouping(&mut self, cut: &Cut, context: &SessionContext) -> Result<Integers, Failure> {
+        let case = self.case;
+        let base = self.run(cut, &case.rows)?;
+        // Some is not written as text.
+        let untold = matches!(statements(cut, &self.project), Err(DataFusionError::NotImplemented(_)));
+        if case.windows && !untold {
+            self.same_by_windows(cut, context, &base)?;
+        }
+        for neighbour in &case.neighbours {
+            let other = self.run(cut, &neighbour.rows)?;
+            too_far(cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(Class::Moves, how))?;
+        }
+        if let Some(bounds) = cut.query.bounds.filter(|_| case.answered && cut.per_owner.is_none()) {
+            self.reported(cut, bounds, &base)?;
+        }
+        self.give(&case.rows);
+        Ok(base)
+    }
+
     fn key(&self) -> Key {
         Key(self.case.key.0, self.case.key.1)
     }
@@ -177,12 +198,24 @@ impl Trial<'_> {
 
     /// Whether SQLite could be asked; a failure where it says something else.
     fn same_in_sqlite(&mut self) -> Result<bool, Failure> {
-        let Some(expected) = super::oracle::groups(&self.case.world, &self.case.rows, &self.case.query) else {
-            return Ok(false);
-        };
         let Ok(cut) = analyse(&self.sql, LOOSE, &self.project, &self.backend) else { return Ok(false) };
-        let found = self.run(&cut, &self.case.rows)?;
-        compare::same(&self.case.query, &cut, &found, expected).map_err(|how| Failure::new(Class::Oracle, how))
+        if cut.sets.is_empty() {
+            return self.same_as(&cut, &self.case.query);
+        }
+        // Where two keys are written differently and are the same, nothing says which is which.
+        let all = cut.sets.iter().flat_map(|set| set.places()).max().map_or(0, |last| last + 1);
+        let mut compared = all == self.case.query.keys.len();
+        for set in cut.sets.iter().filter(|_| all == self.case.query.keys.len()) {
+            compared &= self.same_as(&set.cut, &self.case.query.only(set.places()))?;
+        }
+        Ok(compared)
+    }
+
+    fn same_as(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
+        let expected = super::oracle::groups(&self.case.world, &self.case.rows, query);
+        let Some(expected) = expected else { return Ok(false) };
+        let found = self.run(cut, &self.case.rows)?;
+        compare::same(query, cut, &found, expected).map_err(|how| Failure::new(Class::Oracle, how))
     }
 
     /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour than is claimed.
@@ -221,19 +254,18 @@ impl Trial<'_> {
     }
 
     /// Draws noise and runs what stands above the aggregate.
-    fn answered(&self, base: &Integers) -> Result<(), Failure> {
+    fn answered(&self, bases: &[Integers]) -> Result<(), Failure> {
         let cost = Request::of_query("adversarial", &self.sql, "epsilon=1,delta=1e-6").expect("a cost");
         // A plan that cannot be made is refused before anything is charged.
         let query = AnalysedQuery::new(&self.sql, Bounding::default(), 1000, &self.project);
         let priced = query.and_then(|query| {
             let priced = query.at(&cost.cost)?;
             query.plan(query.at(&cost.cost)?)?;
-            Ok((query.cut, priced.private))
+            Ok((query.cut, priced))
         });
-        let Ok((cut, private)) = priced else { return Ok(()) };
+        let Ok((cut, priced)) = priced else { return Ok(()) };
         let mut bits = InsecureSeededSource::new(self.case.key.0);
-        let noisy = noised(&cut, base.clone(), &private, &mut Drawn(&mut bits));
-        let answers = answers(&cut, &noisy, &private);
+        let answers = answered(&cut, bases, &priced, &mut bits);
         let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
         if lengths.len() > 1 {
@@ -241,4 +273,25 @@ impl Trial<'_> {
         }
         Ok(())
     }
+}
+
+/// Noise on the integers of each grouping, and what stands above the aggregate.
+fn answered(
+    cut: &Cut,
+    bases: &[Integers],
+    priced: &PricedQuery,
+    bits: &mut InsecureSeededSource,
+) -> crate::Result<Answers> {
+    let mut noise =
+        |cut: &Cut, base: &Integers, private: &Private| noised(cut, base.clone(), private, &mut Drawn(&mut *bits));
+    if cut.sets.is_empty() {
+        return answers(cut, &noise(cut, &bases[0], &priced.private), &priced.private);
+    }
+    let mut found = Vec::new();
+    for ((set, base), part) in cut.sets.iter().zip(bases).zip(&priced.parts) {
+        found.push(in_whole(set, noise(&set.cut, base, &part.private), cut)?);
+    }
+    let parts =
+        found.iter().zip(&priced.parts).map(|(noisy, part)| Part { noisy, private: &part.private, named: None });
+    Ok(answers_of_parts(cut, &parts.collect::<Vec<_>>())?.0)
 }

@@ -49,6 +49,8 @@ fn from_cell(computation: &Computation, cut: &Cut, cell: Option<&Cell>) -> Vec<i
         Computation::Count(measure) | Computation::Sum { steps: measure, .. } => vec![sum(measure)],
         Computation::Mean { steps, count, .. } => vec![sum(steps), sum(count)],
         Computation::Spread { steps, squares, count, .. } => vec![sum(steps), sum(squares), sum(count)],
+        // What the oracle is not asked.
+        Computation::Pair(_) => Vec::new(),
         Computation::Quantile(index) => {
             let counts = cell.map(|cell| &cell.ranked[cut.query.quantiles[*index].ranked]);
             let repeated = counts.into_iter().flatten().flat_map(|(key, times)| {
@@ -78,6 +80,7 @@ fn from_rows(computation: &Computation, cut: &Cut, function: Function, arguments
             let steps = steps(grid.step, centre);
             vec![steps.iter().sum(), steps.iter().map(|step| step * step).sum(), counted]
         }
+        Computation::Pair(_) => Vec::new(),
         Computation::Quantile(index) => {
             let grid = cut.query.ranked[cut.query.quantiles[*index].ranked].grid;
             let mut steps = steps(grid.step, grid.steps(grid.lower));

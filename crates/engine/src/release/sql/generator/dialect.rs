@@ -181,8 +181,8 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
         "right" if not_negative(&parts[1]) => {
             Some(format!("(CASE {1} WHEN 0 THEN substr({0}, 1, 0) ELSE substr({0}, -{1}) END)", one(0)?, one(1)?))
         }
-        "substr" if matches!(parts[1].kind, Kind::Literal(Value::Int(1..))) => {
-            Some(format!("substr({}, {})", one(0)?, one(1)?))
+        "substr" if matches!(parts[1].kind, Kind::Literal(Value::Int(1..))) && not_negative(&parts[2]) => {
+            Some(format!("substr({}, {}, {})", one(0)?, one(1)?, one(2)?))
         }
         "concat" if texts => Some(format!("(COALESCE({}, '') || COALESCE({}, ''))", one(0)?, one(1)?)),
         _ => None,

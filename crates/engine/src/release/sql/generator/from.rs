@@ -10,6 +10,122 @@ pub(super) enum From {
     Table { table: usize, alias: String },
     Select(Box<Select>),
     Join(Box<Join>),
+    PerOwner(Box<PerOwner>),
+}
+
+/// A sub-query that makes one row for each owner, and perhaps for each of some keys.
+#[derive(Debug, Clone)]
+pub(super) struct PerOwner {
+    pub from: From,
+    pub owner: Known,
+    pub filter: Option<Expr>,
+    pub keys: Vec<(Expr, String)>,
+    pub made: Vec<(Inner, String)>,
+    pub having: Option<&'static str>,
+    pub alias: String,
+}
+
+/// An aggregate of one owner's rows.
+#[derive(Debug, Clone)]
+pub(super) struct Inner {
+    pub name: &'static str,
+    pub argument: Option<Expr>,
+}
+
+impl Inner {
+    fn text(&self, argument: Option<String>) -> String {
+        match (self.name, argument) {
+            ("DIFFERENT", Some(argument)) => format!("COUNT(DISTINCT {argument})"),
+            (name, Some(argument)) => format!("{name}({argument})"),
+            (name, None) => format!("{name}(*)"),
+        }
+    }
+
+    /// Its type, and whether it has no public bounds.
+    fn of(&self) -> (Type, bool) {
+        match (self.name, &self.argument) {
+            ("COUNT" | "DIFFERENT", _) | (_, None) => (Type::Int, false),
+            ("AVG", Some(argument)) => (Type::Float, argument.wild),
+            ("SUM", Some(argument)) if argument.of != Type::Float => (Type::Int, argument.wild),
+            (_, Some(argument)) => (argument.of, argument.wild),
+        }
+    }
+
+    /// In SQLite: fractions are summed on a grid here and as they are there, and sums without bounds overflow there.
+    fn in_sqlite(&self, write: &Writer<'_>) -> Option<String> {
+        let argument = match &self.argument {
+            Some(argument) if matches!(self.name, "COUNT" | "DIFFERENT") => Some((write.expression)(argument)?),
+            Some(argument) if argument.of.is_whole() && !argument.wild => Some((write.expression)(argument)?),
+            Some(_) => return None,
+            None => None,
+        };
+        Some(self.text(argument))
+    }
+}
+
+impl PerOwner {
+    fn text(&self, world: &World, write: &Writer<'_>, common: &mut Vec<String>) -> Option<String> {
+        let mut columns = vec![self.owner.expression().text()];
+        let (mut grouped, mut conditions) = (columns.clone(), Vec::new());
+        for (key, name) in &self.keys {
+            let text = (write.expression)(key)?;
+            columns.push(format!("{text} AS {}", quoted(name)));
+            if write.carries_owner {
+                conditions.push(format!("({text}) IS NOT NULL"));
+            }
+            grouped.push(text);
+        }
+        for (made, name) in &self.made {
+            let text = match write.carries_owner {
+                true => made.in_sqlite(write)?,
+                false => made.text(made.argument.as_ref().map(Expr::text)),
+            };
+            columns.push(format!("{text} AS {}", quoted(name)));
+        }
+        if write.carries_owner {
+            let whose = self.from.whose(world)?;
+            conditions.push(format!("{whose} IS NOT NULL"));
+            columns.push(format!("{whose} AS {}", quoted(HIDDEN)));
+        }
+        let from = self.from.text(world, write, common)?;
+        if let Some(filter) = &self.filter {
+            conditions.push((write.expression)(filter)?);
+        }
+        let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+        let having = self.having.map_or(String::new(), |having| format!(" HAVING {having}"));
+        let columns = columns.join(", ");
+        Some(format!(
+            "(SELECT {columns} FROM {from}{filter} GROUP BY {}{having}) AS {}",
+            grouped.join(", "),
+            quoted(&self.alias)
+        ))
+    }
+
+    fn simpler(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        if self.having.is_some() {
+            all.push(Self { having: None, ..self.clone() });
+        }
+        if self.filter.is_some() {
+            all.push(Self { filter: None, ..self.clone() });
+        }
+        for (index, (made, _)) in self.made.iter().enumerate() {
+            for argument in made.argument.iter().flat_map(Expr::simpler) {
+                let mut copy = self.clone();
+                copy.made[index].0.argument = Some(argument);
+                all.push(copy);
+            }
+        }
+        for (index, (key, _)) in self.keys.iter().enumerate() {
+            for simpler in key.simpler() {
+                let mut copy = self.clone();
+                copy.keys[index].0 = simpler;
+                all.push(copy);
+            }
+        }
+        all.extend(self.from.simpler().into_iter().map(|from| Self { from, ..self.clone() }));
+        all
+    }
 }
 
 /// A sub-query, or a common table expression.
@@ -70,6 +186,19 @@ impl From {
                 owner.chain(select.columns.iter().map(known)).collect()
             }
             Self::Join(join) => [join.left.columns(world), join.right.columns(world)].concat(),
+            Self::PerOwner(first) => {
+                let known = |name: &String, (of, wild): (Type, bool)| Known {
+                    table: first.alias.clone(),
+                    name: name.clone(),
+                    of,
+                    wild,
+                    owner: false,
+                };
+                let owner = Known { table: first.alias.clone(), ..first.owner.clone() };
+                let keys = first.keys.iter().map(|(key, name)| known(name, (key.of, key.wild)));
+                let made = first.made.iter().map(|(made, name)| known(name, made.of()));
+                std::iter::once(owner).chain(keys).chain(made).collect()
+            }
         }
     }
 
@@ -79,6 +208,7 @@ impl From {
             Self::Table { table, .. } => vec![*table],
             Self::Select(select) => select.from.tables(),
             Self::Join(join) => [join.left.tables(), join.right.tables()].concat(),
+            Self::PerOwner(first) => first.from.tables(),
         }
     }
 
@@ -92,6 +222,9 @@ impl From {
                 select.from.whose(world).map(|_| format!("{}.{}", quoted(&select.alias), quoted(HIDDEN)))
             }
             Self::Join(join) => join.left.whose(world).or_else(|| join.right.whose(world)),
+            Self::PerOwner(first) => {
+                first.from.whose(world).map(|_| format!("{}.{}", quoted(&first.alias), quoted(HIDDEN)))
+            }
         }
     }
 
@@ -131,6 +264,7 @@ impl From {
                     Some(format!("({text}) AS {}", quoted(&select.alias)))
                 }
             }
+            Self::PerOwner(first) => first.text(world, write, common),
             Self::Join(join) => {
                 let left = join.left.text(world, write, common)?;
                 let right = join.right.text(world, write, common)?;
@@ -173,6 +307,9 @@ impl From {
                 let inner = select.from.simpler().into_iter();
                 all.extend(inner.map(|from| Self::Select(Box::new(Select { from, ..select.as_ref().clone() }))));
                 all
+            }
+            Self::PerOwner(first) => {
+                first.simpler().into_iter().map(|simpler| Self::PerOwner(Box::new(simpler))).collect()
             }
             Self::Join(join) => {
                 let mut all = vec![join.left.clone(), join.right.clone()];

@@ -236,7 +236,17 @@ impl<'a, 'b> Grammar<'a, 'b> {
     }
 
     fn fraction(&mut self, depth: usize) -> Expr {
-        match self.bytes.below(7) {
+        let kinds = if self.bytes.wide { 8 } else { 7 };
+        match self.bytes.below(kinds) {
+            7 => {
+                let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10", "power"]);
+                let mut parts = vec![self.number(depth)];
+                if name == "power" {
+                    let by = Value::Float(self.bytes.pick(&[2.0, 0.5, -1.0, 3.0]));
+                    parts.push(Expr::literal(by, Type::Float));
+                }
+                Expr::new(Kind::Call(name), Type::Float, parts)
+            }
             0 | 1 => {
                 let operator = self.bytes.pick(&["+", "-", "*"]);
                 let (left, right) = (self.of(Type::Float, depth), self.number(depth));
@@ -277,7 +287,12 @@ impl<'a, 'b> Grammar<'a, 'b> {
 
     fn words(&mut self, depth: usize) -> Expr {
         let short = |bytes: &mut Bytes<'_>| Expr::literal(Value::Int(bytes.pick(&[1, 0, 2, -1])), Type::Int);
-        match self.bytes.below(7) {
+        let kinds = if self.bytes.wide { 8 } else { 7 };
+        match self.bytes.below(kinds) {
+            7 => {
+                let from = Expr::literal(Value::Int(self.bytes.pick(&[1, 2, 0, -1])), Type::Int);
+                Expr::new(Kind::Call("substr"), Type::Text, vec![self.of(Type::Text, depth), from, short(self.bytes)])
+            }
             0 => {
                 let name = self.bytes.pick(&["lower", "upper", "trim", "ltrim", "rtrim"]);
                 Expr::new(Kind::Call(name), Type::Text, vec![self.of(Type::Text, depth)])

@@ -29,8 +29,7 @@ use query::Query;
 use world::World;
 
 /// The case that some bytes stand for.
-fn case_of(bytes: &[u8], neighbours: usize) -> Case {
-    let mut bytes = Bytes::new(bytes);
+fn case_of(mut bytes: Bytes<'_>, neighbours: usize) -> Case {
     let key = (bytes.word() % 4, 0);
     let (windows, answered) = (bytes.chance(30), bytes.chance(12));
     let world = World::drawn(&mut bytes);
@@ -42,7 +41,7 @@ fn case_of(bytes: &[u8], neighbours: usize) -> Case {
 
 /// One adversarial query from a fuzzer's bytes: panics, with the shrunk case, where anything does not hold.
 pub fn adversarial_query(bytes: &[u8]) {
-    let (case, context) = (case_of(bytes, 12), windows::session());
+    let (case, context) = (case_of(Bytes::wide(bytes), 12), windows::session());
     if let Outcome::Failed(failure) = check(&case, &context) {
         panic!("{}", shrink::story(case, failure, &context));
     }

@@ -3,7 +3,7 @@
 use super::bytes::Bytes;
 use super::expression::{Expr, Type, quoted};
 pub(super) use super::from::Known;
-use super::from::{From, Join, Select, Writer};
+use super::from::{From, Inner, Join, PerOwner, Select, Writer};
 use super::grammar::Grammar;
 use super::world::{Whose, World};
 
@@ -14,6 +14,8 @@ pub(super) struct Query {
     pub keys: Vec<Key>,
     /// The keys in the order of GROUP BY, some of them twice.
     pub grouped: Vec<usize>,
+    /// ROLLUP or CUBE around the keys.
+    pub sets: Option<&'static str>,
     pub aggregates: Vec<Aggregate>,
     /// Whether aggregates stand before keys.
     pub aggregates_first: bool,
@@ -43,6 +45,8 @@ pub(super) enum By {
 pub(super) struct Aggregate {
     pub function: Function,
     pub argument: Option<Expr>,
+    /// The second argument of a [`Function::Pair`].
+    pub second: Option<Expr>,
     pub filter: Option<Expr>,
     pub alias: Option<String>,
     /// Arithmetic on the released number.
@@ -58,6 +62,8 @@ pub(super) enum Function {
     /// AVG, VAR, STDDEV, MIN, MAX, MEDIAN by name.
     Named(&'static str),
     Percentile(&'static str),
+    /// Of two columns, the second of which is a number that is written out or another expression.
+    Pair(&'static str),
     /// From the other end where it is descending.
     Within {
         fraction: &'static str,
@@ -89,10 +95,12 @@ impl Query {
         let count = [1, 0, 1, 2, 1][bytes.below(5)];
         let keys: Vec<Key> = (0..count).map(|_| key(bytes, &columns)).collect();
         let mut grouped: Vec<usize> = (0..keys.len()).collect();
-        if !keys.is_empty() && bytes.chance(15) {
+        let can_be_sets = bytes.wide && !keys.is_empty() && !keys.iter().any(|key| is_literal(&key.expression));
+        let sets = (can_be_sets && bytes.chance(15)).then(|| bytes.pick(&["ROLLUP", "CUBE"]));
+        if !keys.is_empty() && sets.is_none() && bytes.chance(15) {
             grouped.push(bytes.below(keys.len()));
         }
-        if bytes.chance(20) {
+        if sets.is_none() && bytes.chance(20) {
             grouped.reverse();
         }
         let aggregates: Vec<Aggregate> = (0..1 + bytes.below(3)).map(|_| aggregate(bytes, &columns)).collect();
@@ -101,6 +109,7 @@ impl Query {
             filter,
             keys,
             grouped,
+            sets,
             aggregates,
             aggregates_first: bytes.chance(20),
             rest: Vec::new(),
@@ -132,7 +141,14 @@ impl Query {
         let with = if common.is_empty() { String::new() } else { format!("WITH {} ", common.join(", ")) };
         let filter = self.filter.as_ref().map_or(String::new(), |filter| format!(" WHERE {}", filter.text()));
         let grouped: Vec<String> = self.grouped.iter().map(|key| self.group_text(*key)).collect();
-        let grouped = if grouped.is_empty() { String::new() } else { format!(" GROUP BY {}", grouped.join(", ")) };
+        let grouped = match (self.sets, grouped.is_empty()) {
+            (_, true) => String::new(),
+            (None, _) => format!(" GROUP BY {}", grouped.join(", ")),
+            (Some(word), _) => {
+                let keys: Vec<String> = self.keys.iter().map(|key| key.expression.text()).collect();
+                format!(" GROUP BY {word} ({})", keys.join(", "))
+            }
+        };
         let rest: String = self.rest.iter().map(|part| format!(" {part}")).collect();
         let text = format!("{with}SELECT {} FROM {from}{filter}{grouped}{rest}", self.shown().join(", "));
         if self.wrapped { format!("SELECT * FROM ({text}) AS \"all of it\"") } else { text }
@@ -159,9 +175,18 @@ impl Query {
         }
     }
 
+    /// The query of some of the keys alone.
+    pub fn only(&self, keys: &[usize]) -> Self {
+        let chosen = keys.iter().map(|key| self.keys[*key].clone()).collect();
+        Self { keys: chosen, grouped: (0..keys.len()).collect(), sets: None, rest: Vec::new(), ..self.clone() }
+    }
+
     /// Simpler queries.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
+        if self.sets.is_some() {
+            all.push(Self { sets: None, ..self.clone() });
+        }
         if self.wrapped {
             all.push(Self { wrapped: false, ..self.clone() });
         }
@@ -231,6 +256,9 @@ impl Aggregate {
             Function::Different => format!("COUNT(DISTINCT {argument})"),
             Function::Sum => format!("SUM({argument})"),
             Function::Named(name) => format!("{name}({argument})"),
+            Function::Pair(name) => {
+                format!("{name}({argument}, {})", self.second.as_ref().map_or(argument.clone(), Expr::text))
+            }
             Function::Within { fraction, descending } => {
                 let order = if descending { " DESC" } else { "" };
                 format!("PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {argument}{order})")
@@ -250,6 +278,8 @@ impl Aggregate {
             all.push(Self { after: "", ..self.clone() });
         }
         all.extend(self.filter.iter().map(|_| Self { filter: None, ..self.clone() }));
+        let seconds = self.second.iter().flat_map(Expr::simpler);
+        all.extend(seconds.map(|second| Self { second: Some(second), ..self.clone() }));
         let arguments = self.argument.iter().flat_map(Expr::simpler);
         all.extend(arguments.map(|argument| Self { argument: Some(argument), ..self.clone() }));
         let filters = self.filter.iter().flat_map(Expr::simpler);
@@ -280,7 +310,13 @@ fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
 fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
     let depth = bytes.below(3);
     let owners: Vec<Known> = columns.iter().filter(|known| known.owner).cloned().collect();
-    let (function, argument) = match bytes.below(13) {
+    let mut second = None;
+    let (function, argument) = match bytes.below(if bytes.wide { 14 } else { 13 }) {
+        13 => {
+            let name = bytes.pick(&["CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"]);
+            second = Some(Grammar::over(bytes, columns).summed(depth));
+            (Function::Pair(name), Some(Grammar::over(bytes, columns).summed(depth)))
+        }
         0 | 1 => (Function::Rows, None),
         2 => (Function::Count, Some(Grammar::over(bytes, columns).any(depth))),
         3 => (Function::Different, Some(Grammar::over(bytes, columns).any(depth))),
@@ -307,7 +343,7 @@ fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
     let filter = bytes.chance(12).then(|| Grammar::over(bytes, columns).of(Type::Bool, 1));
     let alias = bytes.chance(70).then(|| bytes.pick(&ALIASES).to_string());
     let after = if bytes.chance(10) { bytes.pick(&[" + 1", " * 2", " / 7.0"]) } else { "" };
-    Aggregate { function, argument, filter, alias, after }
+    Aggregate { function, argument, second, filter, alias, after }
 }
 
 /// HAVING, ORDER BY and LIMIT.
@@ -327,7 +363,50 @@ fn rest(bytes: &mut Bytes<'_>, query: &Query) -> Vec<String> {
     rest
 }
 
+fn is_literal(key: &Expr) -> bool {
+    matches!(key.kind, super::expression::Kind::Literal(_))
+}
+
+/// What is read, now and then as one row for each owner.
 fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
+    let from = rows(bytes, world, names);
+    let columns = from.columns(world);
+    let Some(owner) = columns.iter().find(|known| known.owner).cloned() else { return from };
+    if !bytes.wide || !bytes.chance(25) {
+        return from;
+    }
+    let keys =
+        (0..[0, 0, 1, 2][bytes.below(4)]).map(|index| (key(bytes, &columns).expression, format!("inner{index}")));
+    // A bare number in GROUP BY would be taken for a place.
+    let keys: Vec<(Expr, String)> = keys.filter(|(key, _)| !is_literal(key)).collect();
+    let made = (0..1 + bytes.below(3)).map(|index| (inner(bytes, &columns), format!("made{index}"))).collect();
+    *names += 1;
+    From::PerOwner(Box::new(PerOwner {
+        filter: bytes.chance(25).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 1)),
+        having: bytes.chance(15).then(|| bytes.pick(&["COUNT(*) > 1", "COUNT(*) < 3"])),
+        alias: format!("p{names}"),
+        from,
+        owner,
+        keys,
+        made,
+    }))
+}
+
+/// An aggregate of one owner's rows.
+fn inner(bytes: &mut Bytes<'_>, columns: &[Known]) -> Inner {
+    let depth = bytes.below(2);
+    match bytes.below(8) {
+        0 => Inner { name: "COUNT", argument: None },
+        1 => Inner { name: "COUNT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
+        2 => Inner { name: "DIFFERENT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
+        _ => {
+            let name = bytes.pick(&["SUM", "SUM", "AVG", "MIN", "MAX"]);
+            Inner { name, argument: Some(Grammar::over(bytes, columns).summed(depth)) }
+        }
+    }
+}
+
+fn rows(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
     let table = bytes.below(world.tables.len());
     let table = if matches!(world.tables[table].whose, Whose::Nobodys) && !bytes.chance(10) { 0 } else { table };
     let left = one(bytes, world, table, names, false);
