@@ -9,9 +9,7 @@ Ours is the whole program: project file, private plan, ledger, noise, outputs an
 
 import argparse
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,9 +17,8 @@ import time
 import data
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-OURS = TARGET / "release" / "scumble"
+sys.path.insert(0, str(HERE.parent))
+from program import child, scumble
 
 PROJECT = """
 [dataset.t]
@@ -40,23 +37,6 @@ cost = {{ epsilon = 1.0, delta = 1e-7 }}
 """
 
 
-def child(command, folder=None):
-    """Runs a command; its CPU seconds, peak memory in bytes and standard output."""
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise SystemExit(f"{command[0]} {command[1]} failed with status {process.returncode}")
-        output.seek(0)
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, output.read().decode()
-
-
-def build():
-    print("building the program in release (a quarter of an hour the first time)", file=sys.stderr, flush=True)
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-
-
 def ours(source, sql, owner=""):
     """The best of three runs of the program on a project of one release."""
     runs = []
@@ -64,7 +44,7 @@ def ours(source, sql, owner=""):
         with tempfile.TemporaryDirectory() as folder:
             text = PROJECT.format(source=source, owner=owner) + RELEASE.format(name="r", sql=sql)
             pathlib.Path(folder, "scumble.toml").write_text(text)
-            seconds, memory, _ = child([OURS, "release", "--quiet"], folder)
+            seconds, memory, _ = child([scumble(), "release", "--quiet"], folder)
             runs.append((seconds, memory, len(pathlib.Path(folder, "out/r.csv").read_text().splitlines()) - 1))
     return min(runs)
 
@@ -118,7 +98,7 @@ def planning(rows):
             text += RELEASE.format(name=f"r{number}", sql=sql)
         pathlib.Path(folder, "scumble.toml").write_text(text)
         start = time.monotonic()
-        seconds, memory, _ = child([OURS, "plan", "--json"], folder)
+        seconds, memory, _ = child([scumble(), "plan", "--json"], folder)
         wall = time.monotonic() - start
     print(f"planning a file of {releases} releases: {seconds:.2f} CPU seconds, {wall:.2f} s, {memory / 1e6:.0f} MB\n")
 
@@ -127,7 +107,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--large", action="store_true")
     arguments = arguments.parse_args()
-    build()
+    scumble()
     rows, single = data.rows(), data.single(1)
     bounded(rows)
     one_row_each(single, "10^7")
