@@ -4,10 +4,12 @@ import contextlib
 import copy
 import io
 import json
+import math
 import pathlib
 import sys
 import tempfile
 import unittest
+from fractions import Fraction
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -201,6 +203,13 @@ class BadInput(unittest.TestCase):
 
 class Mathematics(unittest.TestCase):
     """What the verdicts rest on, against sums over all outcomes."""
+
+    def test_noise_that_follows_the_data_costs_its_worst_ratio(self):
+        # One level of scale 3, moved by 1: all whole numbers near and far. And the golden value of 25 levels (testdata/survey.json).
+        mass = lambda z: 1 / (1 + (z / 3) ** 4)
+        found = verify.smooth_epsilon(Fraction(9, 8), Fraction(1, 3), 0)
+        self.assertAlmostEqual(float(found), max(math.log(mass(z - 1) / mass(z)) for z in range(-5000, 5000)), 12)
+        self.assertAlmostEqual(float(verify.smooth_epsilon(Fraction(9, 8), Fraction(1, 3), 24)), 0.9650081752636366, 9)
 
     def test_composed_losses_are_below_the_truth_and_near_it(self):
         # Gaussian noise: ε(δ) of n runs is that of one with √n times the ratio.

@@ -87,7 +87,8 @@ def chain(path, out):
 PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": ["scale"], "discrete-laplace": ["scale"],
               "sinh-normal": ["sigma", "a"], "randomized-response": ["epsilon", "values"], "exponential": ["epsilon"],
               "pure": ["epsilon"], "approximate": ["epsilon", "delta"], "zcdp": ["rho"], "tcdp": ["rho", "omega"],
-              "heavy-hitters": ["scale", "clip", "rise", "levels"], "new-keys": ["noise", "delta", "keys"], "pair": ["p", "q"]}
+              "heavy-hitters": ["scale", "clip", "rise", "levels"], "new-keys": ["noise", "delta", "keys"], "pair": ["p", "q"],
+              "smooth-noise": ["family", "gamma", "alpha", "levels"]}
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
 
 class Event:
@@ -106,6 +107,10 @@ class Event:
     def parameter(self, name, value, where):
         if name in ("noise", "p", "q"):
             return Event({**value, "sensitivity": 1}, where) if name == "noise" else [mpf(mass) for mass in value]
+        if name in ("family", "gamma", "alpha"):
+            if name == "family" and value != "cauchy4":  # of the other families there is no opinion here
+                raise ValueError
+            return value if name == "family" else Fraction(value)
         if isinstance(value, bool) or value < 0 or (value == 0 and name not in ("epsilon", "delta", "rho")):
             raise ValueError
         return mpf(value)
@@ -174,6 +179,34 @@ def path_rho(scale, clip, rise, levels, known={}):
         x, before = next_x, after
     return known.setdefault(key, closed if x * pure >= 600 else min(mpf(bound), closed))
 
+def smooth_epsilon(gamma, alpha, levels, known={}):
+    """sup ln p_s(z − D)/p_s′(z) of noise ∝ 1/(1 + (z/s)^4) over neighbouring levels, both orders, D = ⌊γ^l⌋ of the lesser level. With w = z − D it is
+    ln N(s′)/N(s) + ln(1 + ((w + D)/s′)^4) − ln(1 + (w/s)^4), which rises and then falls in w ≥ 0 and is less for w < 0: a ternary search on integers."""
+    if (gamma, alpha, levels) in known:
+        return known[gamma, alpha, levels]
+    grow, t, table = (gamma - 1).denominator, 2 ** 64, []
+    for _ in range(int(levels) + 1):
+        scale = Fraction(-(-16 * t * alpha.denominator // (alpha.numerator << 64)), 16)
+        table.append((float(scale) if Fraction(float(scale)) >= scale else math.nextafter(float(scale), math.inf), t >> 64))
+        t += t // grow
+    def norm(s):
+        x = math.sqrt(2) * math.pi * s
+        if x < 0.1:
+            return 1 + 2 * sum(s ** 4 / (s ** 4 + z ** 4) for z in range(1, 200))
+        d = math.exp(-x)
+        return math.pi * s / math.sqrt(2) * (1 - d * d + 2 * d * math.sin(x)) / (1 + d * d - 2 * d * math.cos(x))
+    def worst(s, other, shift):
+        loss = lambda w: math.log1p(((w + shift) / other) ** 4) - math.log1p((w / s) ** 4)
+        low, high = 0, int(100 * (s + other + shift)) + 10
+        while high - low > 100:
+            one, two = low + (high - low) // 3, high - (high - low) // 3
+            low, high = (one, high) if loss(one) < loss(two) else (low, two)
+        return math.log(norm(other) / norm(s)) + max(loss(w) for w in range(max(low - 100, 0), high + 101))
+    pairs = [(s, s, d) for s, d in table]
+    for (s, d), (wider, _) in zip(table, table[1:]):
+        pairs += [(s, wider, d), (wider, s, d)]
+    return known.setdefault((gamma, alpha, levels), mpf(max(worst(*pair) for pair in pairs)))
+
 def shown(event, by, k):
     """With which probability a key shows that only a group of k owners has. If that of one owner is published with p, that of j is with at
     most e^ε·p by a pure bound for j − 1 more, and with exp(−(√ln(1/p) − √ρ)²) by zCDP (Hölder at the best order)."""
@@ -217,6 +250,8 @@ def cost(event, cells, by, k):
     if word == "heavy-hitters":
         path = [p[name] for name in PARAMETERS[word]]
         return path_epsilon(*path) * cells * owners, path_rho(*path) * (cells * owners) ** 2, None, ZERO
+    if word == "smooth-noise":
+        return pure_cells(owners * smooth_epsilon(p["gamma"], p["alpha"], p["levels"]))
     if word == "new-keys":
         pure, rho, truncated, delta = cost(p["noise"], cells, by, k)
         return pure, rho, truncated, delta + shown(event, by, k)

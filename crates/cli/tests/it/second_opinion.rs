@@ -102,6 +102,29 @@ fn ledgers_with_every_word_that_a_sum_can_count_are_confirmed() {
     assert!(said.contains("left in the budget of person: rho"), "{said}");
 }
 
+/// What noise that follows the data costs is searched by another program than the one that proves it.
+#[test]
+fn graphs_are_confirmed() {
+    if !can_run() {
+        return;
+    }
+    let releases = ["smooth\"\ncost = { epsilon = 1.5 }", "bounded\"\ncost = { epsilon = 1, delta = 1e-7 }"];
+    let releases = releases.map(|how| {
+        let name = how.split('"').next().unwrap_or_default();
+        format!("[[release]]\nname = \"{name}\"\nkind = \"triangles\"\ntable = \"t\"\nmethod = \"{how}\n")
+    });
+    let project = format!(
+        "[dataset.t]\nsource = \"t.csv\"\ngraph = {{ from = \"a\", to = \"b\", vertices = 300 }}\n\
+         [dataset.t.columns]\na = {{ type = \"int\" }}\nb = {{ type = \"int\" }}\n\
+         [budget]\nperson = {{ epsilon = 9, delta = 1e-6 }}\n{}",
+        releases.concat()
+    );
+    let folder = Folder::with(&[("t.csv", "a,b\n0,1\n1,2\n2,0\n"), ("scumble.toml", &project)]);
+    folder.stdout(&["release", "--quiet"]);
+    let said = confirmed(&folder.file("out/report.json"), &folder.file("scumble.ledger"));
+    assert!(said.contains("smooth, person, ε at δ") && said.contains("bounded, presence, ρ"), "{said}");
+}
+
 #[test]
 fn the_script_passes_its_own_tests() {
     if !can_run() {

@@ -34,8 +34,8 @@ const COMMON: Field<Option<u64>> = Field::new(
 
 /// What is assumed where nothing is said.
 const COMMON_DEFAULT: u64 = 100;
-/// Which part of ε buys an error bar for smooth noise.
-const LEVEL_SHARE: f64 = 0.1;
+/// Which part of ε buys an error bar for smooth noise: with a tenth of it intervals would be about four times as wide.
+const LEVEL_SHARE: f64 = 0.2;
 /// Which part of ε bounds the sensitivity, and which tests the proposed one.
 const BOUND_SHARE: f64 = 0.2;
 const TEST_SHARE: f64 = 0.5;
@@ -292,7 +292,7 @@ fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn Bi
             let (value, noisy) = smooth.release_with_level(count, |k| near.at(k), *level, bits);
             let bar = smooth.error_beside(BETA, noisy, *level)?;
             columns.push(number(Some(value), bar.standard_error, bar.half_width));
-            notes.push("The noise follows the graph's own sensitivity, which is private; a tenth of the cost has bought the error bar.".into());
+            notes.push("The noise follows the graph's own sensitivity, which is private; a fifth of the cost has bought the error bar.".into());
         }
         Mechanism::Bounded(bounded) => {
             let found = bounded.release(count, near.local(), bits)?;

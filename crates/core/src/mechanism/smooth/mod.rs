@@ -182,10 +182,12 @@ impl Smooth {
         scale: Scale,
     ) -> Result<ErrorBar> {
         let half = checked::<Beta>(beta)?.get() / 2.0;
-        let most = level as f64 + super::additive::Noise::laplace(scale).quantile(half);
         // Beyond the last level there is none.
-        let level = most.clamp(0.0, f64::from(self.levels.last())) as u32;
-        Ok(ErrorBar { standard_error: self.standard_error_at(level), half_width: self.error_at(half, level)? })
+        let within = |level: f64| level.clamp(0.0, f64::from(self.levels.last())) as u32;
+        // A level that is larger than it looks is on one side only.
+        let most = level as f64 + super::additive::Noise::laplace(scale).quantile(2.0 * half);
+        let standard_error = self.standard_error_at(within(level as f64));
+        Ok(ErrorBar { standard_error, half_width: self.error_at(half, within(most))? })
     }
 
     /// How large the noise is if the bounds are these: its standard deviation, about.
@@ -216,7 +218,7 @@ impl Smooth {
 /// How far off an answer may be, from its published level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorBar {
-    /// The standard deviation of the noise at the largest level that it may have, about.
+    /// The standard deviation of the noise at the published level: an estimate, as the level has noise of its own.
     pub standard_error: f64,
     /// The answer is off by more with probability at most β.
     pub half_width: f64,
