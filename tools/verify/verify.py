@@ -69,8 +69,8 @@ def load_ledger(path):
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
-    if version not in (1, 2) or not all(isinstance(text, str) for _, text, _ in rows):
-        raise Bad(f"{path} is a ledger of another version than 1 and 2, or an entry of it is not a text")
+    if version not in (1, 2, 3) or not all(isinstance(text, str) for _, text, _ in rows):
+        raise Bad(f"{path} is a ledger of another version than 1 to 3, or an entry of it is not a text")
     link, heads, bodies = bytes(32), [bytes(32).hex()], []
     for place, (sequence, text, hash_) in enumerate(rows, 1):
         link = hashlib.sha256(link + place.to_bytes(8, "big") + text.encode()).digest()

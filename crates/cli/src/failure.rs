@@ -1,6 +1,7 @@
-//! How a command fails: one sentence on stderr and an exit status.
+//! How a command fails: one sentence on stderr, or one line of JSON with `--json`, and an exit status.
 
 use clap::error::ErrorKind;
+use serde_json::json;
 use std::io;
 use std::process::ExitCode;
 
@@ -18,17 +19,26 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Prints the sentence and gives the exit status.
+    /// Prints the sentence, as JSON where answers are JSON, and gives the exit status.
     pub fn report(self) -> ExitCode {
-        let (sentence, status) = match self {
-            Self::Input(sentence) => (sentence, 2),
-            Self::Budget(sentence) => (sentence, 3),
-            Self::Other(sentence) => (sentence, 1),
+        let (sentence, status, kind) = match self {
+            Self::Input(sentence) => (sentence, 2, "input"),
+            Self::Budget(sentence) => (sentence, 3, "budget"),
+            Self::Other(sentence) => (sentence, 1, "machine"),
             Self::ClosedOutput => return ExitCode::SUCCESS,
         };
-        say(&format!("scumble: {}", printable(&sentence)));
+        let sentence = printable(&sentence);
+        match is_json() {
+            true => say(&json!({ "error": { "kind": kind, "status": status, "sentence": sentence } }).to_string()),
+            false => say(&format!("scumble: {sentence}")),
+        }
         ExitCode::from(status)
     }
+}
+
+/// Whether JSON was asked for. The arguments may be what is wrong, so that they are looked at as they are.
+fn is_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 /// On one line and without commands to the terminal: names of columns, tables and files stand in sentences, and can be anything.

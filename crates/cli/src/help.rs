@@ -10,8 +10,20 @@ pub fn program() -> clap::Command {
     let program = Program::command();
     let groups = groups(&program);
     // Clap has no headings for commands; the lists are made from the commands that there are, so that none can be forgotten.
-    program.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}"))
+    program
+        .help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\n{EXAMPLES}\nOptions:\n{{options}}"))
 }
+
+/// The commands that one begins with, in the order of work.
+const EXAMPLES: &str = "Examples:
+  scumble demo                                    see what it does, on made-up people
+  scumble init visits.csv --owner person_id       a first project file; fill in what is publicly known
+  scumble check                                   do the files fit what is declared?
+  scumble plan                                    what would each release cost, and how far off will it be?
+  scumble release                                 publish what is not published yet
+  scumble ledger show                             what has been given away, and what is left
+  scumble budget raise --because \"a second wave\"  allow more, and say why
+";
 
 fn groups(program: &clap::Command) -> String {
     let group = |augment: fn(clap::Command) -> clap::Command| listed("", &augment(clap::Command::new("group")));

@@ -10,9 +10,10 @@ use crate::sql::Cut;
 use crate::sql::query::What;
 use scumble::attacker::{AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release};
 use scumble::mechanism::additive::Noise;
-use scumble::quantity::{Delta, Rate, Scale};
+use scumble::quantity::{Delta, Rate, Scale, Sigma};
 use scumble_wire::{AttackerQuestion, verdict_to_json};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// δ where neither `[attacker]` nor a budget names one.
 const USUAL_DELTA: f64 = 1e-9;
@@ -30,46 +31,86 @@ pub enum Counted {
         noise: AddedNoise,
     },
     /// Something else: why it is not analysed.
-    Other(&'static str),
+    Other(Cow<'static, str>),
 }
 
 impl Default for Counted {
     fn default() -> Self {
-        Self::Other("only counts and histograms of rows are analysed")
+        Self::Other("only counts and histograms of rows are analysed".into())
     }
 }
 
 impl Counted {
+    /// As JSON.
+    pub(crate) fn json(&self) -> Value {
+        let Self::Rows { table, statistic, noise } = self else {
+            let Self::Other(why) = self else { return Value::Null };
+            return json!({ "why_not": why });
+        };
+        let categories = match statistic {
+            Statistic::Count => None,
+            Statistic::Histogram(categories) => Some(categories),
+        };
+        let (law, size) = match noise {
+            AddedNoise::None => ("none", None),
+            AddedNoise::Geometric(ratio) => ("geometric", Some(ratio.get())),
+            AddedNoise::Laplace(scale) => ("laplace", Some(scale.get())),
+            AddedNoise::Gaussian(sigma) => ("gaussian", Some(sigma.get())),
+            AddedNoise::DiscreteGaussian(sigma) => ("discrete-gaussian", Some(sigma.get())),
+        };
+        json!({ "table": table, "categories": categories, "noise": law, "size": size })
+    }
+
+    /// What [`Counted::json`] wrote.
+    pub(crate) fn from_json(shown: &Value) -> Option<Self> {
+        if let Some(why) = shown["why_not"].as_str() {
+            return Some(Self::Other(why.to_string().into()));
+        }
+        let size = || shown["size"].as_f64();
+        let noise = match shown["noise"].as_str()? {
+            "none" => AddedNoise::None,
+            "geometric" => AddedNoise::Geometric(Ratio::new(size()?).ok()?),
+            "laplace" => AddedNoise::Laplace(Scale::new(size()?).ok()?),
+            "gaussian" => AddedNoise::Gaussian(Sigma::new(size()?).ok()?),
+            "discrete-gaussian" => AddedNoise::DiscreteGaussian(Sigma::new(size()?).ok()?),
+            _ => return None,
+        };
+        let statistic = shown["categories"].as_u64().map_or(Statistic::Count, Statistic::Histogram);
+        Some(Self::Rows { table: shown["table"].as_str()?.to_string(), statistic, noise })
+    }
+
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
     pub(crate) fn of_query(cut: &Cut, noises: &[Noise]) -> Result<Self> {
         let query = &cut.query;
         let (Some(table), 1) = (cut.below.tables.iter().next(), cut.below.tables.len()) else {
-            return Ok(Self::Other("rows of several tables are joined"));
+            return Ok(Self::Other("rows of several tables are joined".into()));
         };
         let ([measure], [noise], true) = (&query.measures[..], noises, query.quantiles.is_empty()) else {
-            return Ok(Self::Other("several statistics of the same rows are published at once"));
+            return Ok(Self::Other("several statistics of the same rows are published at once".into()));
         };
         if cut.per_owner.is_some() {
-            return Ok(Self::Other("the rows of each owner are made one first, and the analysis is for rows"));
+            return Ok(Self::Other("the rows of each owner are made one first, and the analysis is for rows".into()));
         }
         if !matches!(measure.what, What::Owners | What::Rows | What::Present) {
-            return Ok(Self::Other("only counts and histograms of rows are analysed"));
+            return Ok(Self::Other("only counts and histograms of rows are analysed".into()));
         }
         if query.bounds.is_some_and(|bounds| bounds.rows > 1) {
-            return Ok(Self::Other("an owner may have several rows here, and the analysis is for one"));
+            return Ok(Self::Other("an owner may have several rows here, and the analysis is for one".into()));
         }
         let statistic = match (query.keys.len(), query.cells()) {
             (0, _) => Statistic::Count,
             // A row may also be in no cell: left out by a condition, or without a value.
             (_, Some(cells)) => Statistic::Histogram(cells.saturating_add(1)),
             (_, None) => {
-                return Ok(Self::Other("its groups are not public, so that nobody can declare beliefs about them"));
+                return Ok(Self::Other(
+                    "its groups are not public, so that nobody can declare beliefs about them".into(),
+                ));
             }
         };
         let noise = match noise {
             Noise::Laplace(noise) => geometric(noise.scale())?,
             Noise::Gaussian(noise) => AddedNoise::DiscreteGaussian(noise.sigma()),
-            _ => return Ok(Self::Other("its noise is of a kind that is not analysed")),
+            _ => return Ok(Self::Other("its noise is of a kind that is not analysed".into())),
         };
         Ok(Self::Rows { table: table.clone(), statistic, noise })
     }

@@ -1,54 +1,131 @@
-//! A starter project file from a table's column names and types. No row is looked at.
+//! A first project file from a table's column names and types, and from who its owner is. No row is looked at.
+//!
+//! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are comments to be filled in. (Once a
+//! release has read a column, a ledger holds it to its declaration: a guess would stay.)
 
 use crate::backend::files::files;
-use crate::error::Result;
-use crate::project::Layout;
+use crate::error::{Error, Result};
+use crate::file::real;
+use crate::place::suggestion;
+use crate::project::{Layout, Project};
+use crate::release::Runner;
 use datafusion::arrow::datatypes::DataType;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The text of a project file for the table at `source`.
-pub fn starter(source: &Path) -> Result<String> {
-    let files = files(source, &Layout::default())?;
-    let columns = files.first().map_or(Ok(Vec::new()), |first| first.columns())?;
-    let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("table");
-    let table: String = stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    Ok(text(&table, source, &columns))
+/// Who the rows of a table are about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// Whoever this column names.
+    Column(String),
+    /// Each row is one person.
+    Rows,
 }
 
-fn text(table: &str, source: &Path, columns: &[(String, Option<DataType>)]) -> String {
+/// The names of a table's columns.
+pub fn columns(source: &Path) -> Result<Vec<String>> {
+    Ok(named(source)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
+pub fn starter(source: &Path, owner: &Owner, project: &Path) -> Result<String> {
+    let columns = named(source)?;
+    if let Owner::Column(owner) = owner
+        && !columns.iter().any(|(name, _)| name == owner)
+    {
+        let hint = suggestion(owner, columns.iter().map(|(name, _)| name.as_str()));
+        let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        let hint = if hint.is_empty() { format!("; its columns are: {}", all.join(", ")) } else { hint };
+        return Err(Error::input(format!("{} has no column '{owner}'{hint}", source.display())));
+    }
+    let name = table_name(source);
+    let way = way(source, project);
+    // A table may be called like a word of SQL: what is written is what can be planned.
+    let first = text(&name, &way, owner, &columns);
+    match planned(project, &first) {
+        Ok(()) => Ok(first),
+        Err(_) => {
+            let other = text(&format!("{name}_table"), &way, owner, &columns);
+            planned(project, &other).map(|()| other)
+        }
+    }
+}
+
+fn named(source: &Path) -> Result<Vec<(String, Option<DataType>)>> {
+    files(source, &Layout::default())?.first().map_or(Ok(Vec::new()), |first| first.columns())
+}
+
+fn planned(path: &Path, text: &str) -> Result<()> {
+    let project = Project::parse(path, text)?;
+    let runner = Runner::new(&project);
+    project.releases.iter().try_for_each(|request| runner.plan(request).map(drop))
+}
+
+/// A name that SQL takes without quotation marks.
+fn table_name(source: &Path) -> String {
+    let name = source.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("table");
+    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("t{name}") } else { name }
+}
+
+/// The way to the source as the project file says it: from its own folder.
+fn way(source: &Path, project: &Path) -> String {
+    let beside = project.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    if beside || source.is_absolute() { source.display().to_string() } else { real(source).display().to_string() }
+}
+
+fn text(table: &str, source: &str, owner: &Owner, columns: &[(String, Option<DataType>)]) -> String {
     let mut text = String::new();
     let _ = write!(
         text,
-        "# A first project file, made from column names and types only: no row was read.\n\
-         # Bounds (lower, upper) and domains (values) must come from public knowledge, never from the data:\n\
-         # a maximum that was looked up in the table is somebody's value.\n\n\
-         [dataset.{table}]\nsource = {}\n\
-         # owner = \"person_id\"            # the column that says whose row it is; leave it out if one row is one person\n\
-         # max_rows_per_owner = 1         # how many rows of one owner may count (needed with an owner)\n\n\
-         [dataset.{table}.columns]\n",
-        quoted(&source.display().to_string())
+        "# A first project file, from the table's column names and types and from who its owner is: no row was read.\n\n\
+         [dataset.{table}]\nsource = {}\n",
+        quoted(source)
     );
-    for (name, kind) in columns {
-        let declaration = match kind {
-            Some(kind) if kind.is_integer() => "{ type = \"int\" }         # add lower and upper before summing",
-            Some(kind) if kind.is_numeric() => {
-                "{ type = \"float\" }       # add lower, upper and granularity before summing"
-            }
-            Some(DataType::Boolean) => "{ type = \"bool\" }",
-            Some(_) => "{ type = \"category\" }    # add values = [\"…\"] if the domain is public",
-            None => {
-                "{ type = \"category\" }    # or int or float with lower and upper, or bool; a CSV file does not say"
-            }
-        };
-        let _ = writeln!(text, "{} = {declaration}", key(name));
+    match owner {
+        Owner::Column(owner) => {
+            let _ = write!(
+                text,
+                "owner  = {}\n\
+                 max_rows_per_owner = 1          # of each owner one row counts, chosen at random; say how many may, from public knowledge\n",
+                quoted(owner)
+            );
+        }
+        Owner::Rows => text.push_str("                                # each row is one person\n"),
     }
     let _ = write!(
         text,
-        "\n[budget]\nperson = {{ epsilon = 1.0, delta = 1e-9 }}\n\n\
-         [[release]]\nname = \"how many\"\nsql  = \"SELECT COUNT(*) AS n FROM {table}\"\ncost = {{ epsilon = 0.1 }}\n"
+        "\n# What queries may read. Bounds (lower, upper) and domains (values) come from public knowledge, never from the data: a maximum that\n\
+         # was looked up in the table is somebody's value. Fill in a line and take its # away; a column that was released stays as it was declared.\n\
+         [dataset.{table}.columns]\n"
+    );
+    let is_owner = |name: &str| matches!(owner, Owner::Column(owner) if owner == name);
+    for (name, kind) in columns.iter().filter(|(name, _)| !is_owner(name)) {
+        let _ = writeln!(text, "# {} = {}", key(name), declaration(kind.as_ref()));
+    }
+    let what = match owner {
+        Owner::Column(_) => "COUNT(*) AS owners",
+        Owner::Rows => "COUNT(*) AS n",
+    };
+    let _ = write!(
+        text,
+        "\n[budget]                        # the most that all releases together may give away; the first release writes it into the ledger\n\
+         person = {{ epsilon = 1.0, delta = 1e-9 }}\n\n\
+         [[release]]\nname = \"how many\"\nsql  = \"SELECT {what} FROM {table}\"\ncost = {{ epsilon = 0.1 }}\n"
     );
     text
+}
+
+/// What a column may be declared as.
+fn declaration(kind: Option<&DataType>) -> &'static str {
+    match kind {
+        Some(kind) if kind.is_integer() => "{ type = \"int\", lower = …, upper = … }",
+        Some(kind) if kind.is_numeric() => "{ type = \"float\", lower = …, upper = …, granularity = … }",
+        Some(DataType::Boolean) => "{ type = \"bool\" }",
+        Some(_) => "{ type = \"category\", values = [\"…\"] }    # without values if they are not public",
+        None => "{ type = \"…\" }    # int or float with lower and upper, category, bool: the file does not say",
+    }
 }
 
 fn key(name: &str) -> String {

@@ -34,18 +34,20 @@ pub enum Command {
 pub enum Publish {
     /// Makes up a population, releases statistics about it and leaves a report
     Demo(engine::demo::Arguments),
-    /// Writes a starter project file from a table's column names and types
+    /// Writes a first project file from a table's column names, and who its owner is
     Init(engine::init::Arguments),
     /// Whether the files of a project's tables fit their declaration; for whoever holds the files
     Check(engine::check::Arguments),
     /// What each release would cost in every scope, and the error to expect; touches no data, unless asked to choose bounds
     Plan(engine::plan::Arguments),
-    /// Runs the releases of a project, charges the ledger, writes outputs and report
+    /// Publishes what is not published yet: charges the ledger, writes outputs and report
     Release(engine::release::Arguments),
-    /// One ad-hoc SQL release through the same path as those of the project file
-    Query(engine::query::Arguments),
     /// What has been spent, by release, in every scope; verifies and exports the ledger
     Ledger(engine::ledger::Arguments),
+    /// The budgets that the ledger has held; raises or lowers one, with a reason that stays
+    Budget(engine::budget::Arguments),
+    /// One ad-hoc SQL release through the same path as those of the project file
+    Query(engine::query::Arguments),
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
@@ -106,6 +108,7 @@ impl Publish {
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
+            Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
         }

@@ -76,7 +76,7 @@ fn counts_are_published_without_values_and_all_of_the_cost_is_used() {
     let limited =
         project("", "columns = [\"password\"]\ncost = { epsilon = 4.0 }") + "[budget]\nperson = { epsilon = 7.0 }\n";
     folder.write("scumble.toml", &limited);
-    folder.refused(&["release"], 3, "the largest cost that would fit is epsilon 3");
+    folder.refused(&["release", "--again", "frequencies"], 3, "the largest cost that would fit is epsilon 3");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn several_rows_of_an_owner_cost_so_many_times() {
                 cost = { epsilon = 2.0 }\nat_most = 300\n";
     let folder = Folder::with(&[("visits.csv", &format!("person,place\n{rows}")), ("scumble.toml", text)]);
     // Long cells of a table are wrapped.
-    let plan = folder.stdout(&["plan"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let plan = folder.stdout(&["plan", "--details"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plan.contains("an owner has up to 3 rows, which costs 3 times what one costs"), "{plan}");
     let rule = &folder.json(&["plan", "--json"])["releases"][0]["rule"];
     exactly(rule["epsilon_per_element"].as_f64().unwrap(), 1.0 / 3.0);

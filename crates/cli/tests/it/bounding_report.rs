@@ -69,7 +69,7 @@ cost = { epsilon = 1, delta = 1e-9 }
     let planned = folder.json(&["plan", "--json"]);
     let words = "of each owner at most 2 groups with at most 4 rows in each, and at most 8 rows in all count";
     assert_eq!(planned["releases"][0]["estimates"]["of"], "the bounded table");
-    assert!(folder.stdout(&["plan"]).contains(words));
+    assert!(folder.stdout(&["plan", "--details"]).contains(words));
     folder.stdout(&["release", "--quiet"]);
     let answers = folder.json_file("out/by destination.json")["answers"].clone();
     let note = answers["notes"][0].as_str().unwrap().to_string();

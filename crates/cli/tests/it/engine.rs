@@ -67,6 +67,8 @@ fn a_release_writes_its_outputs_and_its_charge() {
     assert_eq!(shown["releases"][0]["state"], "committed");
     let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains("<svg"));
+    // A link to a place on the page itself fetches nothing.
+    let report = report.replace("href=\"#", "");
     for fetching in ["<script", "<link", "<img", "<iframe", "src=", "href=", "url(", "@import"] {
         assert!(!report.contains(fetching), "{fetching}");
     }
@@ -134,7 +136,7 @@ fn a_budget_refuses_with_status_3_and_says_what_would_fit() {
     assert!(scumble(folder.path(), &["release", "--quiet"]).status.success());
     // The star allows 0.75 for sex; 0.5 is spent.
     let before = ledger(folder.path());
-    let again = scumble(folder.path(), &["release"]);
+    let again = scumble(folder.path(), &["release", "--again", "by sex"]);
     assert_eq!(again.status.code(), Some(3));
     assert!(again.stdout.is_empty());
     let sentence = text(&again.stderr);
@@ -294,7 +296,7 @@ fn plan_tells_what_nobody_could_beat() {
 #[test]
 fn init_kinds_and_demo_run() {
     let folder = folder();
-    let output = scumble(folder.path(), &["init", "people.csv", "--output", "first.toml"]);
+    let output = scumble(folder.path(), &["init", "people.csv", "--no-owner", "--output", "first.toml"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("never from the data"));
     let plan = scumble(folder.path(), &["plan", "first.toml"]);

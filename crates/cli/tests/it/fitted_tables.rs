@@ -133,7 +133,7 @@ fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
                 assert_eq!(most, if one["attribute"] == "race" { 0.3 } else { 1.0 });
                 assert!(pays <= most && pays > 0.999 * most, "{kind} {cost}: {one}");
             }
-            let text = folder.stdout(&["plan"]);
+            let text = folder.stdout(&["plan", "--details"]);
             assert!(text.contains("granted, as") && text.contains("100.0%"), "{text}");
             folder.stdout(&["release", "--quiet"]);
         }
@@ -141,5 +141,5 @@ fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
     // Costs of persons grant nothing to single attributes.
     let whole = folder("", &release("marginals", ""));
     assert_eq!(whole.json(&["plan", "--json"])["releases"][0]["rule"]["granted"], serde_json::json!([]));
-    assert!(!whole.stdout(&["plan"]).contains("granted"));
+    assert!(!whole.stdout(&["plan", "--details"]).contains("granted"));
 }

@@ -8,7 +8,7 @@ fn listed(help: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for line in help.lines() {
         match line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) {
-            Some(entry) if !["Options:", "Arguments:"].contains(&heading) => {
+            Some(entry) if !["Options:", "Arguments:"].contains(&heading) && !heading.starts_with("Example") => {
                 let name = entry.split("  ").next().unwrap_or(entry);
                 found.push(name.split_whitespace().map(String::from).collect());
             }
@@ -50,7 +50,14 @@ fn the_help_has_every_command_in_one_of_its_groups() {
     let headings: Vec<&str> = help.lines().filter(|line| line.ends_with(':')).collect();
     assert_eq!(
         headings,
-        ["Publish:", "Understand:", "Reproduce the tables and pictures of the guides:", "Set up:", "Options:"],
+        [
+            "Publish:",
+            "Understand:",
+            "Reproduce the tables and pictures of the guides:",
+            "Set up:",
+            "Examples:",
+            "Options:"
+        ],
         "{help}"
     );
     let mut grouped: Vec<String> = listed(&help).into_iter().map(|name| name[0].clone()).collect();
@@ -92,9 +99,11 @@ fn progress_is_plain_lines_without_a_terminal_and_nothing_when_quiet() {
     let shown = folder.run(&["release"]);
     let lines = String::from_utf8(shown.stderr).unwrap();
     assert_eq!(lines, "releasing 'n'\nwriting the report\n");
-    for arguments in
-        [&["release", "--quiet"][..], &["--quiet", "release"], &["init", "t.csv", "--output", "first.toml", "--quiet"]]
-    {
+    for arguments in [
+        &["release", "--quiet", "--again", "n"][..],
+        &["--quiet", "release", "--again", "n"],
+        &["init", "t.csv", "--no-owner", "--output", "first.toml", "--quiet"],
+    ] {
         let output = folder.run(arguments);
         assert!(
             output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),

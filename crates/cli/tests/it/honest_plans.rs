@@ -93,7 +93,7 @@ fn plans_say_how_many_owners_a_key_needs() {
         probability(needed, threshold, noise) >= 0.95 && probability(needed - 2, threshold, noise) < 0.95,
         "{rule}"
     );
-    let text = hundred.stdout(&["plan"]);
+    let text = hundred.stdout(&["plan", "--details"]);
     let sentence = format!("at least {threshold}, which {needed} owners reach with probability 95%");
     assert!(text.contains(&sentence) && text.contains("Warning: a key needs"), "{text}");
     assert!(
@@ -102,7 +102,7 @@ fn plans_say_how_many_owners_a_key_needs() {
         "{text}"
     );
 
-    let one = plan("max_groups_per_owner = 1\n", "public_owners = 4000\n").stdout(&["plan"]);
+    let one = plan("max_groups_per_owner = 1\n", "public_owners = 4000\n").stdout(&["plan", "--details"]);
     assert!(one.contains("with probability 95%") && !one.contains("Warning"), "{one}");
     let said = text.split("with 1 a key needs ").nth(1).unwrap().split(' ').next().unwrap();
     assert!(one.contains(&format!("which {said} owners reach")), "{said} is not what it is: {one}");
@@ -111,7 +111,7 @@ fn plans_say_how_many_owners_a_key_needs() {
     // Public keys need nobody.
     assert!(
         !people(&release("SELECT disease, COUNT(*) AS n FROM people GROUP BY disease", "epsilon = 1.0"))
-            .stdout(&["plan"])
+            .stdout(&["plan", "--details"])
             .contains("95%")
     );
 }
@@ -123,7 +123,7 @@ fn an_exact_count_has_no_epsilon() {
         "[attacker]\nknown_rows = 0.5\nmode = \"passive\"\nuncertainty = 0.2\nindependence = \"declared\"\n\
          [[release]]\nname = \"flu\"\nkind = \"exact-count\"\ntable = \"people\"\nwhere = \"disease = 'flu'\"\ni_accept_assumptions = true\n",
     );
-    let text = folder.stdout(&["plan"]);
+    let text = folder.stdout(&["plan", "--details"]);
     assert!(
         text.contains("epsilon at delta 1e-9") && text.contains("There is no finite epsilon at any delta"),
         "{text}"
@@ -169,11 +169,11 @@ fn what_key_selection_means_is_said() {
 #[test]
 fn a_release_is_shown_at_a_delta_at_which_it_has_an_epsilon() {
     let folder = people(&release("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "rho = 0.01, delta = 1e-9"));
-    let text = folder.stdout(&["plan"]);
+    let text = folder.stdout(&["plan", "--details"]);
     assert!(!text.contains('∞'), "{text}");
     let shown = folder.json(&["plan", "--json"])["releases"][0]["costs"]["person"].clone();
     assert!((shown["delta"].as_f64().unwrap() - 4e-9).abs() < 1e-15 && epsilon(&shown) < 2.0, "{shown}");
-    let small = folder.stdout(&["plan", "--delta", "1e-12"]);
+    let small = folder.stdout(&["plan", "--details", "--delta", "1e-12"]);
     assert!(small.contains("∞: at this delta there is no epsilon; ask for --delta "), "{small}");
     folder.stdout(&["release"]);
     assert!(epsilon(&folder.json(&["ledger", "show", "--json"])["person"]) < 2.0);

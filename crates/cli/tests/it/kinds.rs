@@ -377,7 +377,7 @@ fn the_planner_says_why() {
     let errors: Vec<f64> = promises.iter().map(|promise| promise["error"].as_f64().unwrap()).collect();
     assert!(errors.windows(2).all(|pair| pair[0] <= pair[1]), "{rule}");
     assert!(rule["why"].as_str().unwrap().contains("smallest error"), "{rule}");
-    let shown = text(&scumble(folder.path(), &["plan"]).stdout);
+    let shown = text(&scumble(folder.path(), &["plan", "--details"]).stdout);
     // Long cells of a table are wrapped.
     assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains("method residual"));
 }

@@ -17,6 +17,10 @@ fn the_ten_lines_cost_what_the_readme_says() {
     assert!(page.contains(said), "the README says something else");
     let spent = [epsilon(&costs["person"]), epsilon(&costs["attributes"]["age"]), epsilon(&costs["presence"])];
     assert_eq!(spent, [0.5, 0.25, 0.25], "{costs:#}");
-    folder.stdout(&["release"]);
-    folder.refused(&["release", "--quiet"], 3, "epsilon 1 is spent");
+    // The page says that a second release keeps what there is, and what a new one costs.
+    assert!(page.contains("A second `scumble release` keeps what is published") && page.contains("a third is refused"));
+    assert!(folder.stdout(&["release"]).contains("kept: diseases of adults"));
+    let again = ["release", "--quiet", "--again", "diseases of adults"];
+    folder.stdout(&again);
+    folder.refused(&again, 3, "epsilon 1 is spent");
 }

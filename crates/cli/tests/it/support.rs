@@ -49,7 +49,12 @@ pub fn refused(output: &Output, status: i32, words: &str) -> String {
 
 /// SHA-256 in hexadecimal, as ledger and reports write it.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    digest_bytes(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The same as bytes.
+pub fn digest_bytes(bytes: &[u8]) -> Vec<u8> {
+    Sha256::digest(bytes).to_vec()
 }
 
 /// A temporary folder.

@@ -6,6 +6,7 @@
 //! events with a δ of their own, which share δ with the others by a split that is fixed beforehand]; a privacy-loss distribution of the
 //! whole would not be.
 
+mod change;
 mod sums;
 
 pub use scumble::loss::filter::{Limit, Spent, own_share};
@@ -78,7 +79,7 @@ impl Budget {
     }
 
     /// The limits as they stand in a ledger: exact, in a fixed order.
-    pub(crate) fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         let shown = |limit: &Limit| serde_json::json!(exactly(limit));
         let attributes = self.attributes.iter().map(|(name, limit)| (name.clone(), shown(limit)));
         let attributes: serde_json::Map<_, _> = attributes.collect();
@@ -86,6 +87,11 @@ impl Budget {
             "presence": self.presence.as_ref().map(shown), "person": self.person.as_ref().map(shown),
             "attributes": attributes, "every_attribute": self.every_attribute.as_ref().map(shown),
         })
+    }
+
+    /// The limits as an entry holds them: null where there are none.
+    pub(crate) fn in_force(&self) -> serde_json::Value {
+        if *self == Self::default() { serde_json::Value::Null } else { self.json() }
     }
 }
 
@@ -150,24 +156,22 @@ pub fn one_attribute(name: &str) -> Result<Scope> {
     Ok(Scope::Attributes(AttributeSet::new([name])?))
 }
 
+/// One number looks the same everywhere: on the terminal, in sentences and in the report.
+const DIGITS: usize = 6;
+
 /// Six significant digits, never below the number.
 pub fn rounded_up(value: f64) -> String {
-    rounded_up_to(value, 6)
-}
-
-/// So many significant digits, never below the number.
-pub(crate) fn rounded_up_to(value: f64, digits: usize) -> String {
-    meant(value, value.next_down(), digits).unwrap_or_else(|| scumble::quantity::rounded_up(value, digits))
+    meant(value, value.next_down()).unwrap_or_else(|| scumble::quantity::rounded_up(value, DIGITS))
 }
 
 /// Six significant digits, never above the number.
 pub fn rounded_down(value: f64) -> String {
-    meant(value, value.next_up(), 6).unwrap_or_else(|| scumble::quantity::rounded_down(value, 6))
+    meant(value, value.next_up()).unwrap_or_else(|| scumble::quantity::rounded_down(value, DIGITS))
 }
 
 /// Exact numbers become an f64 by rounding to the next one; where its neighbour has few digits, that is the number (0.3 is not 0.300001).
-fn meant(value: f64, neighbour: f64, digits: usize) -> Option<String> {
-    let short = scumble::quantity::rounded_up(neighbour, digits);
+fn meant(value: f64, neighbour: f64) -> Option<String> {
+    let short = scumble::quantity::rounded_up(neighbour, DIGITS);
     (value > 0.0 && short.parse() == Ok(neighbour)).then_some(short)
 }
 

@@ -18,6 +18,8 @@ pub struct Proposal {
     pub kind: String,
     /// SHA-256 of the project file.
     pub project: Option<String>,
+    /// The digest of what was declared; none where nobody will ask whether it is the same again.
+    pub request: Option<String>,
     /// The charge.
     pub events: Vec<Event>,
     /// What else is needed to check the events by hand.
@@ -51,6 +53,7 @@ impl Proposal {
             "release": self.release,
             "kind": self.kind,
             "project": self.project,
+            "request": self.request,
             "engine": crate::ENGINE,
             "events": events,
             "rule": self.rule,
@@ -63,8 +66,8 @@ impl Proposal {
 /// What became of a charge. Both are spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// The outputs are in place; their digest.
-    Committed(String),
+    /// The outputs are in place; their digests.
+    Committed(Output),
     /// The outputs may or may not have been seen: the process is still at work, failed, or died.
     Interrupted,
 }
@@ -84,8 +87,37 @@ pub struct Charge {
     pub events: Vec<Event>,
     /// What else is needed to check the events by hand.
     pub rule: Value,
+    /// The digest of what was declared; older ledgers have none.
+    pub request: Option<String>,
     /// What became of it.
     pub state: State,
+}
+
+/// What was published, as its digests (SHA-256, hexadecimal).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Of the values: the bytes of the CSV file.
+    pub values: String,
+    /// Of each file, by the end of its name; ledgers of version 2 and before have none.
+    pub files: BTreeMap<String, String>,
+}
+
+impl From<&str> for Output {
+    /// The values alone.
+    fn from(values: &str) -> Self {
+        Self { values: values.to_string(), files: BTreeMap::new() }
+    }
+}
+
+impl Output {
+    /// The body of the commit of a reservation.
+    pub(super) fn body(&self, of: u64, time: &str) -> String {
+        let mut body = json!({ "entry": "commit", "time": time, "of": of, "output": self.values });
+        if !self.files.is_empty() {
+            body["files"] = json!(self.files);
+        }
+        body.to_string()
+    }
 }
 
 /// All entries, read.
@@ -154,10 +186,12 @@ pub(super) fn parsed(body: &str, sequence: u64) -> Result<Value, String> {
     serde_json::from_str(body).map_err(|_| format!("entry {sequence} is not JSON"))
 }
 
-/// Which reservation a commit is of, and the digest of its output.
-pub(super) fn committed(value: &Value, sequence: u64) -> Result<(u64, String), String> {
+/// Which reservation a commit is of, and the digests of its output.
+pub(super) fn committed(value: &Value, sequence: u64) -> Result<(u64, Output), String> {
     let of = value["of"].as_u64().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
-    Ok((of, text(value, "output", sequence)?))
+    let files = value["files"].as_object().into_iter().flatten();
+    let files = files.filter_map(|(end, digest)| Some((end.clone(), digest.as_str()?.to_string())));
+    Ok((of, Output { values: text(value, "output", sequence)?, files: files.collect() }))
 }
 
 pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
@@ -170,6 +204,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         kind: text(value, "kind", sequence)?,
         events,
         rule: value["rule"].clone(),
+        request: value["request"].as_str().map(str::to_string),
         state: State::Interrupted,
     })
 }

@@ -16,22 +16,24 @@ pub use anchor::Anchor;
 pub use chain::{GENESIS, Head};
 pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
-pub use entry::{About, Charge, Proposal, State};
+pub use entry::{About, Charge, Output, Proposal, State};
 pub use mark::Key;
 pub use standing::Standing;
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::{file, time};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::Trouble;
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -45,6 +47,15 @@ pub struct Ledger {
     identity: Option<(u64, u64)>,
     /// After an I/O error nothing more is believed.
     doubtful: bool,
+}
+
+/// Which way a budget changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Somebody may lose more than before.
+    Raise,
+    /// Nobody may.
+    Lower,
 }
 
 /// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`] only, and used up by the commit.
@@ -173,6 +184,11 @@ impl Ledger {
         self.read(|connection| store::recent(connection, number))
     }
 
+    /// The last charge of this name whose outputs are in place, with the marks of the files that it read, by table.
+    pub fn last_committed(&self, release: &str) -> Result<Option<(Charge, BTreeMap<String, String>)>> {
+        self.read(|connection| store::last_committed(connection, release))
+    }
+
     /// What the charges add up to, with a sum for each of `sets`, and the head.
     pub fn standing(&self, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
         self.read(|connection| store::standing(connection, sets))
@@ -227,9 +243,45 @@ impl Ledger {
     }
 
     /// Writes down that the outputs of a reservation are in place.
-    pub fn commit(&mut self, receipt: Receipt, output_digest: &str) -> Result<Head> {
-        let body = json!({ "entry": "commit", "time": time::now(), "of": receipt.sequence, "output": output_digest });
-        self.append(|entries| store::append(entries, &store::end(entries)?, &body.to_string()))
+    pub fn commit(&mut self, receipt: Receipt, output: impl Into<Output>) -> Result<Head> {
+        let body = output.into().body(receipt.sequence, &time::now());
+        self.append(|entries| store::append(entries, &store::end(entries)?, &body))
+    }
+
+    /// Writes down another budget, and why. Nothing is read or charged.
+    ///
+    /// # Guarantee
+    /// What was charged before was within the limits that stood in the chain then; what comes after is within the new ones. Whoever reads the ledger sees when
+    /// somebody allowed more than they had promised, and the reason that they gave.
+    pub fn change_budget(&mut self, budget: &Budget, because: &str, change: Change) -> Result<Head> {
+        self.append(|entries| {
+            let (standing, head) = store::standing(entries, &[])?;
+            let before = standing.budget.at.as_ref().map(|_| Budget::from_json(&standing.budget.value));
+            let refused = |sentence: &str| Err(Trouble::Refused(Error::input(sentence)));
+            match before {
+                None => return refused("the ledger holds no budget yet: the next release writes down that of the project file, and no reason is needed"),
+                Some(Some(before)) if before == *budget => {
+                    return refused("the ledger's budget is the project file's already: there is nothing to change; write the new limits into [budget] first");
+                }
+                Some(Some(before)) if change == Change::Raise && !budget.allows_more_than(&before) => {
+                    return refused("no limit of the new budget is higher than the ledger's: that is scumble budget lower");
+                }
+                Some(before) if change == Change::Lower && before.as_ref().is_none_or(|before| budget.allows_more_than(before)) => {
+                    return refused("some limit of the new budget is higher than the ledger's, or gone: that is scumble budget raise");
+                }
+                Some(_) => {}
+            }
+            let body = json!({ "entry": "budget", "time": time::now(), "limits": budget.in_force(), "because": because });
+            store::append(entries, &head, &body.to_string())
+        })
+    }
+
+    /// Every budget that was in force, in order: the number of its entry, and the entry.
+    pub fn budgets(&self) -> Result<Vec<(u64, Value)>> {
+        let (bodies, _) = self.bodies()?;
+        let entries =
+            bodies.iter().zip(1..).filter_map(|(body, sequence)| Some((sequence, serde_json::from_str(body).ok()?)));
+        Ok(entries.filter(|(_, body): &(u64, Value)| body["entry"] == "budget").collect())
     }
 
     /// Appends in a transaction that excludes other writers from its first reading on.
@@ -306,6 +358,7 @@ fn noted(
         all.extend(data.clone());
         bodies.push(json!({ "entry": "data", "time": time::now(), "tables": all }));
     }
+    standing.agrees(budget, "the project file").map_err(Trouble::Refused)?;
     if standing.budget.value != *budget {
         bodies.push(json!({ "entry": "budget", "time": time::now(), "limits": budget }));
     }

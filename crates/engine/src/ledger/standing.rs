@@ -5,7 +5,8 @@
 //!
 //! # Guarantee
 //! A sum that is used is the sum of all charges before it:
-//! 1. It stands in the last reservation. [`store::tail`](super::store) walks from the head down and stops at the first one that it meets.
+//! 1. It stands in the last reservation. [`store::tail`](super::store) walks from the head down and stops at the first one that it meets; a budget that was
+//!    changed since is taken in on the way.
 //! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it, link by link down to
 //!    that reservation. A body of another ledger, of another place or with another number in it does not have that hash. (Whoever can
 //!    rewrite all hashes can write any history; heads that were published elsewhere show that, see `anchor`.)
@@ -19,7 +20,7 @@
 
 use super::chain::Head;
 use super::declaration::{self, Declarations};
-use crate::budget::{RULE, Sums};
+use crate::budget::{Budget, RULE, Sums};
 use crate::digest::{hex, unhex};
 use crate::error::{Error, Result};
 use scumble::event::Event;
@@ -76,6 +77,25 @@ impl Standing {
     /// The mark of the files of a table that have passed the check.
     pub fn mark(&self, table: &str) -> Option<&str> {
         self.data.value.get(table).map(String::as_str)
+    }
+
+    /// The limits that are in force; none where no release has had any, or where they are in a form that this version does not know.
+    pub fn budget(&self) -> Option<Budget> {
+        self.budget.at.as_ref().and_then(|_| Budget::from_json(&self.budget.value))
+    }
+
+    /// Refuses limits that are not those in force: a budget changes by an entry with a reason, and never by itself.
+    pub(crate) fn agrees(&self, limits: &Value, project: &str) -> Result<()> {
+        let Some(at) = self.budget.at.as_ref().filter(|_| self.budget.value != *limits) else { return Ok(()) };
+        let both = Budget::from_json(limits).zip(Budget::from_json(&self.budget.value));
+        let (what, verb) = both.map_or((String::new(), "raise"), |(new, old)| {
+            let (was, is) = new.first_change(&old).unwrap_or_default();
+            (format!(" ({is}; it was {was})"), if new.allows_more_than(&old) { "raise" } else { "lower" })
+        });
+        Err(Error::input(format!(
+            "the budget of {project} is not the one that the ledger holds in entry {}{what}, and nothing was charged: write down why with scumble budget {verb} {project} --because \"…\", or put the old one back into the file",
+            at.entries
+        )))
     }
 
     /// What the charges add up to.

@@ -1,13 +1,14 @@
 //! Reading and writing entries in SQLite.
 
 use super::chain::{self, GENESIS, Head};
-use super::entry::{Charge, History, State, committed, parsed, reservation};
+use super::entry::{Charge, History, Output, State, committed, parsed, reservation};
 use super::standing::Standing;
+use crate::digest::unhex;
 use crate::error::Error;
 use rusqlite::{Connection, OptionalExtension};
 use scumble::scope::AttributeSet;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What can go wrong in a transaction.
 pub(super) enum Trouble {
@@ -29,6 +30,9 @@ impl From<String> for Trouble {
 }
 
 type Result<T> = std::result::Result<T, Trouble>;
+
+/// The marks of tables' files by the table's name.
+pub(super) type Marks = BTreeMap<String, String>;
 
 /// Reads and verifies the whole chain.
 pub(super) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
@@ -64,19 +68,24 @@ pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result
 /// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
 fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
     let head = end(connection)?;
-    let mut found = None;
-    downwards(connection, &head, |_, value| {
+    let (mut found, mut since) = (None, Vec::new());
+    downwards(connection, &head, |at, value| {
         match value["entry"].as_str() {
             Some("reserve") => {
                 let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
                 found = Standing::from_json(&value["after"], noted)?;
                 return Ok(false);
             }
-            Some("commit" | "declaration" | "data" | "budget") => {}
+            Some("commit") => {}
+            Some("declaration" | "data" | "budget") => since.push((value, at.clone())),
             _ => return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into())),
         }
         Ok(true)
     })?;
+    // What came into force after the last reservation, in its order.
+    if let Some(standing) = &mut found {
+        since.into_iter().rev().try_for_each(|(value, at)| standing.note(&value, at))?;
+    }
     if head.entries == 0 {
         found = Some(Standing::nothing());
     }
@@ -86,7 +95,8 @@ fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
 /// The last charges, oldest first.
 pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
     let (mut charges, mut outputs) = (Vec::new(), HashMap::new());
-    downwards(connection, &end(connection)?, |sequence, value| {
+    downwards(connection, &end(connection)?, |at, value| {
+        let sequence = at.entries;
         match value["entry"].as_str() {
             Some("reserve") => {
                 let mut charge: Charge = reservation(sequence, &value)?;
@@ -107,6 +117,62 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
     Ok(charges)
 }
 
+/// The last charge of a release whose outputs are in place, and the marks of the files that it read.
+///
+/// It is found by its text: an index of names would be one more thing that can be wrong. What is found is an entry whose hash is that of its body and its
+/// place; a ledger that was edited elsewhere is `verify`'s to find.
+pub(super) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
+    let name = format!("\"release\":{}", Value::from(release));
+    for at in mentioning(connection, &name, 0)?.into_iter().rev() {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] != "reserve" || value["release"] != release {
+            continue;
+        }
+        if let Some(output) = output_of(connection, at.entries)? {
+            let mut charge = reservation(at.entries, &value)?;
+            charge.state = State::Committed(output);
+            return Ok(Some((charge, marks(connection, &value["after"]["data"])?)));
+        }
+    }
+    Ok(None)
+}
+
+/// What the commit of a reservation says, if there is one.
+fn output_of(connection: &Connection, sequence: u64) -> Result<Option<Output>> {
+    for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)? {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] == "commit" && value["of"] == sequence {
+            return Ok(Some(committed(&value, at.entries)?.1));
+        }
+    }
+    Ok(None)
+}
+
+/// The entries after one whose bodies hold a text, in order.
+fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Head>> {
+    let query = "SELECT sequence, hash FROM entry WHERE sequence > ?1 AND instr(body, ?2) ORDER BY sequence";
+    let mut statement = connection.prepare(query)?;
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let rows = statement.query_map((after, text), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (sequence, hash) = row?;
+        let edited = || Trouble::Damaged(format!("entry {sequence} or its place in the chain was edited"));
+        let hash = hash.try_into().map_err(|_| edited())?;
+        found.push(Head { entries: u64::try_from(sequence).map_err(|_| edited())?, hash });
+    }
+    Ok(found)
+}
+
+/// The marks that an entry in force holds; none where there is no such entry.
+fn marks(connection: &Connection, link: &Value) -> Result<Marks> {
+    let at = link["entry"].as_u64().zip(link["hash"].as_str().and_then(unhex));
+    let Some((entries, hash)) = at else { return Ok(Marks::new()) };
+    let (value, _) = linked(connection, &Head { entries, hash })?;
+    let tables = value["tables"].as_object().into_iter().flatten();
+    Ok(tables.filter_map(|(table, mark)| Some((table.clone(), mark.as_str()?.to_string()))).collect())
+}
+
 /// The head, of which the last entry is verified to be there.
 pub(super) fn end(connection: &Connection) -> Result<Head> {
     let head = stored_head(connection)?;
@@ -122,11 +188,11 @@ pub(super) fn end(connection: &Connection) -> Result<Head> {
 }
 
 /// Calls `look` with each entry from the head down, link by link, until it says no.
-fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(u64, Value) -> Result<bool>) -> Result<()> {
+fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, Value) -> Result<bool>) -> Result<()> {
     let mut at = head.clone();
     while at.entries > 0 {
         let (value, before) = linked(connection, &at)?;
-        if !look(at.entries, value)? {
+        if !look(&at, value)? {
             break;
         }
         at = before;

@@ -116,6 +116,11 @@ impl Section {
         self.get(key).ok_or_else(|| self.error(format!("{} needs '{key}'", self.name)))
     }
 
+    /// What stands here, whatever the order of the keys and however numbers are written: for telling whether two sections say the same.
+    pub fn json(&self) -> serde_json::Value {
+        self.iter().map(|(key, spot)| (key.to_string(), spot.json())).collect()
+    }
+
     /// All keys and values, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Spot)> {
         self.entries.iter().map(|(key, _, spot)| (key.as_str(), spot))
@@ -123,6 +128,21 @@ impl Section {
 }
 
 impl Spot {
+    /// The same for a value.
+    fn json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Text(text) => text.as_str().into(),
+            Value::Number { decimal, .. } => match decimal.parse::<Exact>() {
+                Ok(number) => number.to_string().into(),
+                Err(_) => decimal.as_str().into(),
+            },
+            Value::Bool(truth) => (*truth).into(),
+            Value::List(items) => items.iter().map(Self::json).collect(),
+            Value::Table(section) => section.json(),
+            Value::Other => serde_json::Value::Null,
+        }
+    }
+
     /// The place of the value.
     pub fn place(&self) -> Place {
         Place::of_offset(&self.text.origin, &self.text.content, self.offset)

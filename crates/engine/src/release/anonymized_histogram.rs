@@ -252,7 +252,7 @@ pub(super) fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Fl
     let (least, _) = lower_bound(elements, each, Delta::new(0.0)?)?;
     Ok(Floor {
         column: "how_many".to_string(),
-        error: "all counts together (L1)",
+        error: "all counts together (L1)".into(),
         expected: mechanism.expected_error(elements)?,
         least,
         about: format!(

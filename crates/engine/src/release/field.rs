@@ -198,7 +198,7 @@ impl Form for Numbers {
     const NAME: &'static str = "table of numbers";
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": { "type": "number" } })
+        json!({ "type": "object", "additionalProperties": { "type": ["number", "string"] } })
     }
 
     fn read(spot: &Spot) -> Result<Self> {

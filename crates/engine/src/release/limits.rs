@@ -10,6 +10,7 @@ use scumble::limits::{count, tcdp};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Rho};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to this many owners.
 const LARGE_ORDER: f64 = 1e4;
@@ -20,7 +21,7 @@ pub struct Floor {
     /// The column.
     pub column: String,
     /// Which error.
-    pub error: &'static str,
+    pub error: Cow<'static, str>,
     /// This release's.
     pub expected: f64,
     /// No mechanism with the same guarantee can promise less for every table.
@@ -40,6 +41,19 @@ impl Floor {
         json!({
             "column": self.column, "error": self.error, "expected": self.expected, "least_possible": self.least,
             "factor": self.factor(), "about": self.about,
+        })
+    }
+
+    /// What [`Floor::json`] wrote.
+    pub(super) fn from_json(shown: &Value) -> Option<Self> {
+        let text = |key: &str| shown[key].as_str().map(str::to_string);
+        let number = |key: &str| Some(shown[key].as_f64().unwrap_or(f64::INFINITY));
+        Some(Self {
+            column: text("column")?,
+            error: text("error")?.into(),
+            expected: number("expected")?,
+            least: number("least_possible")?,
+            about: text("about")?,
         })
     }
 }
@@ -119,7 +133,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         let single = presence.standard_error_lower();
         limits.push(Floor {
             column: column.clone(),
-            error: "standard error of each cell",
+            error: "standard error of each cell".into(),
             expected: noise.standard_deviation() * step,
             least: single * moved * step,
             about: format!("presence, {}{all}", presence.words()),
@@ -132,7 +146,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         {
             limits.push(Floor {
                 column,
-                error: "largest error of all cells, in half of the runs",
+                error: "largest error of all cells, in half of the runs".into(),
                 expected: noise.maximum(cells as f64, 0.5) * step,
                 least: least * moved * step,
                 about: format!("person, {}{all}", person.words()),

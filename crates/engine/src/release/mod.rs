@@ -20,6 +20,7 @@ mod graph;
 mod guarded;
 mod heavy_hitters;
 mod histogram;
+mod kept;
 pub mod kinds;
 mod limits;
 mod marginals;
@@ -29,6 +30,7 @@ mod output;
 mod parquet;
 mod plan;
 mod publish;
+mod published;
 mod quantiles;
 mod records;
 mod request;
@@ -40,10 +42,12 @@ mod triangles;
 
 pub use estimates::Estimates;
 pub use field::Listed;
+pub use kept::Kept;
 pub use limits::Floor;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
 pub(crate) use publish::{free, written};
+pub use published::{MOST_ROWS, Published, Unshown, published};
 pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]
 pub use sql::generator::adversarial_query;

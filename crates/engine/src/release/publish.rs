@@ -5,10 +5,19 @@
 //! a place that is taken by a link or a folder is refused before anything is charged.
 
 use crate::error::{Error, Result};
+use crate::project::file_stem;
 use scumble::noise::{BitSource, SecureSource};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// How the names of a release's files end, in the order in which they are written.
+pub(super) const ENDS: [&str; 3] = ["csv", "parquet", "json"];
+
+/// The names of a release's files.
+pub(crate) fn file_names(release: &str) -> [String; 3] {
+    ENDS.map(|end| format!("{}.{end}", file_stem(release)))
+}
 
 /// Files that are being made beside their places. Those that are not [`put`](Places::put) are removed.
 pub(crate) struct Places {

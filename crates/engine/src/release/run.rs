@@ -1,16 +1,19 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
 use super::guarded::guarded;
-use super::publish::Places;
-use super::{Analysed, Answers, Charged, Floor, Plan, alone, kinds};
-use crate::attackers::Counted;
+use super::kept::request_digest;
+use super::publish::{ENDS, Places, file_names};
+use super::published::part;
+use super::{Analysed, Answers, Charged, Plan, alone, kinds};
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
-use crate::project::{Cost, Goal, Project, Request, file_stem};
+use crate::ledger::{
+    self, About, Charge, Declaration, Declarations, Head, Ledger, Output, Proposal, Receipt, Standing,
+};
+use crate::project::{Cost, Goal, Project, Request};
 use crate::sql::preflight;
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
@@ -32,14 +35,8 @@ pub struct Planned {
 pub struct Outcome {
     /// Its name.
     pub name: String,
-    /// Its kind.
-    pub kind: String,
     /// What was published.
     pub answers: Answers,
-    /// What nobody could beat at its privacy, where that is known.
-    pub limits: Vec<Floor>,
-    /// What is counted, for attackers who know only part of the rows.
-    pub counted: Counted,
     /// Its place in the ledger.
     pub sequence: u64,
     /// The files that were written.
@@ -71,6 +68,11 @@ impl<'a> Runner<'a> {
         &self.ledger
     }
 
+    /// The project.
+    pub(super) fn project(&self) -> &Project {
+        self.project
+    }
+
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
         let planned = (kinds::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
@@ -94,17 +96,18 @@ impl<'a> Runner<'a> {
 
     /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
     /// must stand alone has company, and the budget holds. Charges nothing.
-    pub fn admit(&self, releases: &[Planned]) -> Result<()> {
+    pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<()> {
         self.admitted(releases).map(drop)
     }
 
     /// The same; gives the ledger's standing before these releases.
-    fn admitted(&self, releases: &[Planned]) -> Result<Standing> {
+    fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<Standing> {
         let ledger = Ledger::open_existing(&self.ledger)?;
         let before = match ledger {
             Some(ledger) => ledger.standing(&[])?.0,
             None => Standing::nothing(),
         };
+        before.agrees(&self.project.budget.in_force(), &self.project.path.display().to_string())?;
         let mut standing = before.clone();
         let folder = ledger::folder(&self.ledger)?;
         let mut declared = standing.declared().clone();
@@ -121,7 +124,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The declarations of the tables that a release reads.
-    fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
+    pub(super) fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
         let tables = planned.plan.tables.iter();
         tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
     }
@@ -269,11 +272,10 @@ impl<'a> Runner<'a> {
     fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
         let tables = self.declared(planned, &ledger::folder(&self.ledger)?)?;
         let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
-        let budget = &self.project.budget;
         Ok(About {
             data: data.map(|(table, mark)| (table.clone(), mark.clone())).collect(),
             tables,
-            budget: if *budget == Budget::default() { serde_json::Value::Null } else { budget.json() },
+            budget: self.project.budget.in_force(),
             sets: self.project.sensitive_pairs()?,
         })
     }
@@ -303,11 +305,11 @@ impl<'a> Runner<'a> {
             release: request.name.clone(),
             kind: request.kind.clone(),
             project: Some(self.project.digest.clone()),
+            request: Some(request_digest(self.project, planned)),
             events: planned.plan.events.clone(),
             rule,
             about: self.about(planned, marks)?,
         };
-        let (counted, mut limits) = (planned.plan.counted.clone(), planned.plan.limits.clone());
         let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
         let sequence = receipt.sequence();
         let made = guarded(|| {
@@ -315,13 +317,9 @@ impl<'a> Runner<'a> {
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
             self.made(planned, &receipt, backend, places, bits, ledger)
         });
-        let Made { mut answers, files, digest } = made.ok_or_else(|| interrupted(&request.name))?;
-        ledger.commit(receipt, &digest).map_err(|_| uncommitted(&request.name))?;
-        let (name, kind) = (request.name.clone(), request.kind.clone());
-        if !answers.details.limits.is_empty() {
-            limits = std::mem::take(&mut answers.details.limits);
-        }
-        Ok(Outcome { name, kind, answers, limits, counted, sequence, files })
+        let Made { answers, files, output } = made.ok_or_else(|| interrupted(&request.name))?;
+        ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
+        Ok(Outcome { name: request.name.clone(), answers, sequence, files })
     }
 
     /// From rows to files. Whatever goes wrong here may depend on the data.
@@ -338,16 +336,20 @@ impl<'a> Runner<'a> {
         let mut answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
         planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         let csv = answers.csv();
+        let known = std::mem::take(&mut answers.details.limits);
+        let limits = if known.is_empty() { &planned.plan.limits } else { &known };
         let shown = serde_json::json!({
             "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
-            "answers": answers.json(),
+            "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
         });
         let contents =
             [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
         // A charge in a ledger that is gone is none.
         ledger.in_place()?;
         let files = places.put(&contents.each_ref().map(Vec::as_slice))?;
-        Ok(Made { answers, files, digest: crate::digest(csv.as_bytes()) })
+        let digests = ENDS.iter().zip(&contents).map(|(end, content)| (end.to_string(), crate::digest(content)));
+        let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
+        Ok(Made { answers, files, output })
     }
 }
 
@@ -355,8 +357,8 @@ impl<'a> Runner<'a> {
 struct Made {
     answers: Answers,
     files: Vec<PathBuf>,
-    /// The digest of the CSV.
-    digest: String,
+    /// The digests of the files.
+    output: Output,
 }
 
 /// The one sentence for everything that can fail after a charge: it depends on no value and on no cause.
@@ -387,9 +389,4 @@ fn decimal(number: f64) -> String {
 /// The places of a release's files.
 fn places(out: &Path, planned: &Planned) -> Result<Places> {
     Places::claim(out, &file_names(&planned.request.name))
-}
-
-/// The names of a release's files.
-fn file_names(name: &str) -> [String; 3] {
-    ["csv", "parquet", "json"].map(|end| format!("{}.{end}", file_stem(name)))
 }

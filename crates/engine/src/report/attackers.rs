@@ -23,18 +23,17 @@ pub(super) struct Against {
 }
 
 impl Report<'_> {
-    /// One for each release of this run; nothing if the project declares no attacker.
+    /// One for each release; nothing if the project declares no attacker.
     pub(super) fn against(&self) -> Result<Vec<Against>> {
         let mut all = Vec::new();
         let delta = self.delta(&Scope::Person)?;
-        for outcome in self.outcomes {
-            let Some(answer) = answer(self.project, &outcome.counted)? else { continue };
-            let charge = self.charges.iter().find(|charge| charge.sequence == outcome.sequence);
-            let spent = charge.map(|charge| Spent::of(&charge.events, &Scope::Person)).transpose()?;
+        for one in self.published {
+            let Some(answer) = answer(self.project, &one.counted)? else { continue };
+            let spent = Spent::of(&one.charge.events, &Scope::Person)?;
             all.push(Against {
-                release: outcome.name.clone(),
+                release: one.charge.release.clone(),
                 answer,
-                unassuming: spent.and_then(|spent| spent.epsilon(&delta)).map(|epsilon| epsilon.to_f64_up()),
+                unassuming: spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()),
                 delta: delta.to_f64(),
                 others: usize::try_from(self.standing.releases()).unwrap_or(usize::MAX).saturating_sub(1),
             });

@@ -1,7 +1,7 @@
 //! The charts of releases: bars with their intervals, lines with their bands.
 
 use super::html::shown;
-use crate::release::{AnswerColumn, BandedCurve, Cell, Outcome};
+use crate::release::{AnswerColumn, Answers, BandedCurve, Cell};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.
@@ -10,10 +10,10 @@ const SHOWN_BARS: usize = 30;
 const SHOWN_CHARTS: usize = 4;
 
 /// Charts beside each other, where there are several; a single one is as wide as the page, or as a phone.
-pub(super) fn charts(outcome: &Outcome) -> String {
-    let noisy = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
-    let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(outcome, column)).collect();
-    drawings.extend(outcome.answers.details.curve.as_ref().map(banded));
+pub(super) fn charts(answers: &Answers) -> String {
+    let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
+    let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(answers, column)).collect();
+    drawings.extend(answers.details.curve.as_ref().map(banded));
     match &drawings[..] {
         [] => String::new(),
         [one] => both_sizes(one),
@@ -49,14 +49,13 @@ pub(super) fn both_sizes(drawing: &Drawing) -> String {
 }
 
 /// Bars with 95% intervals, or a line with its band where the labels are numbers in order.
-fn drawing(outcome: &Outcome, column: &AnswerColumn) -> Option<Drawing> {
+fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
     let list = column.uncertainty.as_ref()?;
     let rows = column.cells.len();
     if rows < 2 {
         return None;
     }
-    let labels: Vec<&AnswerColumn> =
-        outcome.answers.columns.iter().filter(|column| column.uncertainty.is_none()).collect();
+    let labels: Vec<&AnswerColumn> = answers.columns.iter().filter(|column| column.uncertainty.is_none()).collect();
     let number = |row: usize| column.cells[row].number().unwrap_or(f64::NAN);
     let title = format!("{} with 95% intervals", column.name);
     if let [label] = labels[..]
@@ -74,7 +73,7 @@ fn drawing(outcome: &Outcome, column: &AnswerColumn) -> Option<Drawing> {
         return Some(Drawing::Lines(chart));
     }
     let bars = (0..rows.min(SHOWN_BARS)).map(|row| {
-        let name = match &outcome.answers.details.bars {
+        let name = match &answers.details.bars {
             Some(names) => names[row].clone(),
             None => labels.iter().map(|label| shown(&label.cells[row])).collect::<Vec<_>>().join(", "),
         };

@@ -2,10 +2,10 @@
 
 use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
-use super::{Report, limits, reading, scope_name, text};
-use crate::budget::{Spent, rounded_down, rounded_up, rounded_up_to};
+use super::{Report, front, limits, reading, scope_name, text};
+use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::release::{Cell, Outcome, UNBOUNDED};
+use crate::release::{Answers, Cell, Published, UNBOUNDED};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -21,25 +21,23 @@ const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
 pub(super) fn page(report: &Report<'_>, against: &[Against]) -> Result<String> {
-    let mut body = String::new();
-    let _ = write!(
-        body,
-        "<header><p class=\"soft\">Scumble · differential privacy report</p><h1>What was published, and what it gives away</h1>\
-         <p class=\"soft\">Project <code>{}</code></p></header>",
-        escaped(&report.project.path.display().to_string())
-    );
-    body.push_str(&summary(report)?);
-    for outcome in report.outcomes {
-        body.push_str(&release(outcome));
-    }
-    body.push_str(&curves(report)?);
-    body.push_str(&matrix(report)?);
-    body.push_str(&pairs(report)?);
-    body.push_str(&readings(report)?);
-    body.push_str(&attackers::section(report, against)?);
-    body.push_str(&limits::section(report));
-    body.push_str(&assumptions(report));
-    body.push_str(&parameters(report)?);
+    let parts = [
+        ("curves", "Privacy curves", curves(report)?),
+        ("who-pays", "Who pays for what", matrix(report)?),
+        ("pairs", "Sensitive attributes together with others", pairs(report)?),
+        ("readings", "What that means", readings(report)?),
+        ("attackers", "What weaker attackers learn", attackers::section(report, against)?),
+        ("limits", "What an optimal mechanism could have done", limits::section(report)),
+        ("assumptions", "What this rests on", assumptions(report)),
+        ("by-hand", "To check by hand", parameters(report)?),
+    ];
+    let sections: Vec<(&str, &str)> =
+        parts.iter().filter(|(.., text)| !text.is_empty()).map(|(id, title, _)| (*id, *title)).collect();
+    let mut body = front::header(report);
+    body.push_str(&summary(report, &sections)?);
+    report.published.iter().for_each(|one| body.push_str(&release(one)));
+    body.push_str(&unshown(report));
+    parts.iter().for_each(|(.., text)| body.push_str(text));
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
@@ -47,15 +45,13 @@ pub(super) fn page(report: &Report<'_>, against: &[Against]) -> Result<String> {
     ))
 }
 
-fn summary(report: &Report<'_>) -> Result<String> {
+fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<String> {
     let mut text = String::from("<section><h2>In short</h2>");
-    let releases = report.outcomes.len();
-    let _ = write!(
-        text,
-        "<p>{releases} {} published in this run; the ledger holds {} in all. The numbers below bound what all of them together can \
-         give away, to somebody who knows everything else.</p><div class=\"big\">",
-        if releases == 1 { "statistic was" } else { "statistics were" },
-        report.standing.releases()
+    for sentence in front::verdict(report)? {
+        let _ = write!(text, "<p class=\"verdict\">{}</p>", escaped(&sentence));
+    }
+    text.push_str(
+        "<p>The numbers below bound what everything in the ledger together can give away, to somebody who knows everything else.</p><div class=\"big\">",
     );
     for (scope, words) in
         [(Scope::Person, "all of a person's values"), (Scope::Presence, "whether a person is in the data")]
@@ -65,7 +61,7 @@ fn summary(report: &Report<'_>) -> Result<String> {
         let _ = write!(
             text,
             "<div><b>ε = {}</b>{} <span class=\"soft together\">({scope}, δ = {:e})</span></div>",
-            spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up_to(epsilon.to_f64_up(), 3)),
+            spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up())),
             words,
             delta.to_f64()
         );
@@ -78,76 +74,89 @@ fn summary(report: &Report<'_>) -> Result<String> {
         "<p class=\"soft\">ε bounds how much the published numbers can change anybody's odds about a person: by a factor of at most \
          e<sup>ε</sup>, except with probability δ. Smaller is more private; 0 means that nothing was given away.</p>",
     );
-    text.push_str(&budget(report)?);
+    text.push_str(&front::budget(report)?);
+    text.push_str(&front::contents(report, sections));
     text.push_str("</section>");
     Ok(text)
 }
 
-fn budget(report: &Report<'_>) -> Result<String> {
-    let limits = report.project.budget.limits(&report.project.attributes())?;
-    if limits.is_empty() {
-        return Ok("<p>No budget is set: the ledger records and refuses nothing.</p>".to_string());
-    }
-    let mut text = String::from(
-        "<h3>Budget</h3><div class=\"wide\"><table><thead><tr><th>who or what</th><th>limit</th><th>spent</th><th>left</th></tr></thead><tbody>",
-    );
-    for (scope, limit) in limits {
-        let spent = limit.measure(&report.spent(&scope)?);
-        let spent_text = spent.as_ref().map_or("∞".to_string(), |spent| rounded_up(spent.to_f64_up()));
-        let left = spent.map_or(0.0, |spent| (limit.most().to_f64_down() - spent.to_f64_up()).max(0.0));
-        let _ = write!(
-            text,
-            "<tr><td>{}</td><td>{}</td><td>{spent_text}</td><td>{}</td></tr>",
-            escaped(&scope_name(&scope)),
-            escaped(&limit.to_string()),
-            rounded_down(left)
-        );
-    }
-    text.push_str("</tbody></table></div>");
-    Ok(text)
-}
-
-fn release(outcome: &Outcome) -> String {
+fn release(one: &Published) -> String {
+    let (answers, charge) = (&one.answers, &one.charge);
     let mut text = format!(
-        "<section><h2>{}</h2><p class=\"soft\">kind {}, entry {} of the ledger</p>",
-        escaped(&outcome.name),
-        escaped(&outcome.kind),
-        outcome.sequence
+        "<section id=\"entry-{}\"><h2>{}</h2><p class=\"soft\">published {}, kind {}, entry {} of the ledger</p>",
+        charge.sequence,
+        escaped(&charge.release),
+        front::moment(&charge.time),
+        escaped(&charge.kind),
+        charge.sequence
     );
-    // What is not private says so before it says anything else.
-    let exposed = outcome.answers.details.facts.get("differentially_private").is_some_and(|private| private == false);
-    if exposed {
-        text.push_str(&noted(outcome, "warning"));
+    if let Some(sql) = charge.rule["sql"].as_str() {
+        let _ = write!(text, "<pre class=\"sql\">{}</pre>", escaped(sql.trim()));
     }
-    text.push_str(&charts(outcome));
-    text.push_str(&table(outcome));
+    // What is not private says so before it says anything else.
+    let exposed = answers.details.facts.get("differentially_private").is_some_and(|private| private == false);
+    if exposed {
+        text.push_str(&noted(answers, "warning"));
+    }
+    match one.is_synthetic() {
+        true => {
+            let (rows, file) = (one.rows, one.file.file_name().unwrap_or_default().to_string_lossy());
+            let _ =
+                write!(text, "<p>{} made-up rows, in <code>{}</code>.</p>", grouped(&rows.to_string()), escaped(&file));
+        }
+        false => {
+            text.push_str(&charts(answers));
+            text.push_str(&table(answers, one.rows));
+        }
+    }
     if !exposed {
-        text.push_str(&noted(outcome, "soft"));
+        text.push_str(&noted(answers, "soft"));
     }
     text.push_str("</section>");
     text
 }
 
-fn noted(outcome: &Outcome, class: &str) -> String {
-    let notes = outcome.answers.notes.iter();
-    notes.map(|note| format!("<p class=\"{class}\">{}</p>", escaped(note))).collect()
+/// What was charged and cannot be shown, and why; nothing if all is there.
+fn unshown(report: &Report<'_>) -> String {
+    if report.unshown.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<section><h2>Also charged</h2><p>These are in the ledger and in all sums; their numbers are not shown here.</p><div class=\"wide\"><table><thead><tr><th>release</th><th>entry</th><th>charged</th><th>why</th></tr></thead><tbody>",
+    );
+    for one in report.unshown {
+        let _ = write!(
+            text,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&one.charge.release),
+            one.charge.sequence,
+            front::moment(&one.charge.time),
+            escaped(&one.why)
+        );
+    }
+    text.push_str("</tbody></table></div></section>");
+    text
 }
 
-fn table(outcome: &Outcome) -> String {
+fn noted(answers: &Answers, class: &str) -> String {
+    answers.notes.iter().map(|note| format!("<p class=\"{class}\">{}</p>", escaped(note))).collect()
+}
+
+fn table(answers: &Answers, rows: usize) -> String {
     // Beside many noisy columns there is no room for standard errors: the intervals tell as much, and the CSV has them.
-    let noisy = outcome.answers.columns.iter().filter(|column| column.uncertainty.is_some()).count();
+    let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).count();
     let class = if noisy > 2 { "wide many" } else { "wide" };
     let mut text = format!("<div class=\"{class}\"><table><thead><tr>");
-    for column in &outcome.answers.columns {
+    for column in &answers.columns {
         let _ = write!(text, "<th>{}</th>", escaped(&column.name));
         if column.uncertainty.is_some() {
             text.push_str("<th class=\"beside\">± std. error</th><th>95% interval</th>");
         }
     }
     text.push_str("</tr></thead><tbody>");
-    for row in 0..outcome.answers.rows().min(SHOWN_ROWS) {
+    for row in 0..answers.rows().min(SHOWN_ROWS) {
         text.push_str("<tr>");
-        for column in &outcome.answers.columns {
+        for column in &answers.columns {
             let _ = write!(text, "<td>{}</td>", escaped(&shown(&column.cells[row])));
             if let Some(list) = &column.uncertainty {
                 let one = list[row];
@@ -163,14 +172,11 @@ fn table(outcome: &Outcome) -> String {
         text.push_str("</tr>");
     }
     text.push_str("</tbody></table></div>");
-    if outcome.answers.rows() > SHOWN_ROWS {
-        let _ = write!(
-            text,
-            "<p class=\"soft\">The first {SHOWN_ROWS} of {} rows; the CSV file has all.</p>",
-            outcome.answers.rows()
-        );
+    if rows > SHOWN_ROWS {
+        let rows = grouped(&rows.to_string());
+        let _ = write!(text, "<p class=\"soft\">The first {SHOWN_ROWS} of {rows} rows; the CSV file has all.</p>");
     }
-    if outcome.answers.rows() == 0 {
+    if rows == 0 {
         text.push_str("<p class=\"soft\">No row was published.</p>");
     }
     text
@@ -191,7 +197,7 @@ fn curves(report: &Report<'_>) -> Result<String> {
         ""
     };
     Ok(format!(
-        "<section><h2>Privacy curves</h2><p>For each scope, all releases together are (ε, δ)-private for every point on its curve. \
+        "<section id=\"curves\"><h2>Privacy curves</h2><p>For each scope, all releases together are (ε, δ)-private for every point on its curve. \
          A vertical line is a pure guarantee, for which δ does not matter.</p>{}{more}</section>",
         both_sizes(&Drawing::Lines(chart))
     ))
@@ -200,7 +206,7 @@ fn curves(report: &Report<'_>) -> Result<String> {
 fn matrix(report: &Report<'_>) -> Result<String> {
     let scopes = report.scopes()?;
     let mut text = String::from(
-        "<section><h2>Who pays for what</h2><p>ε of each release in each scope. A release that does not read an attribute costs it nothing.</p>\
+        "<section id=\"who-pays\"><h2>Who pays for what</h2><p>ε of each release in each scope. A release that does not read an attribute costs it nothing.</p>\
          <div class=\"wide\"><table><thead><tr><th>release</th>",
     );
     for scope in &scopes {
@@ -231,7 +237,7 @@ fn matrix(report: &Report<'_>) -> Result<String> {
 }
 
 fn cost_cell(spent: &Spent, delta: &Exact) -> String {
-    let shown = spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up_to(epsilon.to_f64_up(), 4));
+    let shown = spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up()));
     let class = if shown == "0" { " class=\"zero\"" } else { "" };
     format!("<td{class}>{shown}</td>")
 }
@@ -242,7 +248,7 @@ fn pairs(report: &Report<'_>) -> Result<String> {
         return Ok(String::new());
     }
     let mut text = String::from(
-        "<section><h2>Sensitive attributes together with others</h2><div class=\"wide\"><table><thead><tr><th>attributes</th><th>ε</th><th>δ</th></tr></thead><tbody>",
+        "<section id=\"pairs\"><h2>Sensitive attributes together with others</h2><div class=\"wide\"><table><thead><tr><th>attributes</th><th>ε</th><th>δ</th></tr></thead><tbody>",
     );
     for pair in pairs {
         let scope = Scope::Attributes(pair);
@@ -261,7 +267,7 @@ fn pairs(report: &Report<'_>) -> Result<String> {
 
 fn readings(report: &Report<'_>) -> Result<String> {
     let mut text = String::from(
-        "<section><h2>What that means</h2><p>Upper bounds that follow from the numbers above, for all releases together.</p>\
+        "<section id=\"readings\"><h2>What that means</h2><p>Upper bounds that follow from the numbers above, for all releases together.</p>\
          <div class=\"wide\"><table><thead><tr><th>about</th>",
     );
     for (name, _) in reading::FIELDS {
@@ -289,7 +295,7 @@ fn readings(report: &Report<'_>) -> Result<String> {
 }
 
 fn assumptions(report: &Report<'_>) -> String {
-    let mut text = String::from("<section><h2>What this rests on</h2><ul>");
+    let mut text = String::from("<section id=\"assumptions\"><h2>What this rests on</h2><ul>");
     for line in text::assumptions(report.project) {
         let _ = write!(text, "<li>{}</li>", escaped(&line));
     }
@@ -299,7 +305,7 @@ fn assumptions(report: &Report<'_>) -> String {
 
 fn parameters(report: &Report<'_>) -> Result<String> {
     let mut text = format!(
-        "<section><h2>To check by hand</h2><p>Costs add up by this rule: {}. Each release's noise and sensitivity are below; \
+        "<section id=\"by-hand\"><h2>To check by hand</h2><p>Costs add up by this rule: {}. Each release's noise and sensitivity are below; \
          <code>scumble ledger verify --head HASH</code> checks that the ledger still holds this history.</p>\
          <p class=\"hash\">Ledger head <code>{}</code> ({} entries)<br>Project file <code>{}</code><br>{}</p>",
         escaped(crate::summary::RULE),
@@ -355,8 +361,8 @@ fn end(number: f64) -> String {
     if number.is_infinite() { UNBOUNDED.to_string() } else { digits(number) }
 }
 
-/// About five significant digits.
-pub(super) fn digits(number: f64) -> String {
+/// A number as a reader wants it: about five significant digits, groups of three from five digits on.
+pub fn digits(number: f64) -> String {
     if !number.is_finite() {
         return "–".to_string();
     }

@@ -14,13 +14,13 @@ pub(super) fn json(report: &Report<'_>) -> Value {
         shown
     };
     let all =
-        report.outcomes.iter().flat_map(|outcome| outcome.limits.iter().map(|limit| of_release(&outcome.name, limit)));
+        report.published.iter().flat_map(|one| one.limits.iter().map(|limit| of_release(&one.charge.release, limit)));
     Value::Array(all.collect())
 }
 
 /// The section of the page; nothing if no limit is known for any release.
 pub(super) fn section(report: &Report<'_>) -> String {
-    if report.outcomes.iter().all(|outcome| outcome.limits.is_empty()) {
+    if report.published.iter().all(|one| one.limits.is_empty()) {
         return String::new();
     }
     let mut text = String::from(
@@ -29,17 +29,17 @@ pub(super) fn section(report: &Report<'_>) -> String {
          listed, no bound with explicit numbers is known to us.</p><div class=\"wide\"><table><thead><tr><th>release</th><th>column</th>\
          <th>expected error</th><th>nobody can promise less</th><th>times</th></tr></thead><tbody>",
     );
-    for outcome in report.outcomes {
-        for limit in &outcome.limits {
+    for one in report.published {
+        for limit in &one.limits {
             let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
             let _ = write!(
                 text,
                 "<tr class=\"over\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{factor}</td></tr><tr class=\"under\"><td colspan=\"5\">{}; {}</td></tr>",
-                escaped(&outcome.name),
+                escaped(&one.charge.release),
                 escaped(&limit.column),
                 digits(limit.expected),
                 digits(limit.least),
-                escaped(limit.error),
+                escaped(&limit.error),
                 escaped(&limit.about),
             );
         }

@@ -2,16 +2,19 @@
 
 mod attackers;
 mod charts;
+mod front;
 mod html;
 mod limits;
 mod reading;
 mod text;
 
+pub use html::digits;
+
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
-use crate::release::{Outcome, free, written};
+use crate::release::{Published, Unshown, free, written};
 use crate::summary::{Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -22,12 +25,16 @@ use std::path::{Path, PathBuf};
 pub struct Report<'a> {
     /// The project.
     pub project: &'a Project,
-    /// The last charges of the ledger, those of this run included: they are shown one by one.
+    /// The last charges of the ledger: they are shown one by one.
     pub charges: &'a [Charge],
     /// What all charges add up to.
     pub standing: &'a Standing,
-    /// What was published in this run.
-    pub outcomes: &'a [Outcome],
+    /// All that was published and is there, newest first.
+    pub published: &'a [Published],
+    /// What was charged, and is not there.
+    pub unshown: &'a [Unshown],
+    /// When it is written (UTC).
+    pub time: String,
     /// The ledger's head.
     pub head: Head,
 }
@@ -40,6 +47,11 @@ pub(crate) struct Curve {
 }
 
 impl Report<'_> {
+    /// The time of a report that is written now.
+    pub fn now() -> String {
+        crate::time::now()
+    }
+
     /// Whether a report could be written into a folder, if it is asked before anything is released.
     pub fn places(folder: &Path) -> Result<()> {
         ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))
@@ -69,6 +81,8 @@ impl Report<'_> {
             .collect();
         Ok(json!({
             "engine": crate::ENGINE,
+            "written": self.time,
+            "verdict": front::verdict(self)?,
             "project": self.project.path.display().to_string(),
             "project_digest": self.project.digest,
             "ledger_head": self.head.hex(),
@@ -77,7 +91,8 @@ impl Report<'_> {
             "summary": self.summary()?,
             "curves": curves,
             "readings": reading::json(self)?,
-            "releases": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+            "releases": self.published.iter().map(published_json).collect::<Vec<_>>(),
+            "not_shown": self.unshown.iter().map(unshown_json).collect::<Vec<_>>(),
             "attackers": against.iter().map(attackers::Against::json).collect::<Vec<_>>(),
             "limits": limits::json(self),
             "rules": rules,
@@ -159,6 +174,23 @@ pub(crate) fn scope_name(scope: &Scope) -> String {
     }
 }
 
-fn outcome_json(outcome: &Outcome) -> Value {
-    json!({ "name": outcome.name, "kind": outcome.kind, "sequence": outcome.sequence, "answers": outcome.answers.json() })
+/// A longer table is in its files alone.
+const EMBEDDED_ROWS: usize = 1000;
+
+fn published_json(one: &Published) -> Value {
+    let mut answers = one.answers.json();
+    if one.is_synthetic() || one.rows > EMBEDDED_ROWS {
+        answers["rows"] = Value::Null;
+    }
+    answers["row_count"] = json!(one.rows);
+    let Charge { release, kind, sequence, time, rule, .. } = &one.charge;
+    json!({
+        "name": release, "kind": kind, "sequence": sequence, "time": time, "sql": rule["sql"], "file": one.file.file_name().map(|name| name.to_string_lossy()),
+        "answers": answers,
+    })
+}
+
+fn unshown_json(one: &Unshown) -> Value {
+    let Charge { release, kind, sequence, time, .. } = &one.charge;
+    json!({ "name": release, "kind": kind, "sequence": sequence, "time": time, "why": one.why })
 }

@@ -21,6 +21,7 @@ fn proposal(name: &str) -> Proposal {
         release: name.to_string(),
         kind: "sql".to_string(),
         project: None,
+        request: None,
         events: vec![event],
         rule: json!({ "why": "test" }),
         about: About::default(),
@@ -58,7 +59,7 @@ fn what_was_reserved_is_read_back_as_it_was() {
     let head = ledger.commit(receipt, "abcd").unwrap();
     let charges = Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap();
     assert_eq!(charges.len(), 1);
-    assert_eq!(charges[0].state, State::Committed("abcd".to_string()));
+    assert_eq!(charges[0].state, State::Committed("abcd".into()));
     assert_eq!(charges[0].events, proposal("first").events);
     assert_eq!(ledger.verify().unwrap(), head);
     assert!(ledger.knows_head(&head.hex()).unwrap());
@@ -146,7 +147,7 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
@@ -313,7 +314,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     assert!(ledger.knows_head(&head.hex()).unwrap());
     let version: i32 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 2, "a program of version 1 must not add to it without sums");
+    assert_eq!(version, 3, "a program of version 1 must not add to it without sums");
 }
 
 /// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with

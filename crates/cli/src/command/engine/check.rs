@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "Reads all declared columns of all tables, as every release does before its charge. What it says names places of the \
-                  private files (file, line, column) and never a value; it is for whoever holds the files, and not to be published."
+                  private files (file, line, column) and never a value; it is for whoever holds the files, and not to be published.\n\nExample:\n  scumble check scumble.toml"
 )]
 pub struct Arguments {
     /// The project file

@@ -1,16 +1,26 @@
-//! `scumble init`: a starter project file from a table's column names and types.
+//! `scumble init`: a first project file from a table's column names and types, and from who its owner is.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use std::io::Write;
+use scumble_engine::init::{Owner, columns, starter};
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 /// What `init` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person"
+)]
 pub struct Arguments {
     /// The table: a .csv or .parquet file, or a folder of them
     table: PathBuf,
+    /// The column that says whose row it is
+    #[arg(long, value_name = "COLUMN", conflicts_with = "no_owner")]
+    owner: Option<String>,
+    /// Each row is one person
+    #[arg(long)]
+    no_owner: bool,
     /// Where to write the project file
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
     output: PathBuf,
@@ -21,7 +31,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let text = scumble_engine::init::starter(&arguments.table)?;
+    let names = columns(&arguments.table)?;
+    let owner = match (&arguments.owner, arguments.no_owner) {
+        (Some(owner), _) => Owner::Column(owner.clone()),
+        (None, true) => Owner::Rows,
+        (None, false) => asked(&names, quiet || arguments.json)?,
+    };
+    let text = starter(&arguments.table, &owner, &arguments.output)?;
     let shown = arguments.output.display();
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.output).map_err(
         |error| match error.kind() {
@@ -33,12 +49,34 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     )?;
     file.write_all(text.as_bytes())?;
     if arguments.json {
-        return print(&format!("{:#}\n", serde_json::json!({ "project": arguments.output })));
+        let owner = match &owner {
+            Owner::Column(owner) => Some(owner),
+            Owner::Rows => None,
+        };
+        return print(&format!("{:#}\n", serde_json::json!({ "project": arguments.output, "owner": owner })));
     }
     if quiet {
         return Ok(());
     }
     print(&format!(
-        "wrote {shown} from column names and types; no row was read\nfill in bounds and domains from public knowledge, never from the data\n"
+        "wrote {shown} from column names and types; no row was read\nfill in bounds and domains from public knowledge, never from the data; then: scumble check, scumble plan, scumble release\n"
     ))
+}
+
+/// Whose rows they are is asked on a terminal, and demanded elsewhere: everything that is promised depends on it.
+fn asked(names: &[String], silent: bool) -> Result<Owner, Failure> {
+    let list = names.join(", ");
+    if silent || !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Failure::Input(format!(
+            "who are the rows about? give --owner COLUMN for the column that says whose row it is (one of: {list}), or --no-owner if each row is one person"
+        )));
+    }
+    say(&format!("Columns: {list}"));
+    say("Which column says whose row it is? (Enter alone: each row is one person.)");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(match line.trim() {
+        "" => Owner::Rows,
+        name => Owner::Column(name.to_string()),
+    })
 }

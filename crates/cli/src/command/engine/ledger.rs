@@ -1,14 +1,13 @@
 //! `scumble ledger`: what has been spent, by release, in every scope; whether the ledger is whole; everything as JSON.
 
-use super::{ProjectArguments, head_line, table};
+use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use scumble_engine::budget::rounded_up;
-use scumble_engine::ledger::{Anchor, Head, Ledger};
-use scumble_engine::project::Project;
+use scumble_engine::ledger::{Anchor, Ledger};
 use scumble_engine::summary::{Question, summary, sums_of};
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
@@ -16,6 +15,9 @@ use std::path::PathBuf;
 
 /// What `ledger` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  scumble ledger show                         what has been given away, and what is left\n  scumble ledger show --attributes age,sex    about both together\n  scumble ledger anchor --to anchors          a line to keep elsewhere\n  scumble ledger verify --anchors anchors"
+)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -115,23 +117,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn located(arguments: &ProjectArguments) -> Result<(Project, PathBuf), Failure> {
-    let project = Project::open(&arguments.file)?;
-    let path = arguments.ledger.clone().unwrap_or_else(|| project.ledger());
-    Ok((project, path))
-}
-
-fn existing(path: &std::path::Path) -> Result<Ledger, Failure> {
-    Ledger::open_existing(path)?
-        .ok_or_else(|| Failure::Input(format!("there is no ledger {}: nothing has been released yet", path.display())))
-}
-
 fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let (project, path) = located(&arguments.project)?;
-    let (charges, head) = match Ledger::open_existing(&path)? {
-        Some(ledger) => (ledger.charges()?, ledger.head()?),
-        None => (Vec::new(), Head::empty()),
-    };
+    let ledger = existing(&path)?;
+    let (charges, head) = (ledger.charges()?, ledger.head()?);
+    // What was promised is what the ledger holds; a project file that says otherwise is told so.
+    let in_force = ledger.standing(&[])?.0.budget();
+    let differs = in_force.as_ref().is_some_and(|budget| *budget != project.budget);
+    let budget = in_force.unwrap_or_else(|| project.budget.clone());
     let known = project.attributes();
     let mut sets = Vec::new();
     for list in &arguments.attributes {
@@ -142,14 +135,19 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         sets.push(set);
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
-    let question = Question { budget: &project.budget, attributes: &known, delta, sets: &sets, group: arguments.group };
+    let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group: arguments.group };
     let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
     shown["head"] = json!(head.hex());
     shown["entries"] = json!(head.entries);
+    shown["budget_differs"] = json!(differs);
     if arguments.json {
         return print(&format!("{shown:#}\n"));
     }
-    print(&format!("{}{}\n", text(&shown), head_line(&head)))
+    let differs = match differs {
+        true => "the budget of the project file is not the one that is in force: see scumble budget show\n",
+        false => "",
+    };
+    print(&format!("{}{differs}{}\n", text(&shown), head_line(&head)))
 }
 
 fn text(shown: &Value) -> String {

@@ -1,6 +1,7 @@
 //! The commands that touch tables and the ledger. Each builds its whole output before it writes any of it.
 
 pub mod bounds;
+pub mod budget;
 pub mod check;
 pub mod demo;
 pub mod init;
@@ -14,9 +15,9 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::Args;
 use scumble::noise::SecureSource;
-use scumble_engine::ledger::Head;
+use scumble_engine::ledger::{Head, Ledger};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Outcome, Planned, Runner};
+use scumble_engine::release::{Outcome, Planned, Runner, published};
 use scumble_engine::report::Report;
 use std::path::{Path, PathBuf};
 
@@ -39,8 +40,21 @@ pub fn runner<'a>(project: &'a Project, ledger: Option<&PathBuf>) -> Runner<'a> 
     }
 }
 
+/// The project and the path of its ledger, or of the one that was asked for.
+pub fn located(arguments: &ProjectArguments) -> Result<(Project, PathBuf), Failure> {
+    let project = Project::open(&arguments.file)?;
+    let path = arguments.ledger.clone().unwrap_or_else(|| project.ledger());
+    Ok((project, path))
+}
+
+/// A ledger that is there.
+pub fn existing(path: &Path) -> Result<Ledger, Failure> {
+    Ledger::open_existing(path)?
+        .ok_or_else(|| Failure::Input(format!("there is no ledger {}: nothing has been released yet", path.display())))
+}
+
 /// How many of the last charges a report tells one by one; the sums are those of all.
-const RECENT: usize = 50;
+const RECENT: usize = 200;
 
 /// Runs planned releases and writes the report of everything that the ledger holds.
 pub fn run_and_report(
@@ -57,7 +71,16 @@ pub fn run_and_report(
     let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
     progress.begin("writing the report");
     let (charges, standing) = runner.recent(planned.len().max(RECENT))?;
-    let report = Report { project, charges: &charges, standing: &standing, outcomes: &outcomes, head: head.clone() };
+    let (published, unshown) = published(out, &charges);
+    let report = Report {
+        project,
+        charges: &charges,
+        standing: &standing,
+        published: &published,
+        unshown: &unshown,
+        time: Report::now(),
+        head: head.clone(),
+    };
     let path = report.write(out)?;
     Ok((outcomes, head, path))
 }

@@ -1,6 +1,8 @@
 //! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data, except for `--suggest-bounds`, which is a release
 //! of its own.
 
+mod line;
+
 use super::{ProjectArguments, bounds, runner, table};
 use crate::failure::Failure;
 use crate::output::print;
@@ -16,12 +18,18 @@ use std::path::PathBuf;
 
 /// What `plan` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Status 3 if it does not fit the budget together.\n\nExamples:\n  scumble plan                a line for each release\n  scumble plan --details      every scope, every error, what nobody could beat\n  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1"
+)]
 pub struct Arguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The delta at which epsilon is shown, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
+    /// Tell all: every scope, every error, what nobody could beat, what weaker attackers learn
+    #[arg(long, conflicts_with = "suggest_bounds")]
+    details: bool,
     /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged once to the ledger
     #[arg(long, value_name = "NAME", requires = "cost")]
     suggest_bounds: Option<String>,
@@ -49,7 +57,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
     }
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
-    let fits = runner.admit(&planned);
+    // What is published already is kept, and costs nothing more.
+    let before = planned.iter().map(|planned| runner.published_before(planned)).collect::<Result<Vec<_>, _>>()?;
+    let fits =
+        runner.admit(planned.iter().zip(&before).filter(|(_, before)| before.is_none()).map(|(planned, _)| planned));
     let asked = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
     let usual = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
     let mut scopes = vec![Scope::Presence, Scope::Person];
@@ -63,21 +74,45 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     };
     if arguments.json {
         let mut releases = Vec::new();
-        for planned in &planned {
+        for (planned, before) in planned.iter().zip(&before) {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
-            releases.push(release_json(planned, &project, &scopes, &delta)?);
+            let mut shown = release_json(planned, &project, &scopes, &delta)?;
+            shown["published"] =
+                before.as_ref().map_or(Value::Null, |(entry, time)| json!({ "sequence": entry, "time": time }));
+            releases.push(shown);
         }
         let delta = asked.unwrap_or(usual).to_f64();
         let shown = json!({ "delta": delta, "releases": releases, "fits": fits.is_ok(), "budget": budget });
-        return print(&format!("{shown:#}\n"));
+        print(&format!("{shown:#}\n"))?;
+        return fits.map_err(Failure::from);
     }
     let mut text = String::new();
-    for planned in &planned {
+    for (planned, before) in planned.iter().zip(&before) {
         let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
-        text.push_str(&release_text(planned, &project, &scopes, &delta)?);
+        match (before, arguments.details) {
+            (Some((entry, time)), false) => {
+                let (name, day) = (&planned.request.name, time.split('T').next().unwrap_or_default());
+                text.push_str(&format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"));
+            }
+            (None, false) => text.push_str(&short_text(planned, &project, &delta)?),
+            (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),
+        }
     }
-    text.push_str(&format!("{budget}\n"));
-    print(&text)
+    if fits.is_ok() {
+        text.push_str(&format!("{budget}\n"));
+    }
+    print(&text)?;
+    fits.map_err(Failure::from)
+}
+
+/// One line, and what somebody has to know before all else.
+fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+    let mut text = line::line(planned, project, delta)?;
+    let is_urgent = |note: &&String| ["Warning", "Hardly anything"].iter().any(|start| note.starts_with(start));
+    for note in planned.plan.notes.iter().filter(is_urgent) {
+        text.push_str(&format!("  {note}\n"));
+    }
+    Ok(text)
 }
 
 /// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at which it has an ε.

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 
 /// What `query` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Each call is a release of its own, charged to the ledger.\n\nExample:\n  scumble query \"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex\" --cost epsilon=0.1"
+)]
 pub struct Arguments {
     /// The query
     sql: String,
@@ -35,6 +38,12 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
+    if project.releases.iter().any(|request| request.name.trim() == arguments.name.trim()) {
+        return Err(Failure::Input(format!(
+            "the project file has a release '{}', whose files this would replace: give it another --name",
+            arguments.name.trim()
+        )));
+    }
     let request = Request::of_query(&arguments.name, &arguments.sql, &arguments.cost)?;
     let runner = runner(&project, arguments.ledger.as_ref());
     let planned = [runner.plan(&request)?];

@@ -6,17 +6,24 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::Project;
-use serde_json::json;
+use scumble_engine::release::{Kept, Outcome};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// What `release` takes.
 #[derive(Args)]
+#[command(
+    after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers"
+)]
 pub struct Arguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Only the release of this name (may be given several times)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
+    /// Pay for new numbers of a release that was published before (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    again: Vec<String>,
     /// The folder for the outputs, instead of `out` beside the project file
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -29,13 +36,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
-    for name in &arguments.only {
-        if !project.releases.iter().any(|request| request.name == *name) {
-            let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
-            let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
+    for (flag, name) in named(arguments) {
+        known(&project, name)?;
+        if flag == "--again" && !(arguments.only.is_empty() || arguments.only.contains(name)) {
             return Err(Failure::Input(format!(
-                "there is no release '{name}' in {}{hint}",
-                arguments.project.file.display()
+                "--again '{name}' asks for a release that --only leaves out: name it there too"
             )));
         }
     }
@@ -49,27 +54,70 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         )));
     }
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
-    let (outcomes, head, report) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
+    let kept = runner.kept(&planned, &out, &arguments.again)?;
+    let (mut paid, mut places) = (Vec::new(), Vec::new());
+    for (planned, kept) in planned.into_iter().zip(kept) {
+        places.push(kept);
+        if matches!(places.last(), Some(None)) {
+            paid.push(planned);
+        }
+    }
+    let (outcomes, head, report) = run_and_report(&project, &runner, &paid, &out, quiet || arguments.json)?;
     if arguments.json {
-        let releases: Vec<_> = outcomes
+        let mut outcomes = outcomes.iter();
+        let releases: Result<Vec<Value>, Failure> = places
             .iter()
-            .map(|outcome| json!({ "name": outcome.name, "sequence": outcome.sequence, "files": outcome.files, "answers": outcome.answers.json() }))
+            .map(|place| match place {
+                Some(kept) => kept_json(kept),
+                None => Ok(outcomes.next().map_or(Value::Null, outcome_json)),
+            })
             .collect();
-        let shown = json!({ "releases": releases, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
+        let shown = json!({ "releases": releases?, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
         return print(&format!("{shown:#}\n"));
     }
     if quiet {
         return Ok(());
     }
-    let mut text = String::new();
-    for outcome in &outcomes {
-        text.push_str(&format!(
-            "{}: {} rows in {}\n",
-            outcome.name,
-            outcome.answers.rows(),
-            outcome.files[0].display()
-        ));
+    let mut outcomes = outcomes.iter();
+    let lines = places.iter().filter_map(|place| match place {
+        Some(kept) => Some(kept.words()),
+        None => outcomes.next().map(outcome_words),
+    });
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    print(&format!("{lines}report: {}\n{}\n", report.display(), head_line(&head)))
+}
+
+/// The names that flags give.
+fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)> {
+    let only = arguments.only.iter().map(|name| ("--only", name));
+    only.chain(arguments.again.iter().map(|name| ("--again", name)))
+}
+
+fn known(project: &Project, name: &str) -> Result<(), Failure> {
+    if project.releases.iter().any(|request| request.name == name) {
+        return Ok(());
     }
-    text.push_str(&format!("report: {}\n{}\n", report.display(), head_line(&head)));
-    print(&text)
+    let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
+    let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
+    Err(Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display())))
+}
+
+fn outcome_words(outcome: &Outcome) -> String {
+    format!("{}: {} rows in {}", outcome.name, outcome.answers.rows(), outcome.files[0].display())
+}
+
+fn outcome_json(outcome: &Outcome) -> Value {
+    json!({
+        "name": outcome.name, "kept": false, "sequence": outcome.sequence, "files": outcome.files,
+        "answers": outcome.answers.json(),
+    })
+}
+
+/// What is kept, with its answers as they were published.
+fn kept_json(kept: &Kept) -> Result<Value, Failure> {
+    let published = crate::input::json(&kept.files[2])?;
+    Ok(json!({
+        "name": kept.name, "kept": true, "published": kept.time, "data_changed": kept.data_changed, "sequence": kept.sequence,
+        "files": kept.files, "answers": published["answers"],
+    }))
 }

@@ -286,7 +286,7 @@ impl AnalysedQuery {
             expected,
             limits: limits::of_query(&cut, &calibrated.noises, &events)?,
             counted: match report {
-                Some(_) => Counted::Other("what bounding cuts off is published beside it"),
+                Some(_) => Counted::Other("what bounding cuts off is published beside it".into()),
                 None => Counted::of_query(&cut, &calibrated.noises)?,
             },
             estimates: match &report {

@@ -77,7 +77,7 @@ pub(super) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
         notes,
         expected,
         limits: Vec::new(),
-        counted: Counted::Other("several groupings of the same rows are published at once"),
+        counted: Counted::Other("several groupings of the same rows are published at once".into()),
         estimates: Estimates::of_several(&bounded),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(Rc::clone(&cut)),

@@ -1,0 +1,111 @@
+//! `scumble budget`: the budgets that a ledger has held, and changing one, with a reason that stays.
+
+use super::{ProjectArguments, existing, head_line, located, table};
+use crate::failure::Failure;
+use crate::output::print;
+use clap::{Args, Subcommand};
+use scumble_engine::ledger::Change;
+use serde_json::{Value, json};
+
+/// What `budget` takes.
+#[derive(Args)]
+#[command(after_help = "Example, after person = { epsilon = 2.0 } was written into [budget] of scumble.toml:\n  \
+                  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"")]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// The budgets so far: when each came into force, and why
+    Show(ShowArguments),
+    /// Writes the project file's budget into the ledger, where it allows more than before
+    Raise(ChangeArguments),
+    /// Writes the project file's budget into the ledger, where it allows nobody more than before
+    Lower(ChangeArguments),
+}
+
+/// What `show` takes.
+#[derive(Args)]
+struct ShowArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `raise` and `lower` take.
+#[derive(Args)]
+struct ChangeArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// The reason, for whoever reads the ledger
+    #[arg(long, value_name = "REASON")]
+    because: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Show(arguments) => show(arguments),
+        Action::Raise(arguments) => change(arguments, Change::Raise, quiet),
+        Action::Lower(arguments) => change(arguments, Change::Lower, quiet),
+    }
+}
+
+fn change(arguments: &ChangeArguments, change: Change, quiet: bool) -> Result<(), Failure> {
+    let because = arguments.because.trim();
+    if because.is_empty() {
+        return Err(Failure::Input("--because needs a reason, for whoever reads the ledger".to_string()));
+    }
+    let (project, path) = located(&arguments.project)?;
+    let head = existing(&path)?.change_budget(&project.budget, because, change)?;
+    if arguments.json {
+        return print(&format!(
+            "{:#}\n",
+            json!({ "ledger": path, "entry": head.entries, "because": because, "head": head.hex() })
+        ));
+    }
+    if quiet {
+        return Ok(());
+    }
+    print(&format!(
+        "the budget of {} is in force from entry {} on\n{}\n",
+        project.path.display(),
+        head.entries,
+        head_line(&head)
+    ))
+}
+
+fn show(arguments: &ShowArguments) -> Result<(), Failure> {
+    let (_, path) = located(&arguments.project)?;
+    let budgets = existing(&path)?.budgets()?;
+    if arguments.json {
+        let shown = budgets.iter().map(|(sequence, body)| {
+            json!({ "entry": sequence, "time": body["time"], "limits": body["limits"], "because": body["because"] })
+        });
+        return print(&format!("{:#}\n", json!({ "budgets": shown.collect::<Vec<_>>() })));
+    }
+    let rows = budgets.iter().map(|(sequence, body)| {
+        let text = |key: &str| body[key].as_str().unwrap_or_default().to_string();
+        let because = if body["because"].is_null() { "–".to_string() } else { text("because") };
+        vec![sequence.to_string(), text("time"), limits(&body["limits"]), because]
+    });
+    print(&table(&["entry", "time", "limits", "because"], rows.collect()))
+}
+
+/// The limits in words.
+fn limits(limits: &Value) -> String {
+    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {limit}"));
+    let whole = ["presence", "person"].iter().filter_map(|name| one(name, &limits[*name]));
+    let attributes = limits["attributes"].as_object().into_iter().flatten();
+    let attributes = attributes.filter_map(|(name, limit)| one(name, limit));
+    let every = one("each attribute", &limits["every_attribute"]);
+    let all: Vec<String> = whole.chain(attributes).chain(every).collect();
+    if all.is_empty() { "none".to_string() } else { all.join("; ") }
+}

@@ -1,0 +1,84 @@
+//! A plan in one line: what it costs for whom it matters, how far off its numbers will be, what it takes for a key to show, what is cut off.
+
+use crate::failure::Failure;
+use scumble::quantity::Exact;
+use scumble::scope::Scope;
+use scumble_engine::budget::{Spent, rounded_up};
+use scumble_engine::project::Project;
+use scumble_engine::release::{Expected, Planned};
+use scumble_engine::report::digits;
+use serde_json::Value;
+
+/// More columns than these are not named in a line.
+const COLUMNS: usize = 4;
+
+/// The line of a release, at a δ.
+pub fn line(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+    let plan = &planned.plan;
+    let parts = [
+        Some(costs(planned, project, delta)?),
+        Some(errors(&plan.expected)).filter(|errors| !errors.is_empty()),
+        threshold(&plan.rule["keys"]),
+        plan.estimates.as_ref().map(|estimates| cut_off(estimates.words())),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Ok(format!("{}: {}\n", planned.request.name, parts.join("; ")))
+}
+
+/// What it costs a person, and the one whose budget it takes the largest part of.
+fn costs(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+    let events = &planned.plan.events;
+    let person = Spent::of(events, &Scope::Person)?;
+    let Some(epsilon) = person.epsilon(delta) else {
+        return Ok(match person.least_delta() {
+            None => "no epsilon at any delta: published without noise".to_string(),
+            Some(_) => format!("no epsilon at delta {:e}: ask for a larger --delta", delta.to_f64()),
+        });
+    };
+    let mut text = format!("costs a person epsilon {}", rounded_up(epsilon.to_f64_up()));
+    let mut tightest: Option<(f64, Scope, f64)> = None;
+    for (scope, limit) in project.budget.limits(&project.attributes())? {
+        let spent = Spent::of(events, &scope)?;
+        let most = limit.most().to_f64_down();
+        let Some(share) = limit.measure(&spent).map(|spent| spent.to_f64_up() / most).filter(|_| most > 0.0) else {
+            continue;
+        };
+        let own = spent.epsilon(delta).map_or(f64::INFINITY, |epsilon| epsilon.to_f64_up());
+        if tightest.as_ref().is_none_or(|(largest, ..)| share > *largest) {
+            tightest = Some((share, scope, own));
+        }
+    }
+    if let Some((_, scope, own)) = tightest.filter(|(_, scope, _)| *scope != Scope::Person) {
+        text.push_str(&format!(", {} {}", super::short(&scope), rounded_up(own)));
+    }
+    if person.pure_sum().is_none() || *person.delta() > Exact::zero() {
+        text.push_str(&format!(" at delta {:e}", delta.to_f64()));
+    }
+    Ok(text)
+}
+
+fn errors(expected: &[Expected]) -> String {
+    let one = |expected: &Expected| {
+        let known = expected.standard_error.map(|error| format!("{} ± {}", expected.column, digits(error)));
+        let assumed = expected.assumed.as_ref();
+        let assumed = assumed.map(|assumed| format!("{} ± about {}", expected.column, digits(assumed.standard_error)));
+        known.or(assumed).unwrap_or_else(|| format!("{} ± what the data decides", expected.column))
+    };
+    let more = match expected.len().saturating_sub(COLUMNS) {
+        0 => None,
+        more => Some(format!("{more} more")),
+    };
+    expected.iter().take(COLUMNS).map(one).chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// How many owners a key needs.
+fn threshold(keys: &Value) -> Option<String> {
+    let needed = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64())?;
+    Some(format!("a key needs about {needed} owners to show"))
+}
+
+/// What counts of an owner, in the words that the answers say it in.
+fn cut_off(words: &str) -> String {
+    let counted = words.split_once(": ").map_or(words, |(_, rest)| rest).split(". ").next().unwrap_or_default();
+    format!("{}; the rest is cut off", counted.replace(", chosen at random", ""))
+}

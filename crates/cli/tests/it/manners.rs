@@ -1,0 +1,558 @@
+//! The manners of a tool that one uses daily: nothing is paid for twice by accident, and what changes a promise leaves a reason.
+
+use crate::support::{Folder, epsilon, printed};
+use serde_json::Value;
+use std::fs;
+
+const PEOPLE: &str = r#"
+[dataset.people]
+source = "people.csv"
+[dataset.people.columns]
+age = { type = "int", lower = 0, upper = 120 }
+sex = { type = "category", values = ["f", "m"] }
+"#;
+
+const BUDGET: &str = "[budget]\nperson = { epsilon = 2.0 }\n";
+
+fn release(name: &str, sql: &str) -> String {
+    format!("[[release]]\nname = \"{name}\"\nsql = \"{sql}\"\ncost = {{ epsilon = 0.5 }}\n")
+}
+
+fn counts() -> String {
+    release("counts", "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex")
+}
+
+fn total() -> String {
+    release("total", "SELECT COUNT(*) AS n FROM people")
+}
+
+fn people(rows: usize) -> String {
+    let rows: String = (0..rows).map(|row| format!("{},{}\n", row % 90, ["f", "m"][row % 2])).collect();
+    format!("age,sex\n{rows}")
+}
+
+/// A project with these releases.
+fn folder(more: &str) -> Folder {
+    Folder::with(&[("scumble.toml", &format!("{PEOPLE}{BUDGET}{more}")), ("people.csv", &people(200))])
+}
+
+fn ledger(folder: &Folder) -> Value {
+    folder.json(&["ledger", "show", "--json"])
+}
+
+fn spent(folder: &Folder) -> f64 {
+    epsilon(&ledger(folder)["person"])
+}
+
+/// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
+#[test]
+fn a_second_release_keeps_what_is_published() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let published = folder.read("out/counts.csv");
+    let again = folder.stdout(&["release"]);
+    let line = again.lines().find(|line| line.starts_with("kept: counts, published 20")).unwrap_or_default();
+    assert!(line.ends_with(" (entry 4); --again counts pays for a new one"), "{again}");
+    assert_eq!((spent(&folder), folder.read("out/counts.csv")), (0.5, published.clone()));
+    // Where it begins a new line and how a number is written makes no other release of it.
+    let same =
+        counts().replace("epsilon = 0.5", "epsilon = 0.50").replace("COUNT(*) AS n FROM", "COUNT(*)  AS n  FROM");
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{same}"));
+    let shown = folder.json(&["release", "--json"]);
+    assert_eq!((&shown["releases"][0]["kept"], spent(&folder)), (&Value::Bool(true), 0.5), "{shown:#}");
+    assert_eq!(shown["releases"][0]["answers"], folder.json_file("out/counts.json")["answers"]);
+    // Asked for, new numbers are paid for.
+    folder.stdout(&["release", "--again", "counts"]);
+    assert_eq!(spent(&folder), 1.0);
+    folder.refused(
+        &["release", "--again", "count"],
+        2,
+        "there is no release 'count' in scumble.toml (did you mean 'counts'?)",
+    );
+}
+
+/// What is declared otherwise is another release: its cost, its query, how much of an owner counts.
+#[test]
+fn another_declaration_is_another_release() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    for (number, other) in [
+        counts().replace("epsilon = 0.5", "epsilon = 0.25"),
+        counts().replace("FROM people", "FROM people WHERE age > 17"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{other}"));
+        assert!(!folder.stdout(&["release"]).contains("kept"));
+        assert_eq!(ledger(&folder)["releases"].as_array().unwrap().len(), number + 2);
+        assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    }
+    // A new column concerns nobody: what was published did not read it.
+    let wider = PEOPLE.replace("sex =", "born = { type = \"int\", lower = 1900, upper = 2030 }\nsex =");
+    let rows = people(200).replace("age,sex\n", "born,age,sex\n").replace("\n", "\n1980,");
+    folder.write("people.csv", rows.trim_end_matches("1980,"));
+    let other = counts().replace("FROM people", "FROM people WHERE age > 17");
+    folder.write("scumble.toml", &format!("{wider}{BUDGET}{other}"));
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+}
+
+/// Rows came, and nobody said that new numbers are wanted: the old ones stay, and it is said that they are old.
+#[test]
+fn changed_data_is_said_and_kept() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    assert_eq!(folder.json(&["release", "--json"])["releases"][0]["data_changed"], Value::Bool(false));
+    folder.write("people.csv", &people(300));
+    let said = folder.stdout(&["release"]);
+    assert!(said.contains("(entry 4); the data changed since; --again counts pays"), "{said}");
+    assert_eq!(spent(&folder), 0.5);
+    // What is published needs no table any more.
+    fs::remove_file(folder.file("people.csv")).unwrap();
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+}
+
+/// The second of three releases was killed: the first is kept, the second is paid for again, the third for the first time.
+#[test]
+fn a_run_that_was_interrupted_goes_on() {
+    let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
+    let folder = folder(&all);
+    folder.stdout(&["release", "--only", "counts"]);
+    // As it is after the power failed in the second: a reservation, and no commit after it.
+    folder.stdout(&["release", "--only", "total"]);
+    let last = folder.json(&["ledger", "export"])["entries"].as_array().unwrap().len();
+    let base = rusqlite::Connection::open(folder.file("scumble.ledger")).unwrap();
+    base.execute("DELETE FROM entry WHERE sequence = ?1", [last as i64]).unwrap();
+    base.execute(
+        "UPDATE head SET entries = entries - 1, hash = (SELECT hash FROM entry WHERE sequence = entries - 1)",
+        [],
+    )
+    .unwrap();
+    drop(base);
+    for end in ["csv", "json", "parquet"] {
+        fs::remove_file(folder.file(&format!("out/total.{end}"))).unwrap();
+    }
+    folder.stdout(&["ledger", "verify"]);
+    let said = folder.stdout(&["release"]);
+    assert!(said.contains("kept: counts") && said.contains("total: 1 rows") && said.contains("old: 1 rows"), "{said}");
+    let states: Vec<String> = ledger(&folder)["releases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["release"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, ["counts committed", "total interrupted", "total committed", "old committed"]);
+    assert!(folder.stdout(&["release"]).matches("kept: ").count() == 3);
+}
+
+/// Files that are gone or changed are not paid for in silence.
+#[test]
+fn lost_outputs_are_a_sentence_and_no_charge() {
+    let folder = folder(&[counts(), total()].concat());
+    folder.stdout(&["release"]);
+    let published = folder.read("out/counts.csv");
+    folder.write("out/counts.csv", "sex,n\nf,100\n");
+    let said = folder.refused(&["release"], 2, "out/counts.csv is not what was published; nothing was charged");
+    assert!(said.contains("entry 4") && said.contains("pay for new numbers with --again counts"), "{said}");
+    folder.write("out/counts.csv", &published);
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    let json = folder.read("out/counts.json");
+    folder.write("out/counts.json", &json.replace("\"n\"", "\"m\""));
+    folder.refused(&["release"], 2, "out/counts.json is not what was published");
+    fs::remove_dir_all(folder.file("out")).unwrap();
+    let said = folder.refused(&["release"], 2, "out/counts.csv is not there any more (and so with another release)");
+    assert!(said.contains("--again counts --again total"), "{said}");
+    folder.refused(&["release", "--out", "elsewhere"], 2, "name its folder with --out");
+    assert_eq!(spent(&folder), 1.0);
+    folder.stdout(&["release", "--again", "counts", "--again", "total"]);
+    assert_eq!(spent(&folder), 2.0);
+}
+
+/// A table that is not what it was is refused, whether or not something of it is kept.
+#[test]
+fn a_kept_release_is_of_the_table_that_it_was_of() {
+    let folder = folder(&total());
+    folder.stdout(&["release"]);
+    let owned = PEOPLE.replace("source =", "owner = \"sex\"\nmax_rows_per_owner = 1\nsource =").replace("sex = {", "#");
+    folder.write("scumble.toml", &format!("{owned}{BUDGET}{}", total()));
+    folder.refused(&["release"], 2, "is not what earlier releases of this ledger read");
+}
+
+/// A ledger from before it knew what was declared: the events and the rule tell.
+#[test]
+fn a_release_of_an_older_ledger_is_kept_too() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    // The same entries without the field, with the chain that they have then.
+    let base = rusqlite::Connection::open(folder.file("scumble.ledger")).unwrap();
+    let bodies: Vec<(i64, String)> = base
+        .prepare("SELECT sequence, body FROM entry ORDER BY sequence")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let mut before = vec![0u8; 32];
+    let (mut links, count) = (serde_json::Map::new(), bodies.len());
+    for (sequence, body) in bodies {
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        let entry = body["entry"].as_str().unwrap().to_string();
+        body.as_object_mut().unwrap().retain(|key, _| key != "request" && key != "files");
+        if entry == "reserve" {
+            links.iter().for_each(|(name, link)| body["after"][name] = link.clone());
+        }
+        let text = body.to_string();
+        let hash =
+            crate::support::digest_bytes(&[&before[..], &(sequence as u64).to_be_bytes(), text.as_bytes()].concat());
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        links.insert(entry, serde_json::json!({ "entry": sequence, "hash": hex }));
+        base.execute("UPDATE entry SET body = ?2, hash = ?3 WHERE sequence = ?1", (sequence, &text, &hash)).unwrap();
+        base.execute("UPDATE head SET hash = ?1", [&hash]).unwrap();
+        before = hash;
+        links.retain(|name, _| ["declaration", "data", "budget"].contains(&name.as_str()));
+    }
+    base.pragma_update(None, "user_version", 2).unwrap();
+    drop(base);
+    folder.stdout(&["ledger", "verify"]);
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    assert_eq!(ledger(&folder)["entries"].as_u64(), Some(count as u64));
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("0.5", "0.25")));
+    assert!(!folder.stdout(&["release"]).contains("kept"));
+}
+
+/// A budget was whatever the project file said today: whoever was refused wrote a larger number into it, and nothing showed that.
+#[test]
+fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let larger = BUDGET.replace("2.0", "3.0");
+    folder.write("scumble.toml", &format!("{PEOPLE}{larger}{}", counts()));
+    for command in [
+        &["release", "--again", "counts"][..],
+        &["plan"],
+        &["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.1"],
+    ] {
+        let said =
+            folder.refused(command, 2, "the budget of scumble.toml is not the one that the ledger holds in entry 3");
+        assert!(said.contains("scumble budget raise scumble.toml --because"), "{said}");
+    }
+    assert!(folder.stdout(&["ledger"]).contains("is not the one that is in force"));
+    let left = |folder: &Folder| epsilon(&ledger(folder)["remaining"]["person"]);
+    assert_eq!((spent(&folder), left(&folder)), (0.5, 1.5), "the ledger's budget counts");
+    folder.refused(&["budget", "raise"], 2, "--because");
+    folder.refused(&["budget", "raise", "--because", " "], 2, "needs a reason");
+    folder.refused(&["budget", "lower", "--because", "less"], 2, "that is scumble budget raise");
+    let said = folder.stdout(&["budget", "raise", "--because", "a second wave"]);
+    assert!(said.contains("in force from entry 6 on"), "{said}");
+    folder.refused(&["budget", "raise", "--because", "a second wave"], 2, "there is nothing to change");
+    assert_eq!(left(&folder), 2.5);
+    assert!(folder.stdout(&["budget", "show"]).contains("a second wave"));
+    let shown = folder.json(&["budget", "show", "--json"]);
+    assert_eq!(shown["budgets"][1]["because"], "a second wave", "{shown:#}");
+    folder.stdout(&["release", "--again", "counts"]);
+    folder.stdout(&["ledger", "verify"]);
+    // The other way, and back to none at all.
+    folder.write("scumble.toml", &format!("{PEOPLE}{}{}", BUDGET.replace("2.0", "1.0"), counts()));
+    folder.refused(&["release"], 2, "scumble budget lower scumble.toml --because");
+    folder.refused(&["budget", "raise", "--because", "less"], 2, "that is scumble budget lower");
+    folder.stdout(&["budget", "lower", "--because", "enough is known"]);
+    folder.refused(&["release", "--again", "counts"], 3, "epsilon 1 is spent");
+    folder.write("scumble.toml", &format!("{PEOPLE}{}", counts()));
+    folder.refused(&["release"], 2, "no limit for person; it was person");
+    folder.stdout(&["ledger", "verify"]);
+}
+
+/// A ledger from before a budget was written down takes the project's first one in silence: it allows nobody more.
+#[test]
+fn the_first_budget_needs_no_reason() {
+    let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{}", counts())), ("people.csv", &people(200))]);
+    folder.refused(&["budget", "raise", "--because", "why not"], 2, "there is no ledger scumble.ledger");
+    folder.stdout(&["release"]);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts()));
+    folder.refused(&["budget", "raise", "--because", "why not"], 2, "the ledger holds no budget yet");
+    folder.stdout(&["release", "--again", "counts"]);
+    assert_eq!(folder.json(&["budget", "show", "--json"])["budgets"].as_array().unwrap().len(), 1);
+}
+
+/// `ledger show` of a path with a typing mistake said that nothing had been given away.
+#[test]
+fn a_ledger_that_is_not_there_is_an_error() {
+    let folder = folder(&counts());
+    for command in
+        [&["ledger"][..], &["ledger", "show"], &["ledger", "show", "--ledger", "scumbel.ledger"], &["budget", "show"]]
+    {
+        folder.refused(command, 2, "there is no ledger");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "and nothing was made");
+    let output = folder.run(&["release", "--quiet"]);
+    assert!(printed(output).is_empty());
+    folder.stdout(&["ledger", "show"]);
+}
+
+/// A report told of its own run alone: after a second one, the first had never been.
+#[test]
+fn reports_add_up_over_runs() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    folder.stdout(&["query", "SELECT COUNT(*) AS everybody FROM people", "--cost", "epsilon=0.25", "--name", "all"]);
+    let names = |folder: &Folder| -> Vec<String> {
+        let report = folder.json_file("out/report.json");
+        let releases = report["releases"].as_array().unwrap().iter();
+        releases.map(|one| format!("{} {}", one["name"].as_str().unwrap(), one["sequence"])).collect()
+    };
+    assert_eq!(names(&folder), ["all 6", "counts 4"], "newest first");
+    let page = folder.read("out/report.html");
+    assert!(page.find("<h2>all</h2>").unwrap() < page.find("<h2>counts</h2>").unwrap());
+    let first = folder.json_file("out/counts.json")["answers"]["rows"].clone();
+    assert_eq!(folder.json_file("out/report.json")["releases"][1]["answers"]["rows"], first, "as it was published");
+    // A run that keeps everything says the same; one that pays again says what it replaced.
+    folder.stdout(&["release"]);
+    assert_eq!(names(&folder), ["all 6", "counts 4"]);
+    folder.stdout(&["release", "--again", "counts"]);
+    assert_eq!(names(&folder), ["counts 8", "all 6"]);
+    let report = folder.json_file("out/report.json");
+    assert_eq!((&report["not_shown"][0]["sequence"], &report["not_shown"][0]["name"]), (&4.into(), &"counts".into()));
+    assert!(report["not_shown"][0]["why"].as_str().unwrap().contains("paid for again since"), "{report:#}");
+    // What somebody has edited is not what was published, and is not told.
+    let edited = folder.read("out/all.json").replace("everybody", "nobody");
+    folder.write("out/all.json", &edited);
+    folder.stdout(&["release"]);
+    assert_eq!(names(&folder), ["counts 8"]);
+    assert!(folder.read("out/report.html").contains("its files are not what was published"));
+}
+
+/// What a reader wants of a report: when and from what, what it means, what is left, and the question beside the answer.
+#[test]
+fn a_report_says_what_it_means_first() {
+    let folder = folder(&[counts(), total()].concat());
+    folder.stdout(&["release"]);
+    let page = folder.read("out/report.html");
+    let report = folder.json_file("out/report.json");
+    let day = &report["written"].as_str().unwrap()[..10];
+    let head = page.split("<section>").next().unwrap();
+    assert!(head.contains(day) && head.contains("<code>people.csv</code>") && head.contains("scumble.toml"), "{head}");
+    // ε = 1: a coin is guessed right with probability e / (1 + e) at most.
+    let verdict = report["verdict"][0].as_str().unwrap();
+    assert!(verdict.contains(": all 2 published statistics together let somebody"), "{verdict}");
+    let percent = verdict.split("probability at most ").nth(1).and_then(|rest| rest.split('%').next()).unwrap();
+    assert!((55.0..=73.2).contains(&percent.parse::<f64>().unwrap()), "{verdict}");
+    assert!(page.find(verdict).unwrap() < page.find("<table").unwrap(), "words come first");
+    assert_eq!(report["verdict"][1], "Of the budget for person, the tightest, 50% is spent.");
+    assert!(page.contains("<i style=\"width:50.0%\">"), "a bar for what is left");
+    let section = page.split("<h2>counts</h2>").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(section.contains("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"), "{section}");
+    assert!(section.contains(&format!("published {day}")), "{section}");
+    // Each line of the contents leads somewhere.
+    let ids: Vec<&str> = page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(ids.len() >= 6, "{ids:?}");
+    for id in ids {
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id} is not there");
+    }
+}
+
+/// Synthetic rows made a report of 282 MB.
+#[test]
+fn synthetic_rows_stay_in_their_own_files() {
+    let synthetic = "[[release]]\nname = \"made up\"\nkind = \"synthetic\"\ntable = \"people\"\ncolumns = [\"age\", \"sex\"]\ncost = { rho = 0.05 }\n";
+    let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{synthetic}")), ("people.csv", &people(5000))]);
+    folder.stdout(&["release"]);
+    let rows = folder.json_file("out/made up.json")["answers"]["rows"].as_array().unwrap().len();
+    assert!(rows > 3000, "{rows}");
+    let report = folder.json_file("out/report.json");
+    assert_eq!(report["releases"][0]["answers"]["rows"], Value::Null);
+    assert_eq!(report["releases"][0]["answers"]["row_count"].as_u64(), Some(rows as u64));
+    assert!(folder.read("out/report.json").len() < 100_000);
+    let page = folder.read("out/report.html");
+    let section = page.split("<h2>made up</h2>").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(section.contains("made-up rows, in <code>made up.csv</code>") && !section.contains("<td>"), "{section}");
+}
+
+/// One ε was 0.334 on top, 0.3334 below and 0.333334 on the terminal.
+#[test]
+fn one_number_looks_the_same_everywhere() {
+    let third = counts().replace("epsilon = 0.5", "epsilon = 0.3333333");
+    let folder = folder(&third);
+    folder.stdout(&["release"]);
+    let page = folder.read("out/report.html");
+    let looks = |text: &str| text.matches("0.33333").count() - text.matches("0.333334").count();
+    assert!(page.contains("ε = 0.333334") && page.contains("<td>0.333334</td>"), "{page}");
+    for text in [folder.stdout(&["ledger"]), folder.stdout(&["plan", "--details"])] {
+        assert!(text.contains("0.333334") && looks(&text) == 0, "{text}");
+    }
+}
+
+/// Outputs that would overwrite each other are refused before anything is charged.
+#[test]
+fn names_that_collide_are_refused() {
+    let check = |release: String, words: &str| {
+        let folder = folder(&release);
+        folder.refused(&["release"], 2, words);
+        assert!(!folder.file("scumble.ledger").exists());
+    };
+    check(counts().replace("\"counts\"", "\"report\""), "a release cannot be called 'report'");
+    check(
+        counts().replace("COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n_error"),
+        "two published columns would be called 'n_error'",
+    );
+    check([counts(), counts()].concat(), "a second release is called 'counts'");
+    // A query would take the files of a release.
+    let folder = folder(&counts());
+    let query = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.1", "--name", "counts"];
+    folder.refused(
+        &query,
+        2,
+        "the project file has a release 'counts', whose files this would replace: give it another --name",
+    );
+}
+
+/// A plan was pages of tables, and said that nothing fits with status 0.
+#[test]
+fn a_plan_is_one_line_for_each_release() {
+    let keys = "[[release]]\nname = \"towns\"\nsql = \"SELECT town, COUNT(*) AS n FROM visits GROUP BY town\"\ncost = { epsilon = 1.0, delta = 1e-9 }\n";
+    let visits = "[dataset.visits]\nsource = \"visits.csv\"\nowner = \"id\"\nmax_rows_per_owner = 4\nmax_groups_per_owner = 2\nmax_rows_per_group = 3\n\
+        [dataset.visits.columns]\ntown = { type = \"category\" }\n";
+    let budget = "[budget]\nperson = { epsilon = 2.0, delta = 1e-6 }\nattributes = { sex = { epsilon = 0.6 } }\n";
+    let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{visits}{budget}{}{keys}", counts()))]);
+    let text = folder.stdout(&["plan"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    // The budget of sex is the tighter one: 0.5 of 0.6.
+    assert!(lines[0].starts_with("counts: costs a person epsilon 0.5, sex 0.5; n ± "), "{text}");
+    assert!(
+        lines[1].starts_with("towns: costs a person epsilon 1 at delta ") && lines[1].contains("a key needs about "),
+        "{text}"
+    );
+    assert!(
+        lines[1].ends_with("of each owner at most 2 groups with at most 3 rows in each, and at most 4 rows in all count; the rest is cut off"),
+        "{text}"
+    );
+    assert_eq!(lines[2], "everything fits the budget together");
+    assert!(folder.stdout(&["plan", "--details"]).lines().count() > 20);
+    // What does not fit: status 3, and both forms say so.
+    let small = budget.replace("epsilon = 2.0", "epsilon = 0.75");
+    folder.write("scumble.toml", &format!("{PEOPLE}{visits}{small}{}{keys}", counts()));
+    for arguments in [&["plan"][..], &["plan", "--json"], &["plan", "--details"]] {
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("release 'towns' was refused and nothing was charged"), "{said}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains("counts") && printed.contains("towns"), "the plan is there all the same: {printed}");
+    }
+}
+
+/// What is published already does not count against a plan.
+#[test]
+fn a_plan_knows_what_is_published() {
+    let folder =
+        folder(&[counts(), total()].concat().replace("epsilon = 0.5", "epsilon = 1.5").replacen("1.5", "0.5", 1));
+    folder.stdout(&["release"]);
+    let text = folder.stdout(&["plan"]);
+    assert!(text.contains("counts: published 20") && text.contains("(entry 4); kept, at no further cost"), "{text}");
+    assert!(text.ends_with("everything fits the budget together\n"), "{text}");
+    assert_eq!(folder.json(&["plan", "--json"])["releases"][0]["published"]["sequence"], 4);
+}
+
+/// `init` declared every column of a text file as texts, which a ledger then held people to; and whose rows they were was a comment.
+#[test]
+fn init_asks_who_the_owner_is_and_guesses_nothing() {
+    let visits = "id,age,day of visit\na,30,Monday\na,30,Tuesday\nb,40,Monday\n";
+    let folder = Folder::with(&[("visits.csv", visits)]);
+    let said = folder.refused(&["init", "visits.csv"], 2, "who are the rows about? give --owner COLUMN");
+    assert!(said.contains("id, age, day of visit") && said.contains("--no-owner"), "{said}");
+    folder.refused(&["init", "visits.csv", "--owner", "idd"], 2, "has no column 'idd' (did you mean 'id'?)");
+    folder.refused(&["init", "visits.csv", "--owner", "id", "--no-owner"], 2, "--no-owner");
+    assert!(!folder.file("scumble.toml").exists());
+    folder.stdout(&["init", "visits.csv", "--owner", "id"]);
+    let text = folder.read("scumble.toml");
+    assert!(
+        text.contains("owner  = \"id\"") && text.contains("\n# age = ") && text.contains("\n# \"day of visit\" = "),
+        "{text}"
+    );
+    assert!(!text.contains("\n# id ="), "the owner needs no declaration: {text}");
+    // It runs as it is, and a column that is declared afterwards is no other table.
+    folder.stdout(&["check"]);
+    folder.stdout(&["plan"]);
+    folder.stdout(&["release"]);
+    assert!(folder.read("out/how many.csv").starts_with("owners,owners_error\n"));
+    let more = text.replace("# age = { type = \"…\" }", "age = { type = \"int\", lower = 0, upper = 120 }");
+    assert_ne!(more, text);
+    folder.write("scumble.toml", &format!("{more}[[release]]\nname = \"age\"\nsql = \"SELECT AVG(age) AS a FROM visits\"\ncost = {{ epsilon = 0.5 }}\n"));
+    let said = folder.stdout(&["release"]);
+    assert!(said.contains("kept: how many") && said.contains("age: 1 rows"), "{said}");
+}
+
+/// Names of files that are no names of tables, a folder elsewhere, and a file that says its types.
+#[test]
+fn what_init_writes_runs_whatever_the_file_is_called() {
+    for name in ["group.csv", "2024.csv", "my data (new).csv", "select.csv.gz"] {
+        let folder = Folder::with(&[]);
+        let rows = "a,b\n1,x\n2,y\n";
+        if name.ends_with(".gz") {
+            let mut packed = flate2::write::GzEncoder::new(
+                fs::File::create(folder.file(name)).unwrap(),
+                flate2::Compression::fast(),
+            );
+            std::io::Write::write_all(&mut packed, rows.as_bytes()).unwrap();
+            packed.finish().unwrap();
+        } else {
+            folder.write(name, rows);
+        }
+        fs::create_dir(folder.file("sub")).unwrap();
+        folder.stdout(&["init", name, "--no-owner", "--output", "sub/first.toml"]);
+        folder.stdout(&["release", "sub/first.toml"]);
+        assert!(folder.file("sub/out/how many.csv").exists(), "{name}");
+    }
+    // What a release writes as Parquet says what its columns are.
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    fs::copy(folder.file("out/counts.parquet"), folder.file("counts.parquet")).unwrap();
+    folder.stdout(&["init", "counts.parquet", "--no-owner", "--output", "second.toml"]);
+    let text = folder.read("second.toml");
+    assert!(text.contains("# n = { type = \"int\", lower = …, upper = … }"), "{text}");
+    assert!(text.contains("# sex = { type = \"category\""), "{text}");
+}
+
+/// A program that asked for JSON got an English sentence where something was wrong.
+#[test]
+fn errors_are_json_where_answers_are() {
+    let folder = folder(&counts());
+    let error = |arguments: &[&str]| -> (Option<i32>, Value) {
+        let output = folder.run(arguments);
+        assert!(output.stdout.is_empty(), "{output:?}");
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(line.lines().count(), 1, "{line}");
+        (
+            output.status.code(),
+            serde_json::from_str::<Value>(&line).unwrap_or_else(|_| panic!("{line}"))["error"].clone(),
+        )
+    };
+    let (status, shown) = error(&["ledger", "show", "--json"]);
+    assert_eq!((status, &shown["status"], &shown["kind"]), (Some(2), &2.into(), &"input".into()), "{shown}");
+    assert!(shown["sentence"].as_str().unwrap().starts_with("there is no ledger"), "{shown}");
+    let (status, shown) = error(&["release", "--jsn", "--json"]);
+    assert_eq!((status, &shown["kind"]), (Some(2), &"input".into()), "a wrong call as well: {shown}");
+    let query = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=50", "--json"];
+    let (status, shown) = error(&query);
+    assert_eq!((status, &shown["kind"]), (Some(3), &"budget".into()), "{shown}");
+    assert!(folder.refused(&["ledger", "show"], 2, "scumble: there is no ledger").starts_with("scumble: "));
+}
+
+/// Whoever asks for help wants to know what comes first.
+#[test]
+fn help_is_in_the_order_of_work_with_examples() {
+    let folder = Folder::with(&[]);
+    let help = folder.stdout(&["help"]);
+    let publish = help.split("Publish:").nth(1).unwrap();
+    let places: Vec<usize> = ["demo", "init", "check", "plan", "release", "ledger", "budget", "query"]
+        .map(|name| publish.find(&format!("\n  {name} ")).unwrap_or_else(|| panic!("{name}: {help}")))
+        .into();
+    assert!(places.is_sorted(), "{help}");
+    let examples = help.split("Examples:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let lines: Vec<&str> = examples.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() >= 6 && lines.iter().all(|line| line.starts_with("  scumble ")), "{examples}");
+    for command in ["demo", "init", "check", "plan", "release", "query", "ledger", "budget", "kinds"] {
+        let help = folder.stdout(&["help", command]);
+        assert!(help.contains("Example") && help.contains(&format!("\n  scumble {command} ")), "{command}: {help}");
+    }
+}

@@ -1,0 +1,205 @@
+//! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
+//! everybody has already.
+//!
+//! A release is the same if its name, its kind and all that it says are (the cost among it), how much of an owner its tables let count, and which graph they are. What else its tables
+//! are (source, owner, layout, columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
+//! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew. Nor does changed data: new numbers about
+//! changed rows are a new release, for whoever wants one and says so.
+
+use super::publish::file_names;
+use super::{Planned, Runner, bounds};
+use crate::check;
+use crate::error::{Error, Result};
+use crate::ledger::{self, Charge, Ledger, Output, State};
+use crate::project::{Bounding, Project, Request};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A release that was published before and is not paid for again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its place in the ledger.
+    pub sequence: u64,
+    /// When it was charged.
+    pub time: String,
+    /// The files, which are as they were published.
+    pub files: Vec<PathBuf>,
+    /// Whether the data has changed since; none where that cannot be told.
+    pub data_changed: Option<bool>,
+}
+
+impl Kept {
+    /// In one line.
+    pub fn words(&self) -> String {
+        let Self { name, sequence, .. } = self;
+        let since = if self.data_changed == Some(true) { "; the data changed since" } else { "" };
+        format!(
+            "kept: {name}, published {} (entry {sequence}){since}; {} pays for a new one",
+            day(&self.time),
+            again(name)
+        )
+    }
+}
+
+impl Runner<'_> {
+    /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is named in `again`. Charges nothing.
+    ///
+    /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid for again is for somebody to say.
+    pub fn kept(&self, releases: &[Planned], out: &Path, again: &[String]) -> Result<Vec<Option<Kept>>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(vec![None; releases.len()]) };
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
+        for planned in releases {
+            ledger::joined(standing.declared(), &self.declared(planned, &folder)?, &folder)?;
+            let name = &planned.request.name;
+            let found = if again.contains(name) { None } else { ledger.last_committed(name)? };
+            let Some((charge, marks)) = found.filter(|(charge, _)| is_same(self.project(), planned, charge)) else {
+                kept.push(None);
+                continue;
+            };
+            match changed_file(out, &charge) {
+                Some(what) => gone.push((name, charge, what)),
+                None => kept.push(Some(self.one_kept(charge, &planned.plan.tables, &marks, out)?)),
+            }
+        }
+        match gone.is_empty() {
+            true => Ok(kept),
+            false => Err(lost(&gone)),
+        }
+    }
+
+    /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
+    pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let found = ledger.last_committed(&planned.request.name)?.map(|(charge, _)| charge);
+        Ok(found.filter(|charge| is_same(self.project(), planned, charge)).map(|charge| (charge.sequence, charge.time)))
+    }
+
+    fn one_kept(
+        &self,
+        charge: Charge,
+        tables: &[String],
+        marks: &BTreeMap<String, String>,
+        out: &Path,
+    ) -> Result<Kept> {
+        let data_changed =
+            self.marks_now(tables)?.map(|now| now.iter().any(|(table, mark)| marks.get(table) != Some(mark)));
+        let files = file_names(&charge.release).map(|name| out.join(name)).to_vec();
+        let Charge { release: name, kind, sequence, time, .. } = charge;
+        Ok(Kept { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
+    }
+
+    /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
+    fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
+        let Some(key) = ledger::Key::existing(self.ledger())? else { return Ok(None) };
+        let states = check::state(self.project(), tables).ok();
+        Ok(states.map(|all| all.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect()))
+    }
+}
+
+/// The digest of what a release declares.
+pub(super) fn request_digest(project: &Project, planned: &Planned) -> String {
+    let tables = planned.plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables = tables.map(|table| {
+        let Bounding { rows, groups, rows_per_group } = table.bounding;
+        let graph = table.graph.as_ref().map(|graph| json!([graph.from, graph.to, graph.vertices]));
+        let said = json!({
+            "rows": rows, "groups": groups, "rows_per_group": rows_per_group, "owners": table.public_owners, "graph": graph,
+        });
+        (table.name.clone(), said)
+    });
+    let tables: Value = tables.collect();
+    crate::digest(
+        json!({ "fields": fields(&planned.request, project), "kind": planned.request.kind, "tables": tables })
+            .to_string()
+            .as_bytes(),
+    )
+}
+
+/// All that a request says, and what the release says whose bounds it asks for.
+fn fields(request: &Request, project: &Project) -> Value {
+    let mut fields = request.fields.json();
+    if let Some(sql) = fields["sql"].as_str().map(one_line) {
+        fields["sql"] = sql.into();
+    }
+    // Said or not, the kind is known.
+    fields.as_object_mut().map(|fields| fields.remove("kind"));
+    let other = fields["for"].as_str().filter(|_| request.kind == bounds::NAME);
+    if let Some(other) = project.releases.iter().find(|one| Some(one.name.as_str()) == other) {
+        fields["for"] = self::fields(other, project);
+    }
+    fields
+}
+
+/// A query with each gap between two words as one space: where it begins a new line makes no difference, except in texts and comments.
+fn one_line(sql: &str) -> String {
+    if ["--", "/*", "'", "\"", "`"].iter().any(|sign| sql.contains(sign)) {
+        return sql.trim().to_string();
+    }
+    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
+fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> bool {
+    match &charge.request {
+        Some(request) => *request == request_digest(project, planned),
+        None => {
+            charge.kind == planned.request.kind
+                && charge.events == planned.plan.events
+                && charge.rule == planned.plan.rule
+        }
+    }
+}
+
+/// What is wrong with the files of a charge, if they are not there as they were published.
+fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
+    let State::Committed(output) = &charge.state else { return Some("it was not completed".to_string()) };
+    file_names(&charge.release).into_iter().find_map(|name| {
+        let path = out.join(&name);
+        match std::fs::read(&path) {
+            Err(_) => Some(format!("{} is not there any more", path.display())),
+            Ok(bytes) if is_published(output, &name, &bytes) => None,
+            Ok(_) => Some(format!("{} is not what was published", path.display())),
+        }
+    })
+}
+
+/// Whether a file is what the ledger knows of it, as far as it knows it.
+pub(crate) fn is_published(output: &Output, name: &str, bytes: &[u8]) -> bool {
+    let end = name.rsplit('.').next().unwrap_or_default();
+    let known = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
+    known.is_none_or(|digest| *digest == crate::digest(bytes))
+}
+
+/// The one sentence for files that are gone.
+fn lost(gone: &[(&String, Charge, String)]) -> Error {
+    let (name, charge, what) = &gone[0];
+    let more = match gone.len() - 1 {
+        0 => String::new(),
+        1 => " (and so with another release)".to_string(),
+        others => format!(" (and so with {others} other releases)"),
+    };
+    let names: BTreeSet<String> = gone.iter().map(|(name, ..)| again(name)).collect();
+    Error::input(format!(
+        "release '{name}' was published on {} (entry {}), and {what}{more}; nothing was charged: put back what was published, name its folder with --out, or pay for new numbers with {}",
+        day(&charge.time),
+        charge.sequence,
+        names.into_iter().collect::<Vec<_>>().join(" "),
+    ))
+}
+
+/// The flag that pays again, as a shell reads it.
+fn again(name: &str) -> String {
+    let plain = name.chars().all(|letter| letter.is_alphanumeric() || "-_.,+".contains(letter));
+    if plain { format!("--again {name}") } else { format!("--again '{name}'") }
+}
+
+/// The day of a time.
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}

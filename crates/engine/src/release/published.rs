@@ -1,0 +1,168 @@
+//! What releases have left on the disk: a report tells of all that was ever published, not of its own run alone.
+//!
+//! The ledger says what was charged and the digests of what was written; the JSON file of a release has its numbers and, under `report`, what a report needs
+//! beside them. A file that is not what the ledger knows is not told of: somebody's edit is not what was published.
+
+mod document;
+
+use super::kept::is_published;
+use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
+use super::publish::file_names;
+use super::{Floor, marginals};
+use crate::attackers::Counted;
+use crate::ledger::{Charge, State};
+use document::Document;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// More rows than these are in the files alone.
+pub const MOST_ROWS: usize = 10_000;
+
+/// A release whose numbers are there.
+#[derive(Debug)]
+pub struct Published {
+    /// Its charge.
+    pub charge: Charge,
+    /// What was published: at most [`MOST_ROWS`] rows of it.
+    pub answers: Answers,
+    /// How many rows were published.
+    pub rows: usize,
+    /// What nobody could beat at its privacy, where that is known.
+    pub limits: Vec<Floor>,
+    /// What is counted, for attackers who know only part of the rows.
+    pub counted: Counted,
+    /// The table.
+    pub file: PathBuf,
+}
+
+impl Published {
+    /// Whether its rows are made up: they are for programs, and no reader wants them in a report.
+    pub fn is_synthetic(&self) -> bool {
+        self.charge.kind == marginals::SYNTHETIC.name
+    }
+}
+
+/// A charge whose numbers are not shown.
+#[derive(Debug)]
+pub struct Unshown {
+    /// The charge.
+    pub charge: Charge,
+    /// Why not, in words.
+    pub why: String,
+}
+
+/// What is there of these charges in a folder, newest first, and what is not.
+pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown>) {
+    let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for charge in charges.iter().rev().cloned() {
+        let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
+        let read = if is_newest { read(out, &charge) } else { Err("paid for again since, and replaced".to_string()) };
+        match read {
+            Ok(published) => shown.push(published),
+            Err(why) => unshown.push(Unshown { charge, why }),
+        }
+    }
+    (shown, unshown)
+}
+
+/// The part of a release's JSON that reports are made of.
+pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Value {
+    let column = |column: &AnswerColumn| json!({ "name": column.name, "noisy": column.uncertainty.is_some() });
+    let details = &answers.details;
+    json!({
+        "columns": answers.columns.iter().map(column).collect::<Vec<_>>(),
+        "bars": details.bars,
+        "intervals": details.intervals,
+        "curve": details.curve.as_ref().map(curve_json),
+        "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
+        "counted": counted.json(),
+    })
+}
+
+fn read(out: &Path, charge: &Charge) -> Result<Published, String> {
+    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
+    let [table, _, json] = file_names(&charge.release);
+    let place = out.join(&json);
+    let bytes = std::fs::read(&place).map_err(|_| "its files are not in this folder".to_string())?;
+    if !is_published(output, &json, &bytes) {
+        return Err("its files are not what was published".to_string());
+    }
+    let document: Document = serde_json::from_slice(&bytes).map_err(|_| "its files cannot be read".to_string())?;
+    let read = of_document(&document).ok_or("published by another version; its files have the numbers");
+    let (answers, limits, counted) = read?;
+    Ok(Published { charge: charge.clone(), answers, rows: document.rows, limits, counted, file: out.join(table) })
+}
+
+fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
+    let report = &document.report;
+    let columns = report["columns"].as_array()?.iter().map(|column| {
+        let (name, noisy) = (column["name"].as_str()?, column["noisy"].as_bool()?);
+        let cells = document.first.iter().map(|row| cell(&row[name])).collect();
+        let uncertainty = noisy.then(|| document.first.iter().map(|row| uncertainty(row, name)).collect());
+        Some(AnswerColumn { name: name.to_string(), cells, uncertainty })
+    });
+    let columns = columns.collect::<Option<Vec<_>>>()?;
+    let texts = |value: &Value| -> Option<Vec<String>> {
+        value.as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
+    };
+    let mut facts: Map<String, Value> = document.facts.clone();
+    let notes = facts.remove("notes").as_ref().and_then(texts).unwrap_or_default();
+    let details = Details {
+        curve: of_curve(&report["curve"]),
+        bars: texts(&report["bars"]),
+        facts,
+        limits: Vec::new(),
+        intervals: texts(&report["intervals"]).unwrap_or_default(),
+    };
+    let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
+    Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))
+}
+
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Null => Cell::Null,
+        Value::Bool(truth) => Cell::Truth(*truth),
+        Value::String(text) => Cell::Text(text.clone()),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Cell::Whole(i128::from(whole)),
+            None => Cell::Number(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        other => Cell::Text(other.to_string()),
+    }
+}
+
+fn uncertainty(row: &Value, name: &str) -> Uncertainty {
+    let number = |value: &Value, unbounded: f64| match value.as_str() {
+        Some(UNBOUNDED) => unbounded,
+        _ => value.as_f64().unwrap_or(f64::NAN),
+    };
+    let interval = &row[format!("{name}_interval")];
+    Uncertainty {
+        standard_error: number(&row[format!("{name}_error")], f64::INFINITY),
+        low: number(&interval[0], f64::NEG_INFINITY),
+        high: number(&interval[1], f64::INFINITY),
+    }
+}
+
+fn curve_json(curve: &BandedCurve) -> Value {
+    json!({ "title": curve.title, "x": curve.x, "y": curve.y, "promise": curve.promise, "points": curve.points })
+}
+
+fn of_curve(shown: &Value) -> Option<BandedCurve> {
+    let text = |key: &str| shown[key].as_str().map(str::to_string);
+    let points = shown["points"].as_array()?.iter().map(|point| {
+        let at = |index: usize| point[index].as_f64();
+        Some((at(0)?, at(1)?, at(2)?, at(3)?))
+    });
+    Some(BandedCurve {
+        title: text("title")?,
+        x: text("x")?,
+        y: text("y")?,
+        promise: text("promise")?,
+        points: points.collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! What stands before everything else: when, from what, the verdict in plain words, what is left of the budget, and the contents.
+
+use super::html::escaped;
+use super::{Report, reading, scope_name};
+use crate::budget::{Limit, rounded_down, rounded_up};
+use crate::error::Result;
+use scumble::scope::Scope;
+use std::fmt::Write;
+
+/// The title, the date, the sources.
+pub(super) fn header(report: &Report<'_>) -> String {
+    let tables = report.project.tables.values();
+    let sources: Vec<String> =
+        tables.map(|table| format!("<code>{}</code>", escaped(&file_name(&table.source)))).collect();
+    format!(
+        "<header><p class=\"soft\">Scumble · differential privacy report</p><h1>What was published, and what it gives away</h1>\
+         <p class=\"soft\">{} · project <code>{}</code> · from {}</p></header>",
+        moment(&report.time),
+        escaped(&report.project.path.display().to_string()),
+        sources.join(", ")
+    )
+}
+
+fn file_name(path: &std::path::Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A time (UTC, RFC 3339) as a reader wants it.
+pub(super) fn moment(time: &str) -> String {
+    let (day, rest) = time.split_once('T').unwrap_or((time, ""));
+    match rest.get(..5) {
+        Some(minute) => format!("{day} {minute} UTC"),
+        None => day.to_string(),
+    }
+}
+
+/// The verdict: what the numbers below mean, in sentences.
+pub(super) fn verdict(report: &Report<'_>) -> Result<Vec<String>> {
+    let releases = report.standing.releases();
+    let together = match releases {
+        1 => "the one published statistic lets".to_string(),
+        number => format!("all {number} published statistics together let"),
+    };
+    // The scope person comes first.
+    let guess = reading::rows(report)?.first().and_then(|row| row.numbers[1]).unwrap_or(1.0);
+    let mut sentences = vec![match report.spent(&Scope::Person)?.epsilon(&report.delta(&Scope::Person)?) {
+        None => "Nothing is promised to anybody: something was published without noise.".to_string(),
+        Some(_) => format!(
+            "{}: {together} somebody who knows all about everybody else guess a yes-or-no fact about a person with probability at most {}, where tossing a coin has 50%.",
+            grade(guess),
+            percent_up(guess)
+        ),
+    }];
+    let shares = shares(report)?;
+    let tightest = shares.iter().max_by(|left, right| left.spent.total_cmp(&right.spent));
+    sentences.extend(tightest.map(|one| match one.spent >= 1.0 {
+        true => format!("The budget for {} is spent: nothing more about it can be published.", one.name),
+        false => format!("Of the budget for {}, the tightest, {} is spent.", one.name, percent_up(one.spent)),
+    }));
+    if shares.is_empty() {
+        sentences.push("No budget is set: the ledger records and refuses nothing.".to_string());
+    }
+    Ok(sentences)
+}
+
+/// A word for the probability of guessing a bit about a person: an upper bound, hence "at most" and "may".
+fn grade(guess: f64) -> &'static str {
+    match guess {
+        guess if guess <= 0.6 => "At most a little is given away",
+        guess if guess <= 0.75 => "Something may be given away",
+        guess if guess <= 0.95 => "Much may be given away",
+        _ => "Nearly everything may be given away",
+    }
+}
+
+/// A share in percent, never below it.
+fn percent_up(share: f64) -> String {
+    format!("{}%", (share * 1000.0 - 1e-9).ceil() / 10.0)
+}
+
+/// How much of a limit is spent.
+struct Share {
+    name: String,
+    limit: Limit,
+    /// In words.
+    amount: String,
+    /// Of the limit, in [0, 1].
+    spent: f64,
+    /// What is left, in words.
+    left: String,
+}
+
+fn shares(report: &Report<'_>) -> Result<Vec<Share>> {
+    let mut shares = Vec::new();
+    for (scope, limit) in report.project.budget.limits(&report.project.attributes())? {
+        let spent = limit.measure(&report.spent(&scope)?);
+        let amount = spent.as_ref().map_or("∞".to_string(), |spent| rounded_up(spent.to_f64_up()));
+        let most = limit.most().to_f64_down();
+        let number = spent.as_ref().map_or(f64::INFINITY, |spent| spent.to_f64_up());
+        let left = rounded_down(spent.map_or(0.0, |spent| (limit.most().clone() - spent).to_f64_down().max(0.0)));
+        let share = if most > 0.0 { (number / most).min(1.0) } else { 1.0 };
+        shares.push(Share { name: scope_name(&scope), limit, amount, spent: share, left });
+    }
+    Ok(shares)
+}
+
+/// The limits with what is spent and left, each with a bar.
+pub(super) fn budget(report: &Report<'_>) -> Result<String> {
+    let shares = shares(report)?;
+    if shares.is_empty() {
+        return Ok(String::new());
+    }
+    let mut text = String::from(
+        "<h3>Budget</h3><div class=\"wide\"><table><thead><tr><th>who or what</th><th>limit</th><th>spent</th><th>left</th><th class=\"bar\">left of it</th></tr></thead><tbody>",
+    );
+    for Share { name, limit, amount, spent, left } in shares {
+        let width = (100.0 * (1.0 - spent)).max(0.0);
+        let _ = write!(
+            text,
+            "<tr><td>{}</td><td>{}</td><td>{amount}</td><td>{left}</td><td class=\"bar\"><span title=\"{width:.0}% left\"><i style=\"width:{width:.1}%\"></i></span></td></tr>",
+            escaped(&name),
+            escaped(&limit.to_string()),
+        );
+    }
+    text.push_str("</tbody></table></div>");
+    Ok(text)
+}
+
+/// The contents: a line for each release and each section that there is.
+pub(super) fn contents(report: &Report<'_>, sections: &[(&str, &str)]) -> String {
+    let mut text = String::from("<nav><ul>");
+    for one in report.published {
+        let _ = write!(
+            text,
+            "<li><a href=\"#entry-{}\">{}</a> <span class=\"soft\">{}</span></li>",
+            one.charge.sequence,
+            escaped(&one.charge.release),
+            moment(&one.charge.time)
+        );
+    }
+    for (id, title) in sections {
+        let _ = write!(text, "<li><a href=\"#{id}\">{title}</a></li>");
+    }
+    text.push_str("</ul></nav>");
+    text
+}
