@@ -196,7 +196,8 @@ impl Event {
         Ok(Self { times, ..self })
     }
 
-    /// The same, on a sample.
+    /// The same, on a sample: each run on one of its own, drawn anew. What is published twice about one sample is not two sampled events, but one
+    /// of what both cost together.
     pub fn sampled(self, sampling: Sampling) -> Self {
         Self { sampling: Some(sampling), ..self }
     }
