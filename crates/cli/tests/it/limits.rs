@@ -1,7 +1,7 @@
 //! `scumble limits` as people run it: the golden vectors in their machine forms, and what is refused.
 
 use crate::audit::{agree, vectors};
-use crate::support::{printed, refused, scumble_on};
+use crate::support::{Folder, printed, refused, scumble_on};
 use serde_json::{Value, json};
 
 fn answer(limit: &str, document: &Value) -> Value {
@@ -53,4 +53,29 @@ fn wrong_questions_are_refused() {
     ] {
         refused(&scumble_on(&["limits", limit, "-", "--json"], &document.to_string()), 2, words);
     }
+}
+
+/// Beside each release of a project: what nobody with its guarantee can do better.
+#[test]
+fn a_project_has_its_limits_beside_its_releases() {
+    let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n\
+                   [[release]]\nname = \"people\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 1 }\n\
+                   [[release]]\nname = \"middle\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }\n";
+    let folder = Folder::with(&[("scumble.toml", project)]);
+    let found = folder.json(&["limits", "scumble.toml", "--json"]);
+    let count = &found["releases"][0];
+    assert!(
+        (count["neighbour_success_at_most"].as_f64().unwrap() - 1.0 / (1.0 + (-1f64).exp())).abs() < 1e-9,
+        "{count}"
+    );
+    assert!((count["mutual_information_bits_per_row"].as_f64().unwrap() - 0.178).abs() < 1e-3, "{count}");
+    let floor = &count["errors"][0];
+    assert_eq!(floor["column"], "n");
+    assert!(floor["factor"].as_f64().unwrap() >= 1.0, "{floor}");
+    let told = printed(folder.run(&["limits", "scumble.toml"]));
+    assert!(told.contains("people (a person: epsilon 1)") && told.contains("n: nobody promises a"), "{told}");
+    assert!(told.contains("middle") && told.contains("nothing is known that nobody could beat"), "{told}");
+    folder.refused(&["limits", "none.toml"], 2, "none.toml");
+    // No row was read: there is no table.
+    assert!(!folder.file("people.csv").exists());
 }

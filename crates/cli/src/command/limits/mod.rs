@@ -9,14 +9,17 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 mod closed;
+mod project;
 mod singular;
 
 /// Which limit.
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(flatten)]
+    project: project::ProjectLimits,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
 }
 
 #[derive(Subcommand)]
@@ -54,7 +57,8 @@ type Result<T> = std::result::Result<T, WireError>;
 
 /// Reads the question, and prints the limit.
 pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
-    let (document, limit): (&Document, fn(&Located<'_>) -> Result<Limit>) = match &arguments.what {
+    let Some(what) = &arguments.what else { return arguments.project.run() };
+    let (document, limit): (&Document, fn(&Located<'_>) -> Result<Limit>) = match what {
         What::Neighbours(document) => (document, closed::neighbours),
         What::Packing(document) => (document, closed::packing),
         What::Singular(document) => (document, singular::limit),
