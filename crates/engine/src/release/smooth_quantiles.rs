@@ -115,7 +115,7 @@ impl Quantiles {
         });
         let exponential = beside.first().map_or("", |expected| expected.about.as_str());
         let recommended = format!(
-            "Recommended instead: method = \"exponential\", which is nearly always ten times better; at this cost it is {exponential}."
+            "Recommended instead: method = \"exponential\", which is nearly always better; at this cost it is {exponential}."
         );
         let smooth = noise.smooth.noise();
         let (ranked, grid) = (self.ranked().clone(), self.ranked().grid);

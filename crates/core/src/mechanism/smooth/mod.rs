@@ -1,7 +1,7 @@
 //! Noise that follows the data's own sensitivity, smoothed: \[NRS07\] in whole numbers.
 //!
 //! *When to use it.* For queries whose worst case is far from the data's own, and that have no good score: triangles and other counts in graphs. For a median or another
-//! quantile the exponential mechanism ([`super::quantile`]) is ten times better.
+//! quantile the exponential mechanism ([`super::quantile`]) is nearly always better.
 //!
 //! A query gives whole numbers A_0 ≤ A_1 ≤ … with (i) |q(x) − q(x′)| ≤ min(A_0(x), A_0(x′)) and (ii) A_k(x) ≤ A_{k+1}(x′) for neighbours x, x′, none above a public limit. Its level
 //! is that of [`Levels::smooth`], and the noise has the level's scale; γ^level is the smooth sensitivity with β = ln γ, rounded up by less than γ. No f64 has to be
