@@ -347,8 +347,14 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let names = charges.iter().flat_map(|charge| &charge.events).map(|event| event.word().name());
     let names: std::collections::BTreeSet<&str> = names.collect();
     assert!(names.contains("approximate") && names.contains("heavy-hitters") && !names.contains("new-keys"));
-    // A release of today, added to it.
-    ledger.reserve(&proposal("next"), anything).unwrap();
+    // A release of today, added to it, under the budget that it holds and no other.
+    let mut next = proposal("next");
+    if let Some((_, budget)) = ledger.budgets().unwrap().last() {
+        let refused = ledger.reserve(&next, anything).unwrap_err().to_string();
+        assert!(refused.contains("is not the one that the ledger holds"), "{refused}");
+        next.about.budget = budget["limits"].clone();
+    }
+    ledger.reserve(&next, anything).unwrap();
     ledger.verify().unwrap();
 }
 
