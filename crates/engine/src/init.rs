@@ -52,7 +52,10 @@ pub fn starter(source: &Path, owner: &Owner, project: &Path) -> Result<String> {
 }
 
 fn named(source: &Path) -> Result<Vec<(String, Option<DataType>)>> {
-    files(source, &Layout::default())?.first().map_or(Ok(Vec::new()), |first| first.columns())
+    let files = files(source, &Layout::default())?;
+    let Some(first) = files.first() else { return Ok(Vec::new()) };
+    let of_folders = first.partition.iter().map(|(column, _)| (column.clone(), None));
+    Ok(first.columns()?.into_iter().chain(of_folders).collect())
 }
 
 fn planned(path: &Path, text: &str) -> Result<()> {
@@ -123,8 +126,12 @@ fn declaration(kind: Option<&DataType>) -> &'static str {
         Some(kind) if kind.is_integer() => "{ type = \"int\", lower = …, upper = … }",
         Some(kind) if kind.is_numeric() => "{ type = \"float\", lower = …, upper = …, granularity = … }",
         Some(DataType::Boolean) => "{ type = \"bool\" }",
+        Some(DataType::Date32 | DataType::Date64) => "{ type = \"date\", lower = \"…\", upper = \"…\" }",
+        Some(DataType::Timestamp(..)) => "{ type = \"timestamp\", lower = \"…\", upper = \"…\", zone = \"UTC\" }",
         Some(_) => "{ type = \"category\", values = [\"…\"] }    # without values if they are not public",
-        None => "{ type = \"…\" }    # int or float with lower and upper, category, bool: the file does not say",
+        None => {
+            "{ type = \"…\" }    # int, float, date or timestamp with lower and upper, category, bool: the file does not say"
+        }
     }
 }
 

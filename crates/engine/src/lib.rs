@@ -6,6 +6,7 @@
 pub mod attackers;
 mod backend;
 pub mod budget;
+mod calendar;
 pub mod check;
 pub mod demo;
 mod digest;

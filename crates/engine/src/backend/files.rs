@@ -67,10 +67,13 @@ pub(crate) struct DataFile {
     packing: Packing,
     /// What the table says about its text files.
     pub layout: Layout,
+    /// What the names of its folders say about all of its rows: column and value, none where the value is missing.
+    pub partition: Vec<(String, Option<String>)>,
 }
 
 /// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder, names that begin with
-/// '.' or '_' are passed over (temporary files, marks of the program that wrote it); everything else must be a file of one form.
+/// '.' or '_' are passed over (temporary files, marks of the program that wrote it); everything else must be a file of one form, or a folder that
+/// says a column's value in its name, as in `year=2013`.
 pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
     let shown = source.display();
     if !kind_of(source)?.is_dir() {
@@ -79,30 +82,8 @@ pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
         })?;
         return Ok(vec![file]);
     }
-    let unreadable = |error: std::io::Error| Error::input(format!("the folder {shown} cannot be read ({error})"));
     let mut files: Vec<DataFile> = Vec::new();
-    for entry in std::fs::read_dir(source).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path
-            .file_name()
-            .is_none_or(|name| name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_"))
-        {
-            continue;
-        }
-        if kind_of(&path)?.is_dir() {
-            return Err(Error::input(format!(
-                "the folder {shown} holds another folder, {}: only files beside each other are one table; move them together, or name the inner folder as the source",
-                path.display()
-            )));
-        }
-        let file = data_file(&path, layout)?.ok_or_else(|| {
-            Error::input(format!(
-                "the folder {shown} holds {}, which does not end in {ENDINGS}: move it elsewhere, or let its name begin with '_'",
-                path.display()
-            ))
-        })?;
-        files.push(file);
-    }
+    inside(source, &[], layout, &mut files)?;
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let Some(first) = files.first() else {
         return Err(Error::input(format!("the folder {shown} holds no file that ends in {ENDINGS}")));
@@ -112,8 +93,78 @@ pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
             "the folder {shown} holds files of several forms; one table has files of one form"
         )));
     }
+    let columns = |file: &DataFile| file.partition.iter().map(|(column, _)| column.clone()).collect::<Vec<_>>();
+    if let Some(other) = files.iter().find(|file| columns(file) != columns(first)) {
+        return Err(Error::input(format!(
+            "the folders of {} and {} do not name the same columns, as in year=2013/month=01: move one of them elsewhere",
+            first.path.display(),
+            other.path.display()
+        )));
+    }
     refuse_twice(&files)?;
     Ok(files)
+}
+
+/// The most folders inside each other.
+const DEEPEST: usize = 16;
+
+/// The files of a folder whose name, and those of the folders that it is in, say this.
+fn inside(
+    folder: &Path,
+    partition: &[(String, Option<String>)],
+    layout: &Layout,
+    files: &mut Vec<DataFile>,
+) -> Result<()> {
+    let shown = folder.display();
+    let unreadable = |error: std::io::Error| Error::input(format!("the folder {shown} cannot be read ({error})"));
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path
+            .file_name()
+            .is_none_or(|name| name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_"))
+        {
+            continue;
+        }
+        if kind_of(&path)?.is_dir() {
+            let Some(said) = said(&path)
+                .filter(|(column, _)| partition.len() < DEEPEST && partition.iter().all(|(other, _)| other != column))
+            else {
+                return Err(Error::input(format!(
+                    "the folder {shown} holds another folder, {}: only files beside each other, and folders that are called after a column's value, as in year=2013, are one table; move them together, or name the inner folder as the source",
+                    path.display()
+                )));
+            };
+            inside(&path, &[partition, &[said]].concat(), layout, files)?;
+            continue;
+        }
+        let file = data_file(&path, layout)?.ok_or_else(|| {
+            Error::input(format!(
+                "the folder {shown} holds {}, which does not end in {ENDINGS}: move it elsewhere, or let its name begin with '_'",
+                path.display()
+            ))
+        })?;
+        files.push(DataFile { partition: partition.to_vec(), ..file });
+    }
+    Ok(())
+}
+
+/// The column and its value that a folder's name says, as Hive writes them: `%` and two digits for letters that a name cannot have.
+fn said(folder: &Path) -> Option<(String, Option<String>)> {
+    let (column, value) = folder.file_name()?.to_str()?.split_once('=')?;
+    let value = if value == "__HIVE_DEFAULT_PARTITION__" { None } else { Some(unescaped(value)?) };
+    Some((unescaped(column).filter(|column| !column.is_empty())?, value))
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, more @ ..] = rest {
+        let code = more.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%');
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// A link beside the file that it points to, or a second name of the same file, would count its rows twice.
@@ -186,7 +237,7 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
             "{key} is about how CSV files are written, and {} is none: leave it out",
             path.display()
         ))),
-        None => Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout })),
+        None => Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new() })),
     }
 }
 
@@ -197,9 +248,9 @@ impl DataFile {
         File::open(&self.path).map_err(|error| unopened(&self.path, &error))
     }
 
-    /// How it is read, for fingerprints: its form, its packing, its layout. A file that is renamed may be another table.
+    /// How it is read, for fingerprints: its form, its packing, its layout, what its folders say. A file that is renamed may be another table.
     pub fn written(&self) -> String {
-        format!("{} {:?} {}", self.form.name(), self.packing, self.layout.json())
+        format!("{} {:?} {} {:?}", self.form.name(), self.packing, self.layout.json(), self.partition)
     }
 
     /// The letters of a text file, unpacked and as UTF-8.

@@ -1,19 +1,37 @@
-//! Functions of ours that run inside the plan: `declared` brings a column into its declared domain, `fitted` casts what fits, `finite` leaves out
-//! what is no number, `units` makes integers.
+//! Functions of ours that run inside the plan: `declared` brings a column into its declared domain, `day` and `on_the_wall` read a file's dates and times,
+//! `fitted` casts what fits, `finite` leaves out what is no number, `units` makes integers.
 
-use crate::project::Domain;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use crate::calendar;
+use crate::project::{Column, Domain, Edges, Recoding, Zone};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampNanosecondArray,
+};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampNanosecondType};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit, try_cast, when,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// The one type of times inside the plan.
+pub(crate) const MOMENT: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
+
+const DAY_NANOSECONDS: i128 = calendar::DAY as i128 * calendar::SECOND as i128;
+
+/// The day of a file's date or time, for every value.
+pub(crate) fn day(expression: Expr) -> Expr {
+    call("scumble_day", Rule::Day, expression)
+}
+
+/// What the clock on the wall of a zone shows at a file's date or time, for every value.
+pub(crate) fn on_the_wall(expression: Expr, zone: Zone) -> Expr {
+    call("scumble_on_the_wall", Rule::OnTheWall(zone.to_string()), expression)
+}
+
 /// The expression with its values in the declared domain: numbers moved to the nearest bound, NaN and unlisted categories NULL.
-pub(crate) fn declared(expression: Expr, domain: &Domain) -> Expr {
+fn declared(expression: Expr, domain: &Domain) -> Expr {
     let rule = match domain {
         Domain::Int { bounds: Some((lower, upper)) } => Rule::Int(*lower, *upper),
         Domain::Int { bounds: None } | Domain::Category { values: None } | Domain::Bool => return expression,
@@ -22,23 +40,115 @@ pub(crate) fn declared(expression: Expr, domain: &Domain) -> Expr {
             Rule::Float(lower.to_bits(), upper.to_bits())
         }
         Domain::Category { values: Some(values) } => Rule::Listed(values.iter().cloned().collect()),
+        Domain::Date { bounds } => {
+            let (lower, upper) = bounds.unwrap_or(calendar::DAYS);
+            Rule::Days(lower, upper)
+        }
+        Domain::Timestamp { bounds, .. } => {
+            let (lower, upper) = bounds.unwrap_or(calendar::MOMENTS);
+            Rule::Moments(lower, upper)
+        }
     };
     call("scumble_declared", rule, expression)
 }
 
+/// What files hold of a column, of the type of files, as what the column holds.
+pub(crate) fn brought(expression: Expr, column: &Column) -> Expr {
+    let recoded = match &column.recoding {
+        None => expression,
+        Some(Recoding::Texts { map, unlisted }) => {
+            let listed = match (&column.domain, unlisted) {
+                (Domain::Category { values: Some(values) }, Some(word)) => {
+                    Some((values.iter().cloned().collect(), word.clone()))
+                }
+                _ => None,
+            };
+            call("scumble_recoded", Rule::Recoded { map: map.clone(), listed }, expression)
+        }
+        Some(Recoding::Bins { edges, labels }) => {
+            let (kind, edges) = match edges {
+                Edges::Whole(edges) => (DataType::Int64, edges.clone()),
+                Edges::Days(edges) => (DataType::Date32, edges.clone()),
+                Edges::Moments(edges, _) => (MOMENT, edges.clone()),
+                Edges::Numbers(edges) => (DataType::Float64, edges.iter().map(|edge| edge.to_bits() as i64).collect()),
+            };
+            call("scumble_bin", Rule::Bins { kind, edges, labels: labels.clone() }, expression)
+        }
+    };
+    declared(recoded, &column.domain)
+}
+
 /// The same in SQL that any backend knows.
-pub(crate) fn declared_in_sql(expression: Expr, domain: &Domain) -> Result<Expr> {
+pub(crate) fn brought_in_sql(expression: Expr, column: &Column) -> Result<Expr> {
+    let recoded = match &column.recoding {
+        None => expression,
+        Some(Recoding::Texts { map, unlisted }) => {
+            let mut cases = when(expression.clone().is_null(), lit(ScalarValue::Utf8(None)));
+            for (from, to) in map {
+                cases = cases.when(expression.clone().eq(lit(from.as_str())), lit(to.as_str()));
+            }
+            match (&column.domain, unlisted) {
+                (Domain::Category { values: Some(values) }, Some(word)) => {
+                    let known = values.iter().map(|value| lit(value.as_str())).collect();
+                    cases.when(expression.clone().in_list(known, false), expression).otherwise(lit(word.as_str()))?
+                }
+                _ => cases.otherwise(expression)?,
+            }
+        }
+        Some(Recoding::Bins { edges, labels }) => {
+            let number = |edge: &i64| lit(*edge);
+            let edges: Vec<Expr> = match edges {
+                Edges::Whole(edges) => edges.iter().map(number).collect(),
+                Edges::Numbers(edges) => edges.iter().map(|edge| lit(*edge)).collect(),
+                Edges::Days(edges) => {
+                    edges.iter().map(|day| lit(ScalarValue::Date32(i32::try_from(*day).ok()))).collect()
+                }
+                Edges::Moments(edges, _) => {
+                    edges.iter().map(|moment| lit(ScalarValue::TimestampNanosecond(Some(*moment), None))).collect()
+                }
+            };
+            let nothing = || lit(ScalarValue::Utf8(None));
+            let mut cases = when(expression.clone().is_null(), nothing());
+            if matches!(&column.recoding, Some(Recoding::Bins { edges: Edges::Numbers(_), .. })) {
+                let infinity = cast(lit("Infinity"), DataType::Float64);
+                cases = cases.when(expression.clone().gt(infinity), nothing());
+            }
+            for (next, label) in edges.iter().skip(1).zip(labels) {
+                cases = cases.when(expression.clone().lt(next.clone()), lit(label.as_str()));
+            }
+            cases.otherwise(lit(labels.last().map_or("", String::as_str)))?
+        }
+    };
+    declared_in_sql(recoded, &column.domain)
+}
+
+/// A declared domain in SQL that any backend knows.
+fn declared_in_sql(expression: Expr, domain: &Domain) -> Result<Expr> {
     match domain {
-        Domain::Int { bounds: Some((lower, upper)) } => when(expression.clone().lt(lit(*lower)), lit(*lower))
-            .when(expression.clone().gt(lit(*upper)), lit(*upper))
-            .otherwise(expression),
+        Domain::Int { bounds: Some((lower, upper)) } => between_in_sql(expression, lit(*lower), lit(*upper)),
         Domain::Int { bounds: None } | Domain::Category { values: None } | Domain::Bool => Ok(expression),
         Domain::Float { bounds, .. } => clamped_in_sql(expression, *bounds),
         Domain::Category { values: Some(values) } => {
             let known = values.iter().map(|value| lit(value.as_str())).collect();
             when(expression.clone().in_list(known, false), expression).end()
         }
+        Domain::Date { bounds } => {
+            let (lower, upper) = bounds.unwrap_or(calendar::DAYS);
+            let day = |day: i64| lit(ScalarValue::Date32(i32::try_from(day).ok()));
+            between_in_sql(expression, day(lower), day(upper))
+        }
+        Domain::Timestamp { bounds, .. } => {
+            let (lower, upper) = bounds.unwrap_or(calendar::MOMENTS);
+            let moment = |moment: i64| lit(ScalarValue::TimestampNanosecond(Some(moment), None));
+            between_in_sql(expression, moment(lower), moment(upper))
+        }
     }
+}
+
+fn between_in_sql(expression: Expr, lower: Expr, upper: Expr) -> Result<Expr> {
+    when(expression.clone().lt(lower.clone()), lower)
+        .when(expression.clone().gt(upper.clone()), upper)
+        .otherwise(expression)
 }
 
 fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>) -> Result<Expr> {
@@ -136,11 +246,14 @@ fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
         Rule::Float(..) | Rule::Finite | Rule::Units { .. } => vec![DataType::Float64],
-        Rule::Listed(_) => vec![DataType::Utf8],
-        Rule::Fitted(_) => Vec::new(),
+        Rule::Listed(_) | Rule::Recoded { .. } => vec![DataType::Utf8],
+        Rule::Bins { ref kind, .. } => vec![kind.clone()],
+        Rule::Days(..) => vec![DataType::Date32],
+        Rule::Moments(..) => vec![MOMENT],
+        Rule::Fitted(_) | Rule::Day | Rule::OnTheWall(_) => Vec::new(),
     };
     let signature = match rule {
-        Rule::Fitted(_) => Signature::any(1, Volatility::Immutable),
+        Rule::Fitted(_) | Rule::Day | Rule::OnTheWall(_) => Signature::any(1, Volatility::Immutable),
         _ => Signature::uniform(1, types, Volatility::Immutable),
     };
     ScalarUDF::new_from_impl(Function { name, rule, signature }).call(vec![argument])
@@ -151,9 +264,30 @@ enum Rule {
     Int(i64, i64),
     Float(u64, u64),
     Listed(BTreeSet<String>),
+    Days(i64, i64),
+    Moments(i64, i64),
+    /// Other texts for some, and one text for all that are not listed.
+    Recoded {
+        map: BTreeMap<String, String>,
+        listed: Option<(BTreeSet<String>, String)>,
+    },
+    /// The label of the last edge that a value of this type is not below; of floats the edges are bits.
+    Bins {
+        kind: DataType,
+        edges: Vec<i64>,
+        labels: Vec<String>,
+    },
+    /// The day of a file's date or of its time without a zone.
+    Day,
+    /// What the clock on the wall of this zone shows at a file's time; a time without a zone is what it showed.
+    OnTheWall(String),
     Fitted(DataType),
     Finite,
-    Units { bits: (u64, u64, u64), minus: i64, squared: bool },
+    Units {
+        bits: (u64, u64, u64),
+        minus: i64,
+        squared: bool,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -176,7 +310,9 @@ impl ScalarUDFImpl for Function {
         Ok(match &self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
             Rule::Float(..) | Rule::Finite => DataType::Float64,
-            Rule::Listed(_) => DataType::Utf8,
+            Rule::Listed(_) | Rule::Recoded { .. } | Rule::Bins { .. } => DataType::Utf8,
+            Rule::Days(..) | Rule::Day => DataType::Date32,
+            Rule::Moments(..) | Rule::OnTheWall(_) => MOMENT,
             Rule::Fitted(to) => to.clone(),
         })
     }
@@ -220,6 +356,73 @@ impl Rule {
                     numbers(column)?.unary_opt(|value| Some(value).filter(|value| value.is_finite()));
                 Arc::new(finite)
             }
+            Self::Recoded { map, listed } => {
+                let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
+                let recoded = |text: &'_ str| -> String {
+                    let made = map.get(text).map_or(text, String::as_str);
+                    match listed {
+                        Some((known, other)) if !known.contains(made) => other.clone(),
+                        _ => made.to_string(),
+                    }
+                };
+                let texts: StringArray = values.iter().map(|value| value.map(recoded)).collect();
+                Arc::new(texts)
+            }
+            Self::Bins { kind, edges, labels } => {
+                // What is below the first edge is in the first bin: values are moved to the nearest one, as numbers are to their bounds.
+                let label = |above: usize| labels.get(above.saturating_sub(1)).map(String::as_str);
+                let whole = |value: Option<i64>| {
+                    let value = value?;
+                    label(edges.partition_point(|edge| *edge <= value))
+                };
+                let texts: StringArray = match kind {
+                    DataType::Float64 => {
+                        let edges: Vec<f64> = edges.iter().map(|bits| f64::from_bits(*bits as u64)).collect();
+                        let number = |value: Option<f64>| {
+                            let value = value.filter(|value| !value.is_nan())?;
+                            label(edges.partition_point(|edge| *edge <= value))
+                        };
+                        numbers(column)?.iter().map(number).collect()
+                    }
+                    DataType::Date32 => {
+                        let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
+                        days.iter().map(|day| whole(day.map(i64::from))).collect()
+                    }
+                    DataType::Int64 => {
+                        let values = column.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
+                        values.iter().map(whole).collect()
+                    }
+                    _ => {
+                        let moments =
+                            column.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| unexpected(column))?;
+                        moments.iter().map(whole).collect()
+                    }
+                };
+                Arc::new(texts)
+            }
+            Self::Days(lower, upper) => {
+                let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
+                let within = |day: i32| i32::try_from(i64::from(day).clamp(*lower, *upper)).unwrap_or(0);
+                Arc::new(days.unary::<_, Date32Type>(within))
+            }
+            Self::Moments(lower, upper) => {
+                let moments = column.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| unexpected(column))?;
+                Arc::new(moments.unary::<_, TimestampNanosecondType>(|moment| moment.clamp(*lower, *upper)))
+            }
+            Self::Day => {
+                let day = |moment: i128| calendar::day_within((moment.div_euclid(DAY_NANOSECONDS)) as i64) as i32;
+                let days: Date32Array = moments(column)?.into_iter().map(|moment| moment.map(day)).collect();
+                Arc::new(days)
+            }
+            Self::OnTheWall(zone) => {
+                let has_zone = matches!(column.data_type(), DataType::Timestamp(_, Some(_)));
+                let zone = Zone::named(zone).filter(|_| has_zone);
+                let shown =
+                    |moment: i128| zone.map_or(calendar::moment_within(moment), |zone| zone.on_the_wall(moment));
+                let shown: TimestampNanosecondArray =
+                    moments(column)?.into_iter().map(|moment| moment.map(shown)).collect();
+                Arc::new(shown)
+            }
             Self::Fitted(to) => {
                 let options = CastOptions { safe: true, ..CastOptions::default() };
                 cast_with_options(column, to, &options)?
@@ -237,6 +440,26 @@ impl Rule {
             }
         })
     }
+}
+
+/// Dates and times of every unit as nanoseconds since 1970-01-01T00:00:00, none where there is none.
+fn moments(column: &ArrayRef) -> Result<Vec<Option<i128>>> {
+    let second = i128::from(calendar::SECOND);
+    let unit = match column.data_type() {
+        DataType::Date32 => {
+            let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
+            return Ok(days.iter().map(|day| day.map(|day| i128::from(day) * DAY_NANOSECONDS)).collect());
+        }
+        DataType::Date64 => second / 1000,
+        DataType::Timestamp(TimeUnit::Second, _) => second,
+        DataType::Timestamp(TimeUnit::Millisecond, _) => second / 1000,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => second / 1_000_000,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 1,
+        _ => return Err(unexpected(column)),
+    };
+    let numbers = datafusion::arrow::compute::cast(column, &DataType::Int64)?;
+    let numbers = numbers.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
+    Ok(numbers.iter().map(|number| number.map(|number| i128::from(number) * unit)).collect())
 }
 
 fn numbers(column: &ArrayRef) -> Result<&Float64Array> {

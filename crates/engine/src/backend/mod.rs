@@ -20,7 +20,9 @@ use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::DataFusionError;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
 use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use std::collections::HashMap;
@@ -114,7 +116,12 @@ impl Backend {
             .thread_stack_size(STACK)
             .build()
             .map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
-        Ok(Self { context: SessionContext::new_with_config(config), runtime, sources: HashMap::new() })
+        let mut context = SessionContext::new_with_config(config);
+        // EXTRACT is date_part in other words.
+        context
+            .register_expr_planner(Arc::new(DatetimeFunctionPlanner))
+            .map_err(|error| Error::machine(format!("no session could be made ({})", error.message())))?;
+        Ok(Self { context, runtime, sources: HashMap::new() })
     }
 
     /// Runs to the end.

@@ -6,19 +6,20 @@
 
 use super::files::{DataFile, Form, real_path};
 use super::text::Files;
+use super::value::Wanted;
 use crate::error::{Error, Result};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::TableParquetOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, project_schema};
+use datafusion::common::{DFSchema, ScalarValue, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::{Expr, lit};
 use datafusion::object_store::path::Path as StorePath;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -61,8 +62,12 @@ pub(crate) struct Part {
     fields: Vec<Field>,
     /// For each declared column, which of the file's it is.
     places: Vec<usize>,
+    /// For each declared column, what a text file must hold there.
+    wanted: Vec<Wanted>,
     /// For each declared column, its value.
     values: Vec<Expr>,
+    /// For each declared column, its one value in all rows, where the file's folder says it.
+    constants: Vec<Option<ScalarValue>>,
 }
 
 impl Part {
@@ -71,14 +76,33 @@ impl Part {
         let location = StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
             Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
         })?;
-        Ok(Self { file: file.clone(), location, fields: Vec::new(), places: Vec::new(), values: Vec::new() })
+        let (fields, places, wanted) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { file: file.clone(), location, fields, places, wanted, values: Vec::new(), constants: Vec::new() })
     }
 
-    /// The next declared column: the file's column at `place`, called `name`, which is read as `kind`; `value` is what becomes of it.
-    pub fn push(&mut self, place: usize, name: &str, kind: DataType, value: impl FnOnce(Expr, &DataType) -> Expr) {
+    /// The next declared column: the file's column at `place`, called `name`, which is read as `kind` and, from text files, is what is wanted; `value` is
+    /// what becomes of it.
+    pub fn push(
+        &mut self,
+        place: usize,
+        name: &str,
+        (kind, wanted): (DataType, Wanted),
+        value: impl FnOnce(Expr, &DataType) -> Expr,
+    ) {
+        self.wanted.push(wanted);
         self.values.push(value(ident(name), &kind).alias(name));
         self.fields.push(Field::new(name, kind, true));
         self.places.push(place);
+        self.constants.push(None);
+    }
+
+    /// The next declared column, where all rows of the file have one value.
+    pub fn push_constant(&mut self, name: &str, constant: ScalarValue, value: impl FnOnce(Expr) -> Expr) {
+        self.wanted.push(Wanted::Text);
+        self.values.push(value(lit(constant.clone())).alias(name));
+        self.fields.push(Field::new(name, constant.data_type(), true));
+        self.places.push(usize::MAX);
+        self.constants.push(Some(constant));
     }
 
     /// Where the file is.
@@ -93,7 +117,10 @@ impl Part {
 
     /// Whether one scan can read both files.
     fn is_like(&self, other: &Self) -> bool {
-        self.fields == other.fields && self.places == other.places
+        self.fields == other.fields
+            && self.places == other.places
+            && self.wanted == other.wanted
+            && self.constants == other.constants
     }
 
     fn listed(&self) -> Outcome<PartitionedFile> {
@@ -111,14 +138,17 @@ impl Part {
     fn scan(&self, state: &dyn Session, files: &[&Self], wanted: &[usize]) -> Outcome<Arc<dyn ExecutionPlan>> {
         let partitions = state.config().target_partitions();
         let batch = self.batch_size(state.config().batch_size());
+        let read: Vec<usize> = wanted.iter().copied().filter(|column| self.constants[*column].is_none()).collect();
         let scan = match self.file.form {
-            Form::Parquet => self.parquet(files, wanted, partitions, batch)?,
-            _ => self.streams(files, wanted, partitions, batch)?,
+            Form::Parquet => self.parquet(files, &read, partitions, batch)?,
+            _ => self.streams(files, &read, partitions, batch)?,
         };
         if wanted.is_empty() {
             return Ok(scan);
         }
-        let values = wanted.iter().enumerate().map(|(place, &column)| self.value(state, column, place));
+        // A constant reads no column, wherever that would be.
+        let place = |column: usize| read.iter().position(|other| *other == column).unwrap_or(0);
+        let values = wanted.iter().map(|&column| self.value(state, column, place(column)));
         Ok(Arc::new(ProjectionExec::try_new(values.collect::<Outcome<Vec<_>>>()?, scan)?))
     }
 
@@ -155,9 +185,11 @@ impl Part {
         let schema =
             Arc::new(Schema::new(wanted.iter().map(|&column| self.fields[column].clone()).collect::<Vec<_>>()));
         let places: Vec<usize> = wanted.iter().map(|&column| self.places[column]).collect();
+        let kinds: Vec<Wanted> = wanted.iter().map(|&column| self.wanted[column]).collect();
         let streams = files.chunks(files.len().div_ceil(partitions.max(1)).max(1)).map(|chunk| {
             let files = chunk.iter().map(|part| part.file.clone()).collect();
-            Arc::new(Files { schema: schema.clone(), files, places: places.clone(), batch }) as Arc<dyn PartitionStream>
+            let (schema, places, wanted) = (schema.clone(), places.clone(), kinds.clone());
+            Arc::new(Files { schema, files, places, wanted, batch }) as Arc<dyn PartitionStream>
         });
         let scan = StreamingTableExec::try_new(schema.clone(), streams.collect(), None, [], false, None)?;
         Ok(Arc::new(scan))

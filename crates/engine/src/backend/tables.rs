@@ -3,11 +3,12 @@
 //! Both have the same columns in the same types, so that what is planned on a declaration is what runs on the source.
 
 use super::files::{DataFile, Form};
-use super::functions::declared;
+use super::functions::{MOMENT, brought, day, on_the_wall};
 use super::rows::{Part, Rows};
+use super::value::Wanted;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
-use crate::project::{Domain, Project, Table};
+use crate::project::{Domain, Layout, Project, Table};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaBuilder};
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
@@ -26,6 +27,8 @@ pub(crate) fn data_type(domain: &Domain) -> DataType {
         Domain::Float { .. } => DataType::Float64,
         Domain::Category { .. } => TEXT,
         Domain::Bool => DataType::Boolean,
+        Domain::Date { .. } => DataType::Date32,
+        Domain::Timestamp { .. } => MOMENT,
     }
 }
 
@@ -78,7 +81,7 @@ pub(super) fn given(table: &Table, rows: datafusion::arrow::array::RecordBatch) 
     let columns = table
         .columns
         .iter()
-        .map(|column| declared(datafusion::prelude::ident(&column.name), &column.domain).alias(&column.name));
+        .map(|column| brought(datafusion::prelude::ident(&column.name), column).alias(&column.name));
     let columns: Vec<Expr> = owner.chain(columns).collect();
     let provider = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(|error| unusable(table, &error))?;
     let scan = LogicalPlanBuilder::scan(table.name.as_str(), provider_as_source(Arc::new(provider)), None);
@@ -128,22 +131,37 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
                 file.path.display()
             )));
         }
-        part.push(place, owner, read_as(&kind), |input, kind| converted(input, kind, owner_as));
+        part.push(place, owner, (read_as(&kind), Wanted::Text), |input, kind| converted(input, kind, owner_as));
     }
     for column in &table.columns {
-        let wanted = data_type(&column.domain);
+        let in_files = column.in_files();
+        let wanted = data_type(&in_files);
+        if let Some((_, said)) = file.partition.iter().find(|(name, _)| *name == column.name) {
+            let constant =
+                constant(file, &column.name, said.as_deref(), &in_files, columns.find(&column.name).is_ok())?;
+            part.push_constant(&column.name, constant, |input| brought(input, column));
+            continue;
+        }
         let (place, kind) = columns.find(&column.name)?;
         let kind = kind.unwrap_or(wanted.clone());
-        if !fits(&kind, &column.domain) {
+        if !fits(&kind, &in_files) {
             return Err(Error::input(format!(
-                "{}: column '{}' is declared as {} but holds {kind}",
+                "{}: column '{}' is declared as {} but holds {kind}{}",
                 file.path.display(),
                 column.name,
-                word(&column.domain)
+                word(&in_files),
+                remedy(&kind, &in_files)
             )));
         }
-        part.push(place, &column.name, read_as(&kind), |input, kind| {
-            declared(converted(input, kind, &wanted), &column.domain)
+        part.push(place, &column.name, (read_as(&kind), Wanted::of(&in_files)), |input, kind| {
+            let input = if kind == plain(kind) { input } else { cast(input, plain(kind).clone()) };
+            let kind = plain(kind);
+            let value = match &in_files {
+                Domain::Date { .. } if !file.form.is_text() => day(input),
+                Domain::Timestamp { zone, .. } if !file.form.is_text() => on_the_wall(input, *zone),
+                _ => converted(input, kind, &wanted),
+            };
+            brought(value, column)
         });
     }
     Ok(part)
@@ -171,6 +189,12 @@ impl<'a> Columns<'a> {
         self.by_name.get(name).cloned().ok_or_else(|| {
             let known = self.by_name.keys().filter(|_| self.has_names);
             let hint = self.separator().unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
+            if self.file.partition.iter().any(|(said, _)| said == name) {
+                return Error::input(format!(
+                    "{}: the owner column '{name}' must be in the files, not in the names of folders",
+                    self.file.path.display()
+                ));
+            }
             Error::input(format!("{} has no column '{name}'{hint}", self.file.path.display()))
         })
     }
@@ -210,12 +234,51 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
+/// The type of a dictionary's values, where these are no texts.
+fn plain(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, inner) if !is_text(inner) => inner,
+        kind => kind,
+    }
+}
+
+/// The value that the name of a file's folder says of all of its rows.
+fn constant(file: &DataFile, name: &str, said: Option<&str>, domain: &Domain, is_inside: bool) -> Result<ScalarValue> {
+    let shown = file.path.display();
+    if is_inside {
+        return Err(Error::input(format!(
+            "{shown}: column '{name}' is in the file and in the name of its folder; write the file without it"
+        )));
+    }
+    let wanted = Wanted::of(domain);
+    let text = said.unwrap_or_default();
+    if let Some(what) = wanted.refuses(text, &Layout { trim: Some(false), ..Layout::default() }) {
+        return Err(Error::input(format!("{shown}: the value of column '{name}' in the name of the folder {what}")));
+    }
+    wanted.constant(text).map_err(|_| Error::machine("a value of another type"))
+}
+
 fn fits(kind: &DataType, domain: &Domain) -> bool {
+    let kind = plain(kind);
     match domain {
         Domain::Int { .. } => kind.is_integer(),
         Domain::Float { .. } => kind.is_numeric(),
         Domain::Category { .. } => is_text(kind),
         Domain::Bool => *kind == DataType::Boolean,
+        Domain::Date { .. } => matches!(kind, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, None)),
+        Domain::Timestamp { .. } => matches!(kind, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64),
+    }
+}
+
+/// What to do about a column of another type, where there is something better than to write the file anew.
+fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
+    match (kind, domain) {
+        (DataType::Timestamp(_, Some(_)), Domain::Date { .. }) => {
+            ": which day that is depends on the zone, so declare it as timestamp with a zone, and write CAST(… AS DATE) in queries"
+        }
+        (DataType::Date32 | DataType::Date64, _) => ": declare it as date",
+        (DataType::Timestamp(..), _) => ": declare it as timestamp",
+        _ => "",
     }
 }
 
@@ -226,6 +289,8 @@ pub(crate) fn word(domain: &Domain) -> &'static str {
         Domain::Float { .. } => "float",
         Domain::Category { .. } => "category",
         Domain::Bool => "bool",
+        Domain::Date { .. } => "date",
+        Domain::Timestamp { .. } => "timestamp",
     }
 }
 

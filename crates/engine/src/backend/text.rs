@@ -4,13 +4,16 @@ use super::csv::{Records, Trouble};
 use super::files::{DataFile, Form};
 use super::json::Lines;
 use super::value::{Wanted, number, truth, whole};
+use crate::calendar;
 use crate::error::Result;
-use crate::project::Layout;
+use crate::project::{Layout, Zone};
 use datafusion::arrow::array::{
-    ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions, StringBuilder,
+    ArrayRef, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions,
+    StringBuilder, TimestampNanosecondBuilder,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::ScalarValue;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -91,6 +94,8 @@ pub(super) struct Files {
     pub files: Vec<DataFile>,
     /// For each column its place in every file.
     pub places: Vec<usize>,
+    /// For each column what a text file must hold there.
+    pub wanted: Vec<Wanted>,
     /// How many rows a batch has.
     pub batch: usize,
 }
@@ -102,10 +107,11 @@ impl PartitionStream for Files {
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (schema, places, batch) = (self.schema.clone(), self.places.clone(), self.batch);
+        let wanted = self.wanted.clone();
         let batches = self.files.clone().into_iter().flat_map(move |file| {
             let made: Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> = match file.form {
                 Form::Arrow => of_arrow(&file, &schema, &places),
-                _ => of_text(&file, schema.clone(), places.clone(), batch),
+                _ => of_text(&file, schema.clone(), places.clone(), wanted.clone(), batch),
             };
             made
         });
@@ -147,11 +153,12 @@ fn of_text(
     file: &DataFile,
     schema: SchemaRef,
     places: Vec<usize>,
+    kinds: Vec<Wanted>,
     batch: usize,
 ) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
     let wanted = |place: usize| {
         let column = places.iter().position(|other| *other == place)?;
-        Some(Wanted::read_as(schema.field(column).data_type()))
+        kinds.get(column).copied()
     };
     let opened = file.columns().and_then(|columns| {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
@@ -164,7 +171,7 @@ fn of_text(
         if ended {
             return None;
         }
-        let made = next_batch(&mut rows, width, &schema, &places, batch, &layout);
+        let made = next_batch(&mut rows, width, &schema, (&places, &kinds), batch, &layout);
         ended = !matches!(&made, Ok(made) if made.num_rows() == batch);
         match made {
             Ok(made) if made.num_rows() == 0 => None,
@@ -178,12 +185,11 @@ fn next_batch(
     rows: &mut TextRows,
     width: usize,
     schema: &SchemaRef,
-    places: &[usize],
+    (places, kinds): (&[usize], &[Wanted]),
     batch: usize,
     layout: &Layout,
 ) -> Outcome<RecordBatch> {
-    let mut builders: Vec<Builder> =
-        schema.fields().iter().map(|field| Builder::new(Wanted::read_as(field.data_type()))).collect();
+    let mut builders: Vec<Builder> = kinds.iter().map(|wanted| Builder::new(*wanted)).collect();
     let mut number = 0;
     while number < batch && rows.advance().map_err(|_| unreadable())? {
         if rows.width().is_some_and(|found| found != width) {
@@ -197,12 +203,23 @@ fn next_batch(
     of_columns(schema, builders.iter_mut().map(Builder::finish).collect(), number)
 }
 
+impl Wanted {
+    /// The value that a field has which [`Wanted::refuses`] does not refuse.
+    pub fn constant(self, text: &str) -> Outcome<ScalarValue> {
+        let mut builder = Builder::new(self);
+        builder.push(text, &Layout::default()).ok_or_else(unreadable)?;
+        ScalarValue::try_from_array(&builder.finish(), 0)
+    }
+}
+
 /// A column in the making.
 enum Builder {
     Whole(Int64Builder),
     Number(Float64Builder),
     Truth(BooleanBuilder),
     Text(StringBuilder),
+    Day(Date32Builder),
+    Moment(TimestampNanosecondBuilder, Zone),
 }
 
 impl Builder {
@@ -212,6 +229,8 @@ impl Builder {
             Wanted::Number => Self::Number(Float64Builder::new()),
             Wanted::Truth => Self::Truth(BooleanBuilder::new()),
             Wanted::Text => Self::Text(StringBuilder::new()),
+            Wanted::Day => Self::Day(Date32Builder::new()),
+            Wanted::Moment(zone) => Self::Moment(TimestampNanosecondBuilder::new(), zone),
         }
     }
 
@@ -221,6 +240,8 @@ impl Builder {
             Self::Number(_) => Wanted::Number,
             Self::Truth(_) => Wanted::Truth,
             Self::Text(_) => Wanted::Text,
+            Self::Day(_) => Wanted::Day,
+            Self::Moment(_, zone) => Wanted::Moment(*zone),
         }
     }
 
@@ -233,10 +254,14 @@ impl Builder {
             Self::Number(builder) if is_missing => builder.append_null(),
             Self::Truth(builder) if is_missing => builder.append_null(),
             Self::Text(builder) if is_missing => builder.append_null(),
+            Self::Day(builder) if is_missing => builder.append_null(),
+            Self::Moment(builder, _) if is_missing => builder.append_null(),
             Self::Whole(builder) => builder.append_value(whole(text, layout.decimal)?),
             Self::Number(builder) => builder.append_value(number(text, layout.decimal)?),
             Self::Truth(builder) => builder.append_value(truth(text)?),
             Self::Text(builder) => builder.append_value(text),
+            Self::Day(builder) => builder.append_value(i32::try_from(calendar::day_within(calendar::day(text)?)).ok()?),
+            Self::Moment(builder, zone) => builder.append_value(calendar::moment(text, *zone)?),
         }
         Some(())
     }
@@ -247,6 +272,8 @@ impl Builder {
             Self::Number(builder) => Arc::new(builder.finish()),
             Self::Truth(builder) => Arc::new(builder.finish()),
             Self::Text(builder) => Arc::new(builder.finish()),
+            Self::Day(builder) => Arc::new(builder.finish()),
+            Self::Moment(builder, _) => Arc::new(builder.finish()),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! From the text of one field to a value, for the check and for the rows alike: what the check accepts is what is read.
 
-use crate::project::{Domain, Layout, Table};
+use crate::calendar;
+use crate::project::{Domain, Layout, Table, Zone};
 use datafusion::arrow::compute::kernels::cast_utils::Parser;
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -20,32 +21,29 @@ pub(crate) enum Wanted {
     Truth,
     /// A text.
     Text,
+    /// A date.
+    Day,
+    /// A time, on the wall of this zone.
+    Moment(Zone),
 }
 
 impl Wanted {
     /// By the names of columns.
     pub fn all(table: &Table) -> HashMap<&str, Self> {
         let owner = table.owner.iter().map(|owner| (owner.as_str(), Self::Text));
-        let columns = table.columns.iter().map(|column| (column.name.as_str(), Self::of(&column.domain)));
+        let columns = table.columns.iter().map(|column| (column.name.as_str(), Self::of(&column.in_files())));
         owner.chain(columns).collect()
     }
 
-    fn of(domain: &Domain) -> Self {
+    /// What a column of this domain must hold.
+    pub fn of(domain: &Domain) -> Self {
         match domain {
             Domain::Int { .. } => Self::Whole,
             Domain::Float { .. } => Self::Number,
             Domain::Category { .. } => Self::Text,
             Domain::Bool => Self::Truth,
-        }
-    }
-
-    /// What is read as this type.
-    pub fn read_as(kind: &DataType) -> Self {
-        match kind {
-            DataType::Int64 => Self::Whole,
-            DataType::Float64 => Self::Number,
-            DataType::Boolean => Self::Truth,
-            _ => Self::Text,
+            Domain::Date { .. } => Self::Day,
+            Domain::Timestamp { zone, .. } => Self::Moment(*zone),
         }
     }
 
@@ -85,6 +83,14 @@ impl Wanted {
             Self::Truth => (
                 truth(kept).is_some(),
                 "is declared as bool and is none of true, false, yes, no, 1, 0; correct it, leave it empty, or declare the column otherwise",
+            ),
+            Self::Day => (
+                calendar::day(kept).is_some(),
+                "is declared as date and is no date as in 2013-12-31; correct it, leave it empty, or declare the column as timestamp or category",
+            ),
+            Self::Moment(zone) => (
+                calendar::moment(kept, zone).is_some(),
+                "is declared as timestamp and is no time as in 2013-12-31T23:59:59; correct it, leave it empty, or declare the column as category",
             ),
             Self::Text => {
                 (kept.len() <= LONGEST_TEXT, "has more than 65536 bytes: shorten it, or do not declare the column")

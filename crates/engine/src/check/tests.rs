@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
+mod dates;
+
 /// Three declared columns and an owner.
 const TABLE: &str = "[dataset.t]\nsource = \"SOURCE\"\ntrim = false\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\n\
                      note = { type = \"category\" }\nn = { type = \"int\", lower = -9, upper = 9 }\n";

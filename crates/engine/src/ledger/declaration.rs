@@ -12,9 +12,10 @@
 //! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would be a free
 //! and exact answer to somebody who can write one of them.
 
+use crate::calendar::{shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::file::{identity, real};
-use crate::project::{Domain, Table};
+use crate::project::{Column, Domain, Edges, Recoding, Table};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -40,7 +41,7 @@ pub struct Declaration {
 impl Declaration {
     /// The declaration of a table in a ledger that is in `folder`.
     pub fn of(table: &Table, folder: &Path) -> Self {
-        let columns = table.columns.iter().map(|column| (column.name.clone(), domain(&column.domain)));
+        let columns = table.columns.iter().map(|column| (column.name.clone(), domain(column)));
         Self {
             source: way(folder, &real(&table.source)),
             owner: table.owner.clone(),
@@ -146,10 +147,10 @@ pub(super) fn from_json(shown: &Value) -> Option<Declarations> {
 }
 
 /// What a column is, as far as sensitivities and keys depend on it.
-fn domain(domain: &Domain) -> Value {
+fn domain(column: &Column) -> Value {
     let mut shown = Map::new();
     let mut put = |key: &str, value: Value| drop(shown.insert(key.to_string(), value));
-    match domain {
+    match &column.domain {
         Domain::Int { bounds } => {
             put("type", json!("int"));
             put("bounds", json!(bounds));
@@ -170,8 +171,38 @@ fn domain(domain: &Domain) -> Value {
             }
         }
         Domain::Bool => put("type", json!("bool")),
+        Domain::Date { bounds } => {
+            put("type", json!("date"));
+            put("bounds", json!(bounds.map(|(lower, upper)| [shown_day(lower), shown_day(upper)])));
+        }
+        Domain::Timestamp { bounds, zone } => {
+            put("type", json!("timestamp"));
+            put("bounds", json!(bounds.map(|(lower, upper)| [shown_moment(lower), shown_moment(upper)])));
+            put("zone", json!(zone.to_string()));
+        }
+    }
+    match &column.recoding {
+        None => {}
+        Some(Recoding::Texts { map, unlisted }) => {
+            put("map", json!(map));
+            put("unlisted", json!(unlisted));
+        }
+        Some(Recoding::Bins { edges, .. }) => put("bins", bins(edges)),
     }
     Value::Object(shown)
+}
+
+/// Where intervals begin, and of what.
+fn bins(edges: &Edges) -> Value {
+    match edges {
+        Edges::Whole(edges) => json!({ "int": edges }),
+        Edges::Numbers(edges) => json!({ "float": edges }),
+        Edges::Days(edges) => json!({ "date": edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>() }),
+        Edges::Moments(edges, zone) => {
+            let edges = edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>();
+            json!({ "timestamp": edges, "zone": zone.to_string() })
+        }
+    }
 }
 
 /// A column for a sentence.
@@ -181,10 +212,23 @@ fn short(domain: &Value) -> String {
     if start.len() < text.len() { format!("{start}…") } else { text }
 }
 
+/// The most folders inside each other that a table is read from, and one more.
+const DEEPEST: usize = 17;
+
 /// The file, or those in the folder, by what they are on the disk: a link is the file that it leads to.
 fn files(path: &Path) -> BTreeSet<(u64, u64)> {
-    let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    inside.chain([path.to_path_buf()]).filter(|path| path.is_file()).filter_map(|path| identity(&path)).collect()
+    let (mut found, mut folders) = (BTreeSet::new(), vec![(path.to_path_buf(), 0)]);
+    // Folders that are called after a column's value are read with the folder that they are in. A link could lead back.
+    while let Some((path, depth)) = folders.pop() {
+        if path.is_file() {
+            found.extend(identity(&path));
+        } else if depth < DEEPEST {
+            let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let is_read = |path: &PathBuf| path.is_file() || path.to_string_lossy().contains('=');
+            folders.extend(inside.map(|entry| entry.path()).filter(is_read).map(|path| (path, depth + 1)));
+        }
+    }
+    found
 }
 
 /// The way from a folder to a path, both absolute and without links.

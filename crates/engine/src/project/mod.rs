@@ -3,20 +3,25 @@
 //! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
 //! the data away.
 
+mod column;
 mod graph;
 mod layout;
 mod read;
+mod recoding;
 mod section;
 
+pub use crate::calendar::Zone;
 pub use graph::Graph;
 pub use layout::Layout;
+pub use recoding::{Edges, Recoding};
 
 pub(crate) use read::{accuracy, cost, project, within_reason};
+pub(crate) use recoding::with_recoded;
 pub(crate) use section::{Section, Spot, parse};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::place::suggestion;
+use crate::place::{Place, suggestion};
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
@@ -94,9 +99,29 @@ pub struct Column {
     pub domain: Domain,
     /// Whether the report should look at it in particular.
     pub sensitive: bool,
+    /// How what files hold becomes what it holds, where these differ.
+    pub recoding: Option<Recoding>,
+    /// The public table and its column that list the values; the domain has them once they were read.
+    pub(crate) key_set: Option<KeySet>,
 }
 
-/// What a column holds. Values outside are brought inside where the table is read: numbers are moved to the nearest bound, NaN and
+/// Values that a public table lists.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KeySet {
+    pub table: String,
+    pub column: String,
+    /// Where that is said.
+    pub place: Place,
+}
+
+impl Column {
+    /// What files hold of it.
+    pub fn in_files(&self) -> Domain {
+        self.recoding.as_ref().map_or_else(|| self.domain.clone(), Recoding::in_files)
+    }
+}
+
+/// What a column holds. Values outside are brought inside where the table is read: numbers, dates and times are moved to the nearest bound, NaN and
 /// categories that are not listed become NULL.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Domain {
@@ -119,6 +144,18 @@ pub enum Domain {
     },
     /// True or false.
     Bool,
+    /// Dates, as days since 1970-01-01.
+    Date {
+        /// The bounds.
+        bounds: Option<(i64, i64)>,
+    },
+    /// Times on the wall of their zone, as nanoseconds since 1970-01-01T00:00:00 there.
+    Timestamp {
+        /// The bounds.
+        bounds: Option<(i64, i64)>,
+        /// Whose wall.
+        zone: Zone,
+    },
 }
 
 /// The `[attacker]` section: the weaker attackers to report on, as declared. None of it is inferred from data.

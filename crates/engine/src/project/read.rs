@@ -1,5 +1,6 @@
 //! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
 
+use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
 use super::section::{Section, Spot, parse};
@@ -10,9 +11,6 @@ use crate::place::Origin;
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// More cells than this in one list of values is a mistake rather than a domain.
-const LONGEST_DOMAIN: usize = 1_000_000;
 
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
@@ -123,7 +121,8 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
 
 /// Listed values that no file can bring would silently count nobody.
 fn refuse_unreachable(columns: &[Column], layout: &Layout, section: &Section) -> Result<()> {
-    for column in columns {
+    // What becomes of a bin or of another text is not looked for in files.
+    for column in columns.iter().filter(|column| column.recoding.is_none()) {
         let Domain::Category { values: Some(values) } = &column.domain else { continue };
         let trimmed = |value: &&String| layout.trim == Some(true) && value.trim() != value.as_str();
         let why = match values.iter().find(trimmed) {
@@ -161,80 +160,11 @@ pub(crate) fn within_reason(bounding: Bounding, section: &Section) -> Result<Bou
     Ok(bounding)
 }
 
-fn column(name: &str, section: &Section) -> Result<Column> {
-    let kind = section.need("type")?;
-    let sensitive = section.get("sensitive").map(Spot::truth).transpose()?.unwrap_or(false);
-    let domain = match kind.text()? {
-        "int" => {
-            section.only(&["type", "lower", "upper", "sensitive"])?;
-            let bounds = pair(section, Spot::integer, 1i64 << 62)?;
-            Domain::Int { bounds }
-        }
-        "float" => {
-            section.only(&["type", "lower", "upper", "granularity", "sensitive"])?;
-            let bounds = pair(section, Spot::number, 1e300)?;
-            let granularity = section.get("granularity").map(positive).transpose()?;
-            Domain::Float { bounds, granularity }
-        }
-        "category" => {
-            section.only(&["type", "values", "sensitive"])?;
-            Domain::Category { values: section.get("values").map(values).transpose()? }
-        }
-        "bool" => {
-            section.only(&["type", "sensitive"])?;
-            Domain::Bool
-        }
-        other => {
-            let known = ["int", "float", "category", "bool"];
-            let hint = crate::place::suggestion(other, known.into_iter());
-            return Err(kind.error(format!(
-                "unknown type '{other}' of column '{name}'{hint}; types are: int, float, category, bool"
-            )));
-        }
-    };
-    Ok(Column { name: name.to_string(), domain, sensitive })
-}
-
-/// `lower` and `upper`: both or neither, in order, and not beyond `most`.
-fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
-    section: &Section,
-    read: fn(&Spot) -> Result<T>,
-    most: T,
-) -> Result<Option<(T, T)>> {
-    let (lower, upper) = match (section.get("lower"), section.get("upper")) {
-        (None, None) => return Ok(None),
-        (Some(lower), Some(upper)) => (lower, upper),
-        _ => return Err(section.error("lower and upper come together")),
-    };
-    let (low, high) = (read(lower)?, read(upper)?);
-    if low > high {
-        return Err(lower.error(format!("the bounds are inverted: lower is {low} and upper is {high}")));
-    }
-    if low < -most || high > most {
-        return Err(lower.error(format!("bounds must be within ±{most}")));
-    }
-    Ok(Some((low, high)))
-}
-
-fn positive(spot: &Spot) -> Result<f64> {
+pub(super) fn positive(spot: &Spot) -> Result<f64> {
     match spot.number()? {
         number if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err(spot.error("this must be a number above 0")),
     }
-}
-
-fn values(spot: &Spot) -> Result<Vec<String>> {
-    let items = spot.list()?;
-    if items.is_empty() || items.len() > LONGEST_DOMAIN {
-        return Err(spot.error("a public domain has at least one value and at most a million"));
-    }
-    let mut seen = BTreeSet::new();
-    for item in items {
-        if !seen.insert(item.text()?) {
-            return Err(item.error(format!("the value '{}' is listed twice", item.text()?)));
-        }
-    }
-    items.iter().map(|item| item.text().map(str::to_string)).collect()
 }
 
 fn budget(section: &Section) -> Result<Budget> {

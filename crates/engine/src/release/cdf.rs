@@ -11,6 +11,7 @@ use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
+use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Request, Table};
 use crate::sql::Cut;
@@ -27,7 +28,7 @@ const MOST_STEPS: f64 = 10_000.0;
 /// Into how many steps a range of more values is cut.
 const FLOAT_STEPS: f64 = 1000.0;
 
-const COLUMN: Field<Placed<String>> = Field::new("column", "an int or float column with bounds");
+const COLUMN: Field<Placed<String>> = Field::new("column", "an int, float, date or timestamp column with bounds");
 
 /// A table, one of its columns, and how many rows of an owner count.
 pub(super) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
@@ -44,16 +45,60 @@ pub(super) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ord
     let (table, name) = (private_table(request, project)?, COLUMN.read(request)?);
     let column = column(table, &name)?;
     match &column.domain {
-        Domain::Int { bounds: Some(_) } => {}
+        Domain::Int { bounds: Some(_) }
+        | Domain::Date { bounds: Some(_) }
+        | Domain::Timestamp { bounds: Some(_), .. } => {}
         Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
         _ => {
             return Err(name.error(format!(
-                "column '{}' needs to be an int or a float with lower and upper, from public knowledge",
+                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge",
                 name.value
             )));
         }
     }
     Ok(Ordered { table, name: &column.name, domain: &column.domain })
+}
+
+impl Ordered<'_> {
+    /// The column's numbers in SQL: of dates the days since 1970-01-01, of times the seconds.
+    pub fn numbers(&self) -> String {
+        let column = quoted(self.name);
+        match self.domain {
+            Domain::Date { .. } => format!("CAST({column} AS BIGINT)"),
+            Domain::Timestamp { .. } => format!("CAST(FLOOR(date_part('epoch', {column})) AS BIGINT)"),
+            _ => column,
+        }
+    }
+
+    /// What these numbers are shown as.
+    pub fn unit(&self) -> Unit {
+        match self.domain {
+            Domain::Date { .. } => Unit::Days,
+            Domain::Timestamp { .. } => Unit::Seconds,
+            _ => Unit::Plain,
+        }
+    }
+}
+
+/// What a column's numbers are shown as.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unit {
+    Plain,
+    /// Dates.
+    Days,
+    /// Times.
+    Seconds,
+}
+
+impl Unit {
+    /// A number as it is published.
+    pub fn cell(self, value: f64) -> Cell {
+        match self {
+            Self::Plain => number(value),
+            Self::Days => Cell::Text(shown_day(value as i64)),
+            Self::Seconds => Cell::Text(shown_moment((value as i64).saturating_mul(SECOND))),
+        }
+    }
 }
 
 /// A column cut into steps, and how to count them.
@@ -63,6 +108,7 @@ struct Steps {
     table: String,
     column: String,
     cut: Cutting,
+    unit: Unit,
     /// The rows of one owner that count.
     rows: u64,
     has_owner: bool,
@@ -83,6 +129,11 @@ struct Cutting {
 impl Cutting {
     fn of(column: &str, domain: &Domain) -> Self {
         match domain {
+            Domain::Timestamp { bounds: Some((lower, upper)), .. } => {
+                let bounds = (lower.div_euclid(SECOND), upper.div_euclid(SECOND));
+                Self::of(column, &Domain::Int { bounds: Some(bounds) })
+            }
+            Domain::Date { bounds } => Self::of(column, &Domain::Int { bounds: *bounds }),
             Domain::Int { bounds: Some((lower, upper)) } if (upper.abs_diff(*lower) as f64) < MOST_STEPS => {
                 let values = (*lower..=*upper).map(|value| value as f64).collect();
                 Self { expression: column.to_string(), first: *lower, width: 1.0, values }
@@ -123,8 +174,9 @@ impl Cutting {
 
 impl Steps {
     fn new(request: &Request, project: &Project) -> Result<Self> {
-        let Ordered { table, name, domain } = ordered(request, project)?;
-        let cut = Cutting::of(&quoted(name), domain);
+        let ordered = ordered(request, project)?;
+        let Ordered { table, name, domain } = ordered;
+        let (cut, unit) = (Cutting::of(&ordered.numbers(), domain), ordered.unit());
         let expression = &cut.expression;
         let sql =
             format!("SELECT {expression} AS step, COUNT(*) AS n FROM {} GROUP BY {expression}", quoted(&table.name));
@@ -142,6 +194,7 @@ impl Steps {
             table: table.name.clone(),
             column: name.to_string(),
             cut,
+            unit,
             rows,
             has_owner: table.owner.is_some(),
         })
@@ -261,7 +314,7 @@ fn answers(steps: &Steps, below: &[f64], errors: &[f64]) -> Answers {
         columns: vec![
             AnswerColumn {
                 name: steps.column.clone(),
-                cells: steps.cut.values.iter().map(|value| number(*value)).collect(),
+                cells: steps.cut.values.iter().map(|value| steps.unit.cell(*value)).collect(),
                 uncertainty: None,
             },
             AnswerColumn {

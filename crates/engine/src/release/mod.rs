@@ -21,6 +21,7 @@ mod guarded;
 mod heavy_hitters;
 mod histogram;
 mod kept;
+mod key_sets;
 pub mod kinds;
 mod limits;
 mod marginals;

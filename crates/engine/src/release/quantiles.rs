@@ -1,6 +1,6 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
-use super::cdf::{FIELDS as CDF_FIELDS, Ordered, number, ordered};
+use super::cdf::{FIELDS as CDF_FIELDS, Unit, ordered};
 use super::field::{Field, Word};
 use super::output::{AnswerColumn, Answers, Cell};
 use super::rows::quoted;
@@ -44,27 +44,31 @@ pub(super) static KIND: Kind = Kind {
 };
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let Ordered { table, name, .. } = ordered(request, project)?;
+    let column = ordered(request, project)?;
+    let (numbers, unit) = (column.numbers(), column.unit());
     let fractions: Vec<f64> = QUANTILES.read(request)?.into_iter().map(Probability::get).collect();
     if fractions.is_empty() {
         return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
     }
     let percentile = |(index, fraction): (usize, &f64)| {
-        format!("approx_percentile_cont({}, {fraction:?}) AS {}", quoted(name), quoted(&column_of(index)))
+        format!("approx_percentile_cont({numbers}, {fraction:?}) AS {}", quoted(&column_of(index)))
     };
     let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
-    let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&table.name));
+    let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&column.table.name));
     let place = QUANTILES.place(request);
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
     if METHOD.read(request)? == Some(Method::Smooth) {
+        if !matches!(unit, Unit::Plain) {
+            return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
+        }
         return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
     }
-    Ok(query.then(move |plan| of_fractions(plan, fractions.clone())))
+    Ok(query.then(move |plan| of_fractions(plan, fractions.clone(), unit)))
 }
 
 /// The query's plan in the words of this kind.
-fn of_fractions(mut plan: Plan, fractions: Vec<f64>) -> Plan {
+fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: Unit) -> Plan {
     plan.rule["fractions"] = json!(fractions);
     for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
         expected.column = format!("value at {fraction}");
@@ -73,7 +77,7 @@ fn of_fractions(mut plan: Plan, fractions: Vec<f64>) -> Plan {
     Plan {
         limits: Vec::new(),
         counted: Counted::default(),
-        compute: Box::new(move |charged| in_rows(query(charged)?, &fractions)),
+        compute: Box::new(move |charged| in_rows(query(charged)?, &fractions, unit)),
         ..plan
     }
 }
@@ -84,7 +88,7 @@ fn column_of(index: usize) -> String {
 }
 
 /// The columns of the query's one row, one below the other.
-fn in_rows(answers: Answers, fractions: &[f64]) -> Result<Answers> {
+fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
     let found = |name: String| {
         let column = answers.columns.iter().find(|column| column.name == name);
         let value = column.and_then(|column| column.cells.first()).and_then(Cell::number);
@@ -98,7 +102,7 @@ fn in_rows(answers: Answers, fractions: &[f64]) -> Result<Answers> {
     Ok(Answers {
         columns: vec![
             column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
-            column("value", values.into_iter().map(number).collect()),
+            column("value", values.into_iter().map(|value| unit.cell(value)).collect()),
             column("rank_error", errors.into_iter().map(Cell::Number).collect()),
         ],
         notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank.".to_string()],

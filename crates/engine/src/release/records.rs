@@ -243,9 +243,11 @@ fn values_of(column: &Column, may_be_unknown: bool) -> Result<Values> {
         Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) < MOST_VALUES => {
             Ok(Values::Whole { lower: *lower, number: lower.abs_diff(*upper) as u32 + 1 })
         }
-        Domain::Int { .. } | Domain::Float { .. } => Err(Error::input(format!(
-            "column '{name}' must be a category, a bool, or an int with bounds that hold at most a million numbers"
-        ))),
+        Domain::Int { .. } | Domain::Float { .. } | Domain::Date { .. } | Domain::Timestamp { .. } => {
+            Err(Error::input(format!(
+                "column '{name}' must be a category, a bool, or an int with bounds that hold at most a million numbers"
+            )))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the text of a project file to its releases: a kind says which fields there may be.
 
+use super::key_sets::with_key_sets;
 use super::{CostAbout, bounds, kinds};
 use crate::error::{Error, Result};
 use crate::place::Origin;
@@ -11,7 +12,7 @@ use std::path::Path;
 const LONGEST: u64 = 64 << 20;
 
 impl Project {
-    /// Reads and checks a project file; data is not touched.
+    /// Reads and checks a project file, and what its public tables list as values; private data is not touched.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
         // A pipe would be waited for, and a device may never end.
@@ -29,10 +30,10 @@ impl Project {
         })?;
         let content = String::from_utf8(bytes)
             .map_err(|_| Error::input(format!("the project file {shown} is not UTF-8 text")))?;
-        Self::parse(path, &content)
+        with_key_sets(Self::parse(path, &content)?)
     }
 
-    /// Checks a project file's text.
+    /// Checks a project file's text; no table is read, so columns whose values a public table lists are without them.
     pub fn parse(path: &Path, content: &str) -> Result<Self> {
         project(path, content, request)
     }

@@ -76,7 +76,9 @@ fn combinations(report: &Report<'_>, scope: &Scope) -> f64 {
     let of = |domain: &Domain| match domain {
         Domain::Bool => 2.0,
         Domain::Category { values: Some(values) } => values.len() as f64,
-        Domain::Int { bounds: Some((lower, upper)) } => lower.abs_diff(*upper) as f64 + 1.0,
+        Domain::Int { bounds: Some((lower, upper)) } | Domain::Date { bounds: Some((lower, upper)) } => {
+            lower.abs_diff(*upper) as f64 + 1.0
+        }
         _ => f64::INFINITY,
     };
     // One more for a value that is missing.

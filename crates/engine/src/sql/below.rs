@@ -1,11 +1,13 @@
 //! What is below the aggregate: the relational plan with the owner carried through, and what is known about each of its columns.
 
 use super::casts::{total, total_named};
+use super::dates;
 use super::describe::{Describer, Known};
 use super::per_owner::{First, inner_rows};
 use super::possible::{On, Possible};
 use super::{Hidden, Source};
 use crate::backend::value::LONGEST_TEXT;
+use crate::calendar;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Table};
 use datafusion::common::{Column, DataFusionError, NullEquality};
@@ -388,6 +390,13 @@ fn known(table: &Table, name: &str) -> Known {
         Some(Domain::Float { bounds, granularity }) => {
             known.interval = *bounds;
             known.granularity = *granularity;
+        }
+        Some(Domain::Date { bounds }) => {
+            let (lower, upper) = bounds.unwrap_or(calendar::DAYS);
+            known.interval = Some((lower as f64, upper as f64));
+        }
+        Some(Domain::Timestamp { bounds, .. }) => {
+            known.interval = Some(dates::seconds(bounds.unwrap_or(calendar::MOMENTS)));
         }
         Some(Domain::Category { values: None }) => known.bytes = LONGEST_TEXT as u64,
         Some(Domain::Category { values: Some(values) }) => {

@@ -10,13 +10,14 @@ use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::per_owner::{Programme, Summer};
 use super::query::What;
 use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Place, Rows, TooMany, group_rank};
+use crate::backend::functions::MOMENT;
 use crate::backend::hash::{Key, Quick, SipHasher};
 use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::Result;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type, TimestampNanosecondType};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -270,6 +271,7 @@ pub(super) enum KeyColumn<'a> {
     Text(&'a StringArray),
     Number(&'a [i64]),
     Truth(&'a BooleanArray),
+    Day(&'a [i32]),
 }
 
 impl<'a> KeyColumn<'a> {
@@ -278,6 +280,8 @@ impl<'a> KeyColumn<'a> {
             DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
             DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
             DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
+            DataType::Date32 => Ok(Self::Day(column.as_primitive::<Date32Type>().values())),
+            kind if *kind == MOMENT => Ok(Self::Number(column.as_primitive::<TimestampNanosecondType>().values())),
             other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
         }
     }
@@ -292,6 +296,7 @@ impl<'a> KeyColumn<'a> {
             }
             Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
             Self::Truth(column) => bytes.push(column.value(row).into()),
+            Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
         }
     }
 }

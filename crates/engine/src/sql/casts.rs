@@ -1,6 +1,7 @@
 //! Casts that fail on no row. A query that fails on one person's value tells that value, so below the noise a cast that does not fit
 //! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
+use super::dates::{self, is_date};
 use crate::backend::functions::{finite, fitted};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
@@ -17,7 +18,10 @@ const PARTIAL: [&str; 5] = ["exp", "ln", "log10", "power", "sqrt"];
 
 /// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
 pub(super) fn is_answered(kind: &DataType) -> bool {
-    kind.is_signed_integer() || matches!(kind, DataType::Boolean | DataType::Utf8 | DataType::Null) || is_float(kind)
+    kind.is_signed_integer()
+        || matches!(kind, DataType::Boolean | DataType::Utf8 | DataType::Null)
+        || is_float(kind)
+        || is_date(kind)
 }
 
 /// Numbers with fractions.
@@ -30,7 +34,7 @@ pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
     let total = expression.transform_up(|node| match node {
         Expr::Cast(cast) => {
             let from = cast.expr.get_type(schema)?;
-            match made(&cast.expr, cast.field.data_type()) {
+            match made(&cast.expr, cast.field.data_type())? {
                 Some(literal) => Ok(Transformed::yes(literal)),
                 None if always_fits(&from, cast.field.data_type()) => Ok(Transformed::no(Expr::Cast(cast))),
                 None => Ok(Transformed::yes(fitted(*cast.expr, cast.field.data_type().clone()))),
@@ -48,9 +52,10 @@ pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
             Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))
         }
         Expr::TryCast(cast) => {
-            let literal = made(&cast.expr, cast.field.data_type());
+            let literal = attempted(&cast.expr, cast.field.data_type());
             Ok(Transformed::yes(literal.unwrap_or_else(|| fitted(*cast.expr, cast.field.data_type().clone()))))
         }
+        Expr::ScalarFunction(call) => Ok(Transformed::yes(dates::hidden(call))),
         other => Ok(Transformed::no(other)),
     });
     Ok(total?.data)
@@ -66,8 +71,17 @@ pub(super) fn total_named(expression: Expr, schema: &DFSchema) -> Outcome<Expr> 
     }
 }
 
-/// The cast of a literal.
-fn made(inner: &Expr, to: &DataType) -> Option<Expr> {
+/// The cast of a literal; a text that is no date is no literal of dates.
+fn made(inner: &Expr, to: &DataType) -> Outcome<Option<Expr>> {
+    let made = attempted(inner, to);
+    if let (Expr::Literal(written, _), Some(Expr::Literal(made, _))) = (inner, &made) {
+        dates::refuse_unread(written, made, to)?;
+    }
+    Ok(made)
+}
+
+/// The cast of a literal, NULL where it does not fit.
+fn attempted(inner: &Expr, to: &DataType) -> Option<Expr> {
     let Expr::Literal(value, _) = inner else { return None };
     let options = CastOptions { safe: true, ..CastOptions::default() };
     let value: ScalarValue = value.cast_to_with_options(to, &options).ok()?;
@@ -76,6 +90,9 @@ fn made(inner: &Expr, to: &DataType) -> Option<Expr> {
 
 /// Whether every value of a type has one of another.
 fn always_fits(from: &DataType, to: &DataType) -> bool {
+    if is_date(from) || is_date(to) {
+        return from == to;
+    }
     let wider = from.is_signed_integer() && to.is_signed_integer() && from.primitive_width() <= to.primitive_width();
     let into_numbers = (from.is_signed_integer() || *from == DataType::Boolean) && is_float(to);
     is_answered(from)

@@ -2,6 +2,7 @@
 
 use super::Source;
 use super::casts::{is_answered, is_float};
+use super::dates;
 use super::function;
 use super::limits::{self, LARGEST_SIZE};
 use crate::backend::functions::{FINITE, FITTED};
@@ -96,10 +97,11 @@ impl Describer<'_> {
         if !is_answered(&kind) {
             let expression = shown(expression);
             let sentence = format!(
-                "{expression} has the type {kind}: on private rows there are truth values, texts, DOUBLE, REAL and whole numbers of up to 64 bits; cast it to one of these"
+                "{expression} has the type {kind}: on private rows there are truth values, texts, dates, TIMESTAMP, DOUBLE, REAL and whole numbers of up to 64 bits; cast it to one of these"
             );
             return Err(self.refused(sentence));
         }
+        self.within_reach(expression, &kind, &known)?;
         if known.bytes > LONGEST_MADE {
             return Err(self.refused(format!(
                 "{} may make texts of more than {LONGEST_MADE} bytes: list the values of its columns in the project file, or join fewer texts",
@@ -212,6 +214,9 @@ impl Describer<'_> {
     }
 
     fn binary(&self, binary: &BinaryExpr, whole: &Expr) -> Result<Known> {
+        if let Some(shifted) = self.date_arithmetic(binary, whole)? {
+            return Ok(shifted);
+        }
         let (mut left, mut right) = (self.expression(&binary.left)?, self.expression(&binary.right)?);
         // Beyond 2⁵³ the bounds of whole numbers are rounded, and what is computed from them may be off by more than they are apart.
         for (known, part) in [(&mut left, &binary.left), (&mut right, &binary.right)] {
@@ -285,6 +290,9 @@ impl Describer<'_> {
     fn cast(&self, inner: &Expr, to: &DataType) -> Result<Known> {
         let known = self.expression(inner)?;
         let from = self.kind(inner)?;
+        if let Some(cast) = self.date_cast(inner, &known, &from, to)? {
+            return Ok(cast);
+        }
         let between_numbers = from.is_numeric() && to.is_numeric();
         let interval = match (between_numbers, known.interval, range_of(to)) {
             (true, Some((low, high)), Some((least, most))) => {
@@ -310,6 +318,9 @@ impl Describer<'_> {
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
             return self.expression(inner);
+        }
+        if let Some(known) = self.date_function(function)? {
+            return Ok(known);
         }
         function::check(function).map_err(|sentence| self.source.error(name, sentence))?;
         let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
@@ -344,6 +355,9 @@ impl Describer<'_> {
         if value.try_as_str().flatten().is_some_and(|text| text.len() > LONGEST_LITERAL) {
             let sentence = format!("a text in the query has more than {LONGEST_LITERAL} bytes");
             return Err(self.refused(sentence));
+        }
+        if let Some(date) = dates::literal(value) {
+            return Ok(date);
         }
         let number = match value {
             ScalarValue::Int64(Some(number)) => Some(*number as f64),

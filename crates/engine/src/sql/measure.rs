@@ -3,11 +3,12 @@
 use super::Source;
 use super::below::{Below, Ownership};
 use super::casts::total;
+use super::dates;
 use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
 use super::pair::{Asked, Moments, Pair};
 use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
 use crate::backend::bound::Bounds;
-use crate::backend::functions::Grid;
+use crate::backend::functions::{Grid, MOMENT};
 use crate::error::Result;
 use crate::project::Bounding;
 use datafusion::arrow::datatypes::DataType;
@@ -133,8 +134,15 @@ pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'
     };
     let shown = shown(expression);
     let word = shown.rsplit('.').next().unwrap_or_default();
-    match kind {
-        DataType::Utf8 | DataType::Int64 | DataType::Boolean => {}
+    match kind.clone() {
+        DataType::Utf8 | DataType::Int64 | DataType::Boolean | DataType::Date32 => {}
+        kind if kind == MOMENT && known.granularity.is_some() => {}
+        kind if kind == MOMENT => {
+            let sentence = format!(
+                "GROUP BY {shown}: a column of times has a group for nearly every row; group by DATE_TRUNC('month', …), CAST(… AS DATE) or EXTRACT(… FROM …)"
+            );
+            return Err(describer.source.error(word, sentence));
+        }
         DataType::Float64 => {
             let sentence = format!(
                 "GROUP BY {shown}: a column of fractions has a group for nearly every row; round it to whole numbers or use CASE"
@@ -143,7 +151,7 @@ pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'
         }
         other => {
             let sentence =
-                format!("GROUP BY {shown}: a key must be a text, a whole number or a truth value, not {other}");
+                format!("GROUP BY {shown}: a key must be a text, a whole number, a date or a truth value, not {other}");
             return Err(describer.source.error(word, sentence));
         }
     }
@@ -322,8 +330,9 @@ impl Builder<'_> {
 
     /// A quantile; the same one is drawn once.
     fn quantile(&mut self, argument: &Expr, name: &str, rank: Rank) -> Result<Computation> {
-        let (known, grid) = self.grid(argument, &name.to_uppercase())?;
-        let ranked = Ranked { expression: argument.clone(), attributes: known.attributes, grid };
+        let argument = dates::number(argument.clone(), &self.describer.kind(argument)?);
+        let (known, grid) = self.grid(&argument, &name.to_uppercase())?;
+        let ranked = Ranked { expression: argument, attributes: known.attributes, grid };
         let ranked = position_or_push(&mut self.ranked, ranked);
         Ok(Computation::Quantile(position_or_push(&mut self.quantiles, QuantileOf { ranked, rank })))
     }

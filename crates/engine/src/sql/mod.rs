@@ -10,6 +10,7 @@ pub(crate) mod above;
 pub(crate) mod below;
 mod bounded;
 mod casts;
+mod dates;
 pub(crate) mod derivation;
 pub(crate) mod describe;
 mod executed;
@@ -146,6 +147,7 @@ fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: 
         .map_err(|error| not_planned(&source, &error))?;
     let mut aggregate = above::find_aggregate(&plan, &source)?;
     limits::above(&plan)?;
+    dates::refuse_above(&plan, &source)?;
     if let Some(sets) = Sets::of(&aggregate, &source)? {
         let below = below::below(&aggregate.input, bounding, project, &hidden, &source)?;
         return sets.cut(

@@ -51,6 +51,16 @@ enum Values {
     Truth,
     Whole(i64, i64),
     Texts(Vec<String>),
+    /// Days since 1970-01-01.
+    Days(i64, i64),
+    /// Times between these, in nanoseconds: too many to be tried out, except by a unit that they are in.
+    Clock(i64, i64),
+    /// Times that are multiples of `step`, in nanoseconds.
+    Starts {
+        first: i64,
+        last: i64,
+        step: i64,
+    },
 }
 
 impl Values {
@@ -59,6 +69,8 @@ impl Values {
             Domain::Bool => Some(Self::Truth),
             Domain::Int { bounds } => bounds.map(|(lower, upper)| Self::Whole(lower, upper)),
             Domain::Category { values } => values.clone().map(Self::Texts),
+            Domain::Date { bounds } => bounds.map(|(lower, upper)| Self::Days(lower, upper)),
+            Domain::Timestamp { bounds, .. } => bounds.map(|(lower, upper)| Self::Clock(lower, upper)),
             Domain::Float { .. } => None,
         }
     }

@@ -42,7 +42,8 @@ pub(crate) struct GroupKey {
     /// As a reader would write it.
     pub name: String,
     pub expression: Expr,
-    /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits or a truth value.
+    /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits, a date, a time or a truth
+    /// value.
     pub kind: DataType,
     /// All values that can occur, if that is public, each once.
     pub domain: Option<Vec<ScalarValue>>,

@@ -8,9 +8,10 @@
 
 use super::Cut;
 use super::below::Ownership;
+use super::dates;
 use super::query::{Measure, What};
 use crate::backend::bound::Bounds;
-use crate::backend::functions::{FINITE, FITTED, Grid, declared_in_sql, fitted_in_sql};
+use crate::backend::functions::{FINITE, FITTED, Grid, brought_in_sql, fitted_in_sql};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -166,6 +167,7 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 let from = inner.get_type(schema)?;
                 Ok(Transformed::yes(fitted_in_sql(inner, &from, to?)?))
             }
+            Expr::ScalarFunction(call) => Ok(Transformed::yes(dates::in_sql(call))),
             // Nor has SQL words for numbers that are none.
             Expr::Literal(ScalarValue::Float64(Some(number)), _) if !number.is_finite() => {
                 Ok(Transformed::yes(cast(lit(word(number)), DataType::Float64)))
@@ -213,8 +215,8 @@ fn clamped(plan: LogicalPlan, project: &Project) -> Outcome<LogicalPlan> {
             let table = project.tables.get(name.table());
             let column = |field: &str| -> Outcome<Expr> {
                 let plain = Expr::Column(Column::new(Some(name.clone()), field));
-                let domain = table.and_then(|table| table.column(field)).map(|column| &column.domain);
-                domain.map_or(Ok(plain.clone()), |domain| Ok(declared_in_sql(plain, domain)?.alias(field)))
+                let column = table.and_then(|table| table.column(field));
+                column.map_or(Ok(plain.clone()), |column| Ok(brought_in_sql(plain, column)?.alias(field)))
             };
             let columns = scan.projected_schema.fields().iter().map(|field| column(field.name()));
             let columns = columns.collect::<Outcome<Vec<Expr>>>()?;

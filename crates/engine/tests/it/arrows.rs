@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 19] = [
     "place",
     "error",
     "time",
+    "calendar",
     "digest",
     "file",
     "budget",

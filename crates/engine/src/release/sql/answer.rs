@@ -3,6 +3,8 @@
 use super::uncertainty::{Unsure, uncertainties};
 use super::{Private, rank_error};
 use crate::backend::Backend;
+use crate::backend::functions::MOMENT;
+use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
@@ -10,7 +12,9 @@ use crate::sql::Cut;
 use crate::sql::above::{self, QueryAnswer};
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, GroupKey};
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, new_empty_array};
+use datafusion::arrow::array::{
+    ArrayRef, Date32Array, Float64Array, Int64Array, TimestampNanosecondArray, new_empty_array,
+};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
@@ -242,6 +246,8 @@ fn cell(value: &ScalarValue) -> Cell {
         ScalarValue::Float64(Some(number)) => Cell::Number(*number),
         ScalarValue::Boolean(Some(truth)) => Cell::Truth(*truth),
         ScalarValue::Utf8(Some(text)) => Cell::Text(text.clone()),
+        ScalarValue::Date32(Some(day)) => Cell::Text(shown_day(i64::from(*day))),
+        ScalarValue::TimestampNanosecond(Some(moment), None) => Cell::Text(shown_moment(*moment)),
         other => match other.cast_to(&DataType::Float64) {
             Ok(ScalarValue::Float64(Some(number))) if other.data_type().is_numeric() => Cell::Number(number),
             _ => Cell::Text(other.to_string()),
@@ -264,6 +270,12 @@ pub(super) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
         let numbers = cells.iter().map(|cell| value(aggregate, cell));
         match kind {
             DataType::Int64 => Arc::new(Int64Array::from_iter_values(numbers.map(|number| number as i64))) as ArrayRef,
+            // The least or the largest of dates is one in days, of times in seconds.
+            DataType::Date32 => Arc::new(Date32Array::from_iter_values(numbers.map(|days| days as i32))) as ArrayRef,
+            kind if *kind == MOMENT => {
+                let moments = numbers.map(|seconds| seconds as i64 * SECOND);
+                Arc::new(TimestampNanosecondArray::from_iter_values(moments)) as ArrayRef
+            }
             _ => Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef,
         }
     });

@@ -12,12 +12,16 @@
 //! occurs in some data. Both depend on the declarations and on the query alone.
 
 use super::{Possible, Values};
+use crate::backend::functions::MOMENT;
+use crate::calendar::SECOND;
 use crate::sql::Source;
+use crate::sql::dates;
 use crate::sql::describe::{Describer, Known};
 use crate::sql::limits;
 use crate::sql::query::{GroupKey, Part};
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt64Array,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    TimestampNanosecondArray, UInt64Array,
 };
 use datafusion::arrow::compute::{cast, filter_record_batch, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -106,6 +110,9 @@ impl Variable {
             Values::Truth => 2,
             Values::Whole(low, high) => u128::from(high.abs_diff(*low)) + 1,
             Values::Texts(texts) => texts.len() as u128,
+            Values::Days(first, last) => u128::from(last.abs_diff(*first)) + 1,
+            Values::Starts { first, last, step } => u128::from(last.abs_diff(*first) / step.unsigned_abs()) + 1,
+            Values::Clock(..) => u128::MAX - 1,
         };
         values + u128::from(self.missing)
     }
@@ -132,6 +139,16 @@ impl Variable {
                 let all = texts.iter().map(|text| Some(text.as_str())).chain(null.map(|()| None));
                 Arc::new(all.collect::<StringArray>())
             }
+            Values::Days(first, last) => {
+                let days = (*first..=*last).map(|day| i32::try_from(day).ok());
+                Arc::new(days.chain(null.map(|()| None)).collect::<Date32Array>())
+            }
+            Values::Starts { first, last, step } => {
+                let number = last.abs_diff(*first) / step.unsigned_abs();
+                let starts = (0..=number).map(|index| Some(first + index as i64 * step));
+                Arc::new(starts.chain(null.map(|()| None)).collect::<TimestampNanosecondArray>())
+            }
+            Values::Clock(..) => return Err(planned("times without end")),
         };
         Ok(cast(&array, &self.kind)?)
     }
@@ -164,6 +181,9 @@ impl<'a> Trial<'a> {
             Expr::Column(column) => return self.column(expression, column),
             _ => {}
         }
+        if let Some(tried) = self.by_unit(expression) {
+            return Some(tried);
+        }
         let mut whole = true;
         let inner = expression.clone().map_children(|child| {
             Ok(match self.tried(&child) {
@@ -183,6 +203,28 @@ impl<'a> Trial<'a> {
         let values = declared.values.clone()?;
         let variable = Variable { name: declared.name.clone(), kind, values, missing };
         (variable.count() <= MOST_COMBINATIONS).then(|| self.place(expression, |_| variable))
+    }
+
+    /// An expression that reads a time only by the day, the hour or the minute that it is in, over those: of days all keys share one variable.
+    fn by_unit(&mut self, expression: &Expr) -> Option<Expr> {
+        let (column, step) = dates::read_by_unit(expression)?;
+        let Expr::Column(Column { name, .. }) = column else { return None };
+        let declared = self.possible.declared.iter().find(|declared| declared.name == *name)?;
+        let Some(Values::Clock(low, high)) = declared.values else { return None };
+        let step = step * SECOND;
+        let start = |moment: i64| moment.div_euclid(step) * step;
+        let values = Values::Starts { first: start(low), last: start(high), step };
+        let (name, missing) = (format!("{name} by {step}"), declared.missing);
+        let variable = Variable { name: name.clone(), kind: MOMENT, values, missing };
+        if variable.count() > MOST_COMBINATIONS {
+            return None;
+        }
+        let unit = Expr::Column(Column::new_unqualified(name));
+        let placed = self.place(&unit, |_| variable);
+        let replaced = expression.clone().transform_up(|node| {
+            Ok(if node == *column { Transformed::yes(placed.clone()) } else { Transformed::no(node) })
+        });
+        replaced.ok().map(|replaced| replaced.data)
     }
 
     /// A part that reads what cannot be tried out, but has few values itself.
@@ -332,7 +374,7 @@ impl Grouping<'_> {
 
     /// Whether the values are few enough to be listed: categories are as many as they were declared.
     fn is_listed(&self, group: &Group, values: &[Vec<ScalarValue>]) -> bool {
-        let declared = |index: &usize| !matches!(self.trial.variables[*index].values, Values::Whole(..));
+        let declared = |index: &usize| matches!(self.trial.variables[*index].values, Values::Truth | Values::Texts(_));
         let different = |place: usize| values.iter().map(|value| &value[place]).collect::<HashSet<_>>().len();
         group.variables.iter().all(declared) || (0..group.keys.len()).all(|place| different(place) <= MOST_LISTED)
     }

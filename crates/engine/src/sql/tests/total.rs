@@ -190,3 +190,90 @@ fn functions_fail_on_no_value() {
     }
     assert!(accepted.iter().sum::<usize>() > 250, "{accepted:?}");
 }
+
+const DATES: &str = r#"
+[dataset.t]
+source = "t.csv"
+[dataset.t.columns]
+d = { type = "date" }
+e = { type = "date", lower = "2013-01-01", upper = "2013-12-31" }
+s = { type = "timestamp" }
+w = { type = "timestamp", lower = "1999-12-31T23:00:00", upper = "2000-03-01T00:00:00", zone = "Pacific/Apia" }
+i = { type = "int" }
+u = { type = "category" }
+c = { type = "bool" }
+"#;
+
+/// Dates and times at both ends of the years that there are, and beyond them.
+#[test]
+fn dates_fail_on_no_value() {
+    let days = ["0001-01-01", "9999-12-31", "1678-01-01", "2261-12-31", "2000-02-29", "2013-01-31", "1969-12-31", ""];
+    let times = ["T00:00:00", "T23:59:59.999999999", "T12:30:00+14:00", "T00:00:01-12:00", ""];
+    let mut rows = "d,e,s,w,i,u,c\n".to_string();
+    for n in 0..300usize {
+        let moment = |n: usize| match days[n % days.len()] {
+            "" => String::new(),
+            day => format!("{day}{}", times[n / 3 % times.len()]),
+        };
+        let (day, other) = (days[n % days.len()], days[n / 7 % days.len()]);
+        let (truth, text) = (["true", "false", ""][n % 3], ["2013-01-31", "x", ""][n / 2 % 3]);
+        rows.push_str(&format!("{day},{other},{},{},{n},{text},{truth}\n", moment(n), moment(n / 5)));
+    }
+    let tables = Tables::of(DATES, &[("t.csv", &rows)]);
+    let plain = [
+        "d",
+        "e",
+        "s",
+        "w",
+        "DATE '1678-01-01'",
+        "DATE '2261-12-31'",
+        "TIMESTAMP '2000-02-29T12:00:00'",
+        "CAST(NULL AS DATE)",
+    ];
+    let mut dates: Vec<String> = plain.iter().map(|one| one.to_string()).collect();
+    for one in plain {
+        dates.extend([
+            format!("CAST({one} AS TIMESTAMP)"),
+            format!("CAST({one} AS DATE)"),
+            format!("TRY_CAST({one} AS DATE)"),
+            format!("CASE WHEN c THEN {one} ELSE e END"),
+            format!("COALESCE({one}, w)"),
+            format!("GREATEST({one}, e)"),
+            format!("NULLIF({one}, e)"),
+        ]);
+        dates.extend(crate::calendar::Unit::ALL.map(|(unit, _)| format!("date_trunc('{unit}', {one})")));
+        for by in
+            ["1 month", "90 days", "250 years", "3 months -4 days 5 hours", "1 microsecond", "3000 months -90000 days"]
+        {
+            dates.extend([format!("{one} + INTERVAL '{by}'"), format!("{one} - INTERVAL '{by}'")]);
+        }
+    }
+    let mut all = dates.clone();
+    for (index, one) in dates.iter().enumerate().step_by(4) {
+        for part in [
+            "year", "isoyear", "quarter", "month", "week", "day", "doy", "dow", "isodow", "hour", "minute", "second",
+            "epoch",
+        ] {
+            all.push(format!("EXTRACT({part} FROM {one})"));
+        }
+        all.extend(["year", "week", "month"].map(|unit| format!("date_trunc('{unit}', {one})")));
+        all.extend(
+            ["VARCHAR", "INT", "BIGINT", "DATE", "TIMESTAMP", "DOUBLE", "BOOLEAN"]
+                .map(|to| format!("CAST({one} AS {to})")),
+        );
+        let other = &dates[(index * 7 + 3) % dates.len()];
+        all.extend([
+            format!("{one} - {other}"),
+            format!("{one} < {other}"),
+            format!("{one} IS DISTINCT FROM {other}"),
+            format!("{one} BETWEEN {other} AND DATE '2013-06-01'"),
+            format!("{one} IN ({other}, DATE '2013-06-01')"),
+            format!("{one} = u"),
+            format!("{one} + i"),
+            format!("({one} - DATE '2000-01-01') * 2 + EXTRACT(MONTH FROM {other})"),
+            format!("CAST({one} AS VARCHAR) || u"),
+        ]);
+    }
+    let accepted = run_all(&tables, all);
+    assert!(accepted > 700, "{accepted}");
+}

@@ -120,6 +120,8 @@ fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Int(number) => Some(*number as f64),
         Value::Float(number) => Some(*number),
+        Value::Date(day) => Some(*day as f64),
+        Value::Moment(moment) => Some(*moment as f64 / 1e9),
         _ => None,
     }
 }
@@ -129,6 +131,8 @@ fn value(key: &ScalarValue) -> Value {
         ScalarValue::Utf8(Some(text)) => Value::text(text),
         ScalarValue::Int64(Some(number)) => Value::Int(*number),
         ScalarValue::Boolean(Some(truth)) => Value::Bool(*truth),
+        ScalarValue::Date32(Some(day)) => Value::Date(i64::from(*day)),
+        ScalarValue::TimestampNanosecond(Some(moment), None) => Value::Moment(*moment),
         _ => Value::Null,
     }
 }

@@ -7,6 +7,7 @@
 
 use super::expression::{Expr, Kind, Type, literal, negated, quoted};
 use super::value::Value;
+use crate::calendar::{shown_day, shown_moment};
 
 /// The expression in SQLite; none where it means something else there.
 pub(super) fn sqlite(expression: &Expr) -> Option<String> {
@@ -17,6 +18,8 @@ pub(super) fn sqlite(expression: &Expr) -> Option<String> {
         Kind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
         Kind::Literal(value) => match value {
             Value::Bool(truth) => i32::from(*truth).to_string(),
+            Value::Date(day) => format!("'{}'", shown_day(*day)),
+            Value::Moment(moment) => format!("'{}'", shown_moment(*moment)),
             other => literal(other),
         },
         Kind::Negative => match parts[0].of {
@@ -29,6 +32,8 @@ pub(super) fn sqlite(expression: &Expr) -> Option<String> {
         Kind::Not => return None,
         Kind::Binary(operator) => binary(operator, expression.of, &parts[0], &parts[1])?,
         Kind::Call(name) => call(name, expression)?,
+        // Of 31 January SQLite makes 3 March.
+        Kind::Shift(_) => return None,
         Kind::Cast { to, .. } => cast(to, &parts[0])?,
         Kind::Case { operand, otherwise } => case(expression, *operand, *otherwise)?,
         Kind::Is(words) => match (*words, parts[0].of) {
@@ -63,6 +68,7 @@ fn typed(expression: &Expr, of: Type) -> Option<String> {
     let text = sqlite(expression)?;
     match (expression.of, of) {
         (from, to) if from == to => Some(text),
+        (Type::Date, Type::Time) => Some(format!("({text} || 'T00:00:00')")),
         (from, Type::Int) if from.is_whole() => Some(text),
         (from, Type::Float) if from.is_whole() => Some(format!("CAST({text} AS REAL)")),
         _ => None,
@@ -120,6 +126,14 @@ fn case(expression: &Expr, operand: bool, otherwise: bool) -> Option<String> {
 
 fn cast(to: &str, inner: &Expr) -> Option<String> {
     let text = sqlite(inner)?;
+    if inner.of.is_date() {
+        return match (inner.of, to) {
+            (Type::Date, "DATE") | (Type::Time, "TIMESTAMP") => Some(text),
+            (Type::Time, "DATE") => Some(format!("substr({text}, 1, 10)")),
+            (_, "TIMESTAMP") => typed(inner, Type::Time),
+            _ => None,
+        };
+    }
     let whole = match inner.of {
         Type::Float if inner.wild => None,
         Type::Float => Some(format!("CAST({text} AS INTEGER)")),
@@ -139,7 +153,7 @@ fn cast(to: &str, inner: &Expr) -> Option<String> {
             Type::Text => Some(text),
             Type::Int | Type::Narrow => Some(format!("CAST({text} AS TEXT)")),
             Type::Bool => Some(format!("(CASE {text} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)")),
-            Type::Float => None,
+            _ => None,
         },
         _ => None,
     }
@@ -150,6 +164,8 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
     let one = |index: usize| sqlite(&parts[index]);
     let texts = parts.iter().all(|part| part.of == Type::Text);
     match name {
+        "date_part" => part(&parts[0], &one(1)?),
+        "date_trunc" => start(&parts[0], &one(1)?),
         "COALESCE" => Some(format!("COALESCE({})", alike(parts)?.join(", "))),
         "NULLIF" if parts[0].of == parts[1].of => Some(format!("NULLIF({}, {})", one(0)?, one(1)?)),
         "GREATEST" | "LEAST" => {
@@ -187,6 +203,30 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
         "concat" if texts => Some(format!("(COALESCE({}, '') || COALESCE({}, ''))", one(0)?, one(1)?)),
         _ => None,
     }
+}
+
+/// A part of a date: dates and times are texts in SQLite, as ISO 8601 writes them.
+fn part(word: &Expr, date: &str) -> Option<String> {
+    let Kind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let (from, length) = match word.as_str() {
+        "year" => (1, 4),
+        "month" => (6, 2),
+        "day" => (9, 2),
+        _ => return None,
+    };
+    Some(format!("CAST(substr({date}, {from}, {length}) AS INTEGER)"))
+}
+
+/// The beginning of a unit.
+fn start(word: &Expr, date: &str) -> Option<String> {
+    let Kind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let (length, rest) = match word.as_str() {
+        "year" => (4, "-01-01T00:00:00"),
+        "month" => (7, "-01T00:00:00"),
+        "day" => (10, "T00:00:00"),
+        _ => return None,
+    };
+    Some(format!("(substr({date}, 1, {length}) || '{rest}')"))
 }
 
 fn not_negative(expression: &Expr) -> bool {

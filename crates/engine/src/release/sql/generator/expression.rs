@@ -1,6 +1,7 @@
 //! Expressions of our own, with the types that we expect of them, so that they can be written in two dialects.
 
 use super::value::Value;
+use crate::calendar::{shown_day, shown_moment};
 
 /// What an expression gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +13,17 @@ pub(super) enum Type {
     Narrow,
     Float,
     Text,
+    Date,
+    Time,
 }
 
 impl Type {
     pub fn is_number(self) -> bool {
         matches!(self, Self::Int | Self::Narrow | Self::Float)
+    }
+
+    pub fn is_date(self) -> bool {
+        matches!(self, Self::Date | Self::Time)
     }
 
     pub fn is_whole(self) -> bool {
@@ -28,6 +35,7 @@ impl Type {
         match (self, other) {
             (left, right) if left == right => left,
             (left, right) if left.is_whole() && right.is_whole() => Self::Int,
+            (Self::Date, Self::Time) | (Self::Time, Self::Date) => Self::Time,
             (left, right) if left.is_number() && right.is_number() => Self::Float,
             _ => Self::Text,
         }
@@ -54,6 +62,8 @@ pub(super) enum Kind {
     Not,
     Binary(&'static str),
     Call(&'static str),
+    /// An interval is added or taken away.
+    Shift(&'static str),
     Cast {
         attempt: bool,
         to: &'static str,
@@ -102,6 +112,7 @@ impl Expr {
             Kind::Not => format!("(NOT {})", part(0)),
             Kind::Binary(operator) => format!("({} {operator} {})", part(0), part(1)),
             Kind::Call(name) => format!("{name}({})", listed(&self.parts)),
+            Kind::Shift(by) => format!("({} {by})", part(0)),
             Kind::Cast { attempt, to } => {
                 format!("{}({} AS {to})", if *attempt { "TRY_CAST" } else { "CAST" }, part(0))
             }
@@ -140,6 +151,8 @@ impl Expr {
                 Type::Int | Type::Narrow => Value::Int(1),
                 Type::Float => Value::Float(0.5),
                 Type::Text => Value::text("a"),
+                Type::Date => Value::Date(0),
+                Type::Time => Value::Moment(0),
             };
             all.push(Expr::literal(simplest, self.of));
             all.extend(self.parts.iter().filter(|part| part.of == self.of).cloned());
@@ -191,5 +204,7 @@ pub(super) fn literal(value: &Value) -> String {
         Value::Float(number) if number.is_sign_negative() => format!("({number:?})"),
         Value::Float(number) => format!("{number:?}"),
         Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Date(day) => format!("DATE '{}'", shown_day(*day)),
+        Value::Moment(moment) => format!("TIMESTAMP '{}'", shown_moment(*moment)),
     }
 }

@@ -348,9 +348,12 @@ fn of_table(world: &World, table: usize, alias: &str) -> Vec<Known> {
         known(owner, if numbers { Type::Int } else { Type::Text }, true, true)
     });
     let columns = declared.columns.iter().map(|column| match &column.domain {
+        _ if column.recoded.is_some() => known(&column.name, Type::Text, false, false),
         Domain::Int { bounds } => known(&column.name, Type::Int, bounds.is_none_or(|(_, high)| high > 1 << 50), false),
         Domain::Float { bounds, .. } => known(&column.name, Type::Float, bounds.is_none(), false),
         Domain::Category { .. } => known(&column.name, Type::Text, false, false),
+        Domain::Date { bounds } => known(&column.name, Type::Date, bounds.is_none(), false),
+        Domain::Timestamp { bounds, .. } => known(&column.name, Type::Time, bounds.is_none(), false),
         Domain::Bool => known(&column.name, Type::Bool, false, false),
     });
     owner.into_iter().chain(columns).collect()

@@ -27,7 +27,15 @@ impl<'a, 'b> Grammar<'a, 'b> {
     /// An expression of any type.
     pub fn any(&mut self, depth: usize) -> Expr {
         let of = self.bytes.pick(&[Type::Int, Type::Text, Type::Bool, Type::Float]);
-        self.of(of, depth)
+        let dated = self.dated().filter(|_| self.bytes.chance(20));
+        self.of(dated.unwrap_or(of), depth)
+    }
+
+    /// The type of a column of dates or times, if there is one.
+    pub fn dated(&mut self) -> Option<Type> {
+        let dated: Vec<Type> =
+            self.columns.iter().filter(|known| !known.owner && known.of.is_date()).map(|known| known.of).collect();
+        (!dated.is_empty()).then(|| self.bytes.pick(&dated))
     }
 
     /// A number, mostly of columns that have bounds: sums of others are refused.
@@ -64,6 +72,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
             Type::Int | Type::Narrow => self.whole(depth - 1),
             Type::Float => self.fraction(depth - 1),
             Type::Text => self.words(depth - 1),
+            Type::Date | Type::Time => self.date(of, depth - 1),
         }
     }
 
@@ -88,6 +97,11 @@ impl<'a, 'b> Grammar<'a, 'b> {
             Type::Int | Type::Narrow => Expr::literal(Value::Int(self.bytes.pick(&LITERALS)), Type::Int),
             Type::Float => Expr::literal(Value::Float(self.bytes.pick(&FRACTIONS)), of),
             Type::Text => Expr::literal(Value::text(self.bytes.pick(&TEXTS)), of),
+            Type::Date => Expr::literal(Value::Date(self.bytes.pick(&[0, 15_706, 11_016, 15_800])), of),
+            Type::Time => {
+                let second = self.bytes.pick(&[0, 15_706 * 86_400, 15_750 * 86_400 + 3661, -1]);
+                Expr::literal(Value::Moment(second * 1_000_000_000), of)
+            }
         }
     }
 
@@ -188,7 +202,59 @@ impl<'a, 'b> Grammar<'a, 'b> {
         }
     }
 
+    /// A date or a time by a shift, a cast or the beginning of a unit.
+    fn date(&mut self, of: Type, depth: usize) -> Expr {
+        let shift = |bytes: &mut Bytes<'_>| {
+            bytes.pick(&[
+                "+ INTERVAL '1 month'",
+                "- INTERVAL '40 days'",
+                "+ INTERVAL '1 year 2 days'",
+                "- INTERVAL '900 years'",
+            ])
+        };
+        match (self.bytes.below(4), of) {
+            (0, of) => Expr::new(Kind::Shift(shift(self.bytes)), of, vec![self.of(of, depth)]),
+            (_, Type::Date) => {
+                let attempt = self.bytes.chance(30);
+                Expr::new(Kind::Cast { attempt, to: "DATE" }, of, vec![self.near(Type::Time, depth)])
+            }
+            (1, _) => Expr::new(Kind::Cast { attempt: false, to: "TIMESTAMP" }, of, vec![self.near(Type::Date, depth)]),
+            _ => {
+                let units = ["month", "year", "day", "week", "quarter", "hour", "minute", "second", "decade"];
+                let unit = Expr::literal(Value::text(self.bytes.pick(&units)), Type::Text);
+                let inner = self.dated().unwrap_or(Type::Time);
+                Expr::new(Kind::Call("date_trunc"), of, vec![unit, self.of(inner, depth)])
+            }
+        }
+    }
+
+    /// A part of a date or time, or the days between two dates.
+    fn part_of_date(&mut self, depth: usize) -> Expr {
+        let of = self.dated().unwrap_or(Type::Date);
+        if self.bytes.chance(25) {
+            let (left, right) = (self.of(Type::Date, depth), self.of(Type::Date, depth));
+            return Expr::binary("-", Type::Int, left, right);
+        }
+        if self.bytes.chance(10) {
+            return Expr::new(Kind::Cast { attempt: false, to: "INT" }, Type::Narrow, vec![self.of(Type::Date, depth)]);
+        }
+        let parts = [
+            "year", "month", "day", "quarter", "week", "dow", "isodow", "doy", "isoyear", "hour", "minute", "second",
+            "epoch",
+        ];
+        let part = self.bytes.pick(&parts);
+        let number = if part == "epoch" { Type::Float } else { Type::Narrow };
+        Expr::new(
+            Kind::Call("date_part"),
+            number,
+            vec![Expr::literal(Value::text(part), Type::Text), self.of(of, depth)],
+        )
+    }
+
     fn whole(&mut self, depth: usize) -> Expr {
+        if self.columns.iter().any(|known| known.of.is_date()) && self.bytes.chance(25) {
+            return self.part_of_date(depth);
+        }
         match self.bytes.below(9) {
             0 | 1 => {
                 let operator = self.bytes.pick(&["+", "-", "*"]);

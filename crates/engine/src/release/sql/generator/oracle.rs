@@ -6,6 +6,7 @@ use super::from::Writer;
 use super::query::{Aggregate, Function, Query};
 use super::value::{Value, named};
 use super::world::{Rows, World};
+use crate::calendar::{Zone, day, moment, shown_day, shown_moment};
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +75,7 @@ fn argument(aggregate: &Aggregate) -> Option<String> {
         (None, _) => "1".to_string(),
         (Some(column @ Expr { kind: Kind::Column { .. }, .. }), Function::Count | Function::Different) => column.text(),
         (Some(argument), Function::Rows | Function::Count | Function::Different) => sqlite(argument)?,
-        (Some(argument), _) if argument.of.is_number() => sqlite(argument)?,
+        (Some(argument), _) if argument.of.is_number() || argument.of.is_date() => sqlite(argument)?,
         _ => return None,
     };
     match &aggregate.filter {
@@ -91,6 +92,10 @@ fn value(found: ValueRef<'_>, of: Type) -> Value {
         (ValueRef::Integer(number), Type::Float) => Value::Float(number as f64),
         (ValueRef::Integer(number), _) => Value::Int(number),
         (ValueRef::Real(number), _) => Value::Float(number),
+        (ValueRef::Text(text), Type::Date) => day(&String::from_utf8_lossy(text)).map_or(Value::Null, Value::Date),
+        (ValueRef::Text(text), Type::Time) => {
+            moment(&String::from_utf8_lossy(text), Zone::default()).map_or(Value::Null, Value::Moment)
+        }
         (ValueRef::Text(text), _) => Value::Text(String::from_utf8_lossy(text).to_string()),
         (ValueRef::Blob(_), _) => unreachable!("no query makes blobs"),
     }
@@ -99,6 +104,8 @@ fn value(found: ValueRef<'_>, of: Type) -> Value {
 impl rusqlite::ToSql for Value {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
+            Self::Date(day) => return Ok(shown_day(*day).into()),
+            Self::Moment(moment) => return Ok(shown_moment(*moment).into()),
             Self::Null => ValueRef::Null,
             Self::Bool(truth) => ValueRef::Integer(i64::from(*truth)),
             Self::Int(number) => ValueRef::Integer(*number),
@@ -121,7 +128,7 @@ fn filled(world: &World, rows: &Rows) -> Connection {
         let marks = vec!["?"; names.len()].join(", ");
         let mut insert = connection.prepare(&format!("INSERT INTO {name} VALUES ({marks})")).expect("an insert");
         for row in rows {
-            let declared = row.values.iter().zip(&table.columns).map(|(value, column)| value.declared(&column.domain));
+            let declared = row.values.iter().zip(&table.columns).map(|(value, column)| column.read(value));
             // One person has one name, whatever type it has in a table.
             let owner = owner.map(|_| named(&row.owner).map_or(Value::Null, Value::Text));
             let values: Vec<Value> = owner.into_iter().chain(declared).collect();

@@ -290,11 +290,15 @@ impl Aggregate {
 
 fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
     let of = bytes.pick(&[Type::Text, Type::Int, Type::Bool, Type::Text, Type::Int]);
+    let dated = Grammar::over(bytes, columns).dated().filter(|_| bytes.chance(40));
+    let of = dated.unwrap_or(of);
     let depth = bytes.below(4);
     let mixed = bytes.chance(12);
     let mut grammar = Grammar::over(bytes, columns);
     let expression =
         if mixed { grammar.mixed_case(&[Type::Int, Type::Float, Type::Text]) } else { grammar.of(of, depth) };
+    // A time itself is no key.
+    let expression = if expression.of == Type::Time && bytes.chance(90) { month(expression) } else { expression };
     let alias = bytes.chance(50).then(|| bytes.pick(&ALIASES).to_string());
     let clashes = alias.as_ref().is_some_and(|alias| columns.iter().any(|known| known.name == *alias));
     let is_number = matches!(expression.kind, super::expression::Kind::Literal(super::value::Value::Int(_)));
@@ -305,6 +309,12 @@ fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
         _ => By::Place,
     };
     Key { shown: is_number || !bytes.chance(8), expression, alias, by }
+}
+
+/// The month of a time.
+fn month(time: Expr) -> Expr {
+    let unit = Expr::literal(super::value::Value::text("month"), Type::Text);
+    Expr::new(super::expression::Kind::Call("date_trunc"), Type::Time, vec![unit, time])
 }
 
 fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
@@ -328,7 +338,14 @@ fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
             (Function::Named(bytes.pick(&names)), Some(Grammar::over(bytes, columns).summed(depth)))
         }
         10 => {
-            (Function::Named(bytes.pick(&["MIN", "MAX", "MEDIAN"])), Some(Grammar::over(bytes, columns).summed(depth)))
+            let dated = Grammar::over(bytes, columns).dated().filter(|_| bytes.chance(60));
+            let mut grammar = Grammar::over(bytes, columns);
+            let argument = match dated {
+                Some(of) => grammar.of(of, depth),
+                None => grammar.summed(depth),
+            };
+            let names: &[&str] = if dated.is_some() { &["MIN", "MAX"] } else { &["MIN", "MAX", "MEDIAN"] };
+            (Function::Named(bytes.pick(names)), Some(argument))
         }
         11 => (
             Function::Percentile(bytes.pick(&["0.25", "0", "1", "0.9"])),

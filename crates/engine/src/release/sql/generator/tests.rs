@@ -34,6 +34,9 @@ fn class_of(sentence: &str) -> String {
         "may divide by zero",
         "public tables only",
         "cannot be planned",
+        "before 1678 or after 2261",
+        "column of times",
+        "must be written out, as one of",
     ];
     let found = WORDS.iter().find(|words| sentence.contains(**words));
     found.map_or_else(|| sentence.to_string(), |words| format!("… {words} …"))

@@ -1,6 +1,7 @@
 //! Values, and the small pools of awkward ones that tables are filled from.
 
 use super::bytes::Bytes;
+use crate::calendar::{DAY, DAYS, MOMENTS, SECOND};
 use crate::project::Domain;
 use std::cmp::Ordering;
 
@@ -12,6 +13,10 @@ pub(super) enum Value {
     Int(i64),
     Float(f64),
     Text(String),
+    /// Days since 1970-01-01.
+    Date(i64),
+    /// Nanoseconds since then.
+    Moment(i64),
 }
 
 impl Value {
@@ -30,6 +35,8 @@ impl Value {
             Self::Int(_) => 2,
             Self::Float(_) => 3,
             Self::Text(_) => 4,
+            Self::Date(_) => 5,
+            Self::Moment(_) => 6,
         }
     }
 
@@ -46,6 +53,14 @@ impl Value {
                 *number
             }),
             (Self::Text(text), Domain::Category { values: Some(values) }) if !values.contains(text) => Self::Null,
+            (Self::Date(day), Domain::Date { bounds }) => {
+                let (low, high) = bounds.unwrap_or(DAYS);
+                Self::Date(*day.max(&low).min(&high))
+            }
+            (Self::Moment(moment), Domain::Timestamp { bounds, .. }) => {
+                let (low, high) = bounds.unwrap_or(MOMENTS);
+                Self::Moment(*moment.max(&low).min(&high))
+            }
             _ => self.clone(),
         }
     }
@@ -58,6 +73,8 @@ impl Ord for Value {
             (Self::Int(left), Self::Int(right)) => left.cmp(right),
             (Self::Float(left), Self::Float(right)) => left.total_cmp(right),
             (Self::Text(left), Self::Text(right)) => left.cmp(right),
+            (Self::Date(left), Self::Date(right)) => left.cmp(right),
+            (Self::Moment(left), Self::Moment(right)) => left.cmp(right),
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -133,6 +150,10 @@ const FLOATS: [f64; 16] = [
     -1e300,
 ];
 
+/// 1 January and 29 February, days around the turn of a year, the first and the last ones, and those that no calendar has.
+pub(super) const DATES: [i64; 10] =
+    [0, -1, 11_016, 15_705, 15_706, 16_070, DAYS.0, DAYS.1, i32::MAX as i64, i32::MIN as i64];
+
 /// Any value of a column, inside its domain or not.
 pub(super) fn drawn(bytes: &mut Bytes<'_>, domain: &Domain) -> Value {
     if bytes.chance(12) {
@@ -152,5 +173,19 @@ pub(super) fn drawn(bytes: &mut Bytes<'_>, domain: &Domain) -> Value {
         Domain::Category { values: Some(values) } if bytes.chance(85) => Value::Text(bytes.pick(values)),
         Domain::Category { .. } => Value::text(bytes.pick(&TEXTS)),
         Domain::Bool => Value::Bool(bytes.chance(50)),
+        Domain::Date { bounds: Some((low, high)) } if bytes.chance(75) => {
+            let step = bytes.pick(&[0, 1, 30, 31, 59, 365]);
+            Value::Date(if bytes.chance(50) { high - step } else { low + step })
+        }
+        Domain::Date { .. } => Value::Date(bytes.pick(&DATES)),
+        Domain::Timestamp { bounds: Some((low, high)), .. } if bytes.chance(75) => {
+            let step = bytes.pick(&[0, 1, 59, 3600, 86_400, 31 * 86_400]) * SECOND;
+            Value::Moment(if bytes.chance(50) { high - step } else { low + step })
+        }
+        Domain::Timestamp { .. } => {
+            let days = bytes.pick(&[0, -1, 11_016, 15_705, 15_706, DAYS.0, DAYS.1]) * DAY * SECOND;
+            let moment = days + bytes.pick(&[0, 1, 86_399, 43_200]) * SECOND + bytes.pick(&[0, SECOND / 2]);
+            Value::Moment(bytes.pick(&[moment, moment, moment, i64::MIN, i64::MAX]))
+        }
     }
 }

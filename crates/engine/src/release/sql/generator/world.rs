@@ -3,9 +3,11 @@
 use super::bytes::Bytes;
 use super::value::{TEXTS, Value, drawn, named};
 use crate::backend::tables::data_type;
-use crate::project::{Bounding, Domain, Project};
+use crate::calendar::{DAY, SECOND, shown_day, shown_moment};
+use crate::project::{Bounding, Domain, Edges, Project, Recoding, Zone};
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    TimestampNanosecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use std::collections::BTreeSet;
@@ -36,7 +38,49 @@ pub(super) enum Whose {
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub name: String,
+    /// What files hold.
     pub domain: Domain,
+    pub recoded: Option<Recoded>,
+}
+
+/// What becomes of what files hold.
+#[derive(Debug, Clone)]
+pub(super) struct Recoded {
+    by: Recoding,
+    /// All values that there can be, if that is public.
+    values: Option<Vec<String>>,
+}
+
+impl Column {
+    /// A value of a file as the project file promises to read it.
+    pub fn read(&self, value: &Value) -> Value {
+        let Some(Recoded { by, values }) = &self.recoded else { return value.declared(&self.domain) };
+        let recoded = match (by, value) {
+            (Recoding::Bins { edges, labels }, value) => {
+                let above = match (edges, value) {
+                    (Edges::Whole(edges), Value::Int(number)) => edges.iter().filter(|edge| *edge <= number).count(),
+                    (Edges::Numbers(edges), Value::Float(number)) if !number.is_nan() => {
+                        edges.iter().filter(|edge| *edge <= number).count()
+                    }
+                    (Edges::Days(edges), Value::Date(day)) => edges.iter().filter(|edge| *edge <= day).count(),
+                    (Edges::Moments(edges, _), Value::Moment(moment)) => {
+                        edges.iter().filter(|edge| *edge <= moment).count()
+                    }
+                    _ => return Value::Null,
+                };
+                Value::text(&labels[above.max(1) - 1])
+            }
+            (Recoding::Texts { map, unlisted }, Value::Text(text)) => {
+                let text = map.get(text).unwrap_or(text);
+                match (unlisted, values) {
+                    (Some(other), Some(values)) if !values.contains(text) => Value::text(other),
+                    _ => Value::text(text),
+                }
+            }
+            _ => Value::Null,
+        };
+        recoded.declared(&Domain::Category { values: values.clone() })
+    }
 }
 
 /// One row. Neighbours share the tags of the rows that they share, so that a shrinker can drop a row from both.
@@ -113,7 +157,7 @@ impl World {
             }
             text.push_str(&format!("[dataset.{}.columns]\n", table.name));
             for column in &table.columns {
-                text.push_str(&format!("{:?} = {}\n", column.name, declaration(&column.domain)));
+                text.push_str(&format!("{:?} = {}\n", column.name, declaration(column)));
             }
         }
         text
@@ -198,7 +242,12 @@ fn table(bytes: &mut Bytes<'_>, name: &str, whose: Whose) -> Table {
     let columns = (0..2 + bytes.below(3)).filter_map(|_| {
         let plain = if bytes.chance(30) { NAMES.len() } else { 7 };
         let name = bytes.pick(&NAMES[..plain]).to_string();
-        let column = Column { name: name.clone(), domain: domain(bytes) };
+        let (domain, recoded) = match bytes.below(100) {
+            0..=4 => recoded(bytes),
+            5..=10 => (dated(bytes), None),
+            _ => (domain(bytes), None),
+        };
+        let column = Column { name: name.clone(), domain, recoded };
         names.insert(name).then_some(column)
     });
     let columns = columns.collect();
@@ -224,6 +273,48 @@ fn domain(bytes: &mut Bytes<'_>) -> Domain {
     }
 }
 
+fn dated(bytes: &mut Bytes<'_>) -> Domain {
+    match bytes.below(2) {
+        0 => {
+            Domain::Date { bounds: bytes.pick(&[Some((15_706, 16_070)), Some((11_000, 11_030)), Some((-1, 0)), None]) }
+        }
+        _ => {
+            let second = |day: i64, second: i64| (day * DAY + second) * SECOND;
+            let bounds = [
+                Some((second(15_706, 43_200), second(15_800, 86_399))),
+                Some((second(0, -3600), second(0, 7200) + SECOND / 2)),
+                None,
+            ];
+            Domain::Timestamp { bounds: bytes.pick(&bounds), zone: Zone::default() }
+        }
+    }
+}
+
+/// Bins of numbers, dates and times, and other words for texts.
+fn recoded(bytes: &mut Bytes<'_>) -> (Domain, Option<Recoded>) {
+    let edges = match bytes.below(6) {
+        0 | 1 => Edges::Whole(bytes.pick(&[vec![0, 2], vec![-1, 0, 1, 100]])),
+        2 => Edges::Numbers(vec![-0.5, 0.0, 2.5]),
+        3 => Edges::Days(vec![0, 11_016, 15_706]),
+        4 => Edges::Moments(vec![0, 15_706 * DAY * SECOND], Zone::default()),
+        _ => {
+            let map = [("1", "a"), ("A", "a"), ("é", "b")].map(|(from, to)| (from.to_string(), to.to_string()));
+            let unlisted = bytes.chance(60).then(|| "other".to_string());
+            let listed = ["a", "b"].into_iter().map(str::to_string).chain(unlisted.clone());
+            let values = (unlisted.is_some() || bytes.chance(50)).then(|| listed.collect());
+            let by = Recoding::Texts { map: map.into(), unlisted };
+            return (Domain::Category { values: None }, Some(Recoded { by, values }));
+        }
+    };
+    let starts = match &edges {
+        Edges::Whole(edges) | Edges::Days(edges) | Edges::Moments(edges, _) => edges.len(),
+        Edges::Numbers(edges) => edges.len(),
+    };
+    let labels: Vec<String> = (0..starts).map(|index| format!("bin {index}")).collect();
+    let by = Recoding::Bins { edges, labels: labels.clone() };
+    (by.in_files(), Some(Recoded { by, values: Some(labels) }))
+}
+
 fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
     Bounding {
         rows: Some(1 + bytes.below(3) as u64),
@@ -232,7 +323,32 @@ fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
     }
 }
 
-fn declaration(domain: &Domain) -> String {
+fn declaration(column: &Column) -> String {
+    let plain = declaration_of(&column.domain);
+    let Some(Recoded { by, values }) = &column.recoded else { return plain };
+    let more = match by {
+        Recoding::Bins { edges, labels } => {
+            let edges = match edges {
+                Edges::Whole(edges) => format!("{edges:?}"),
+                Edges::Numbers(edges) => format!("{edges:?}"),
+                Edges::Days(edges) => format!("{:?}", edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>()),
+                Edges::Moments(edges, _) => {
+                    format!("{:?}", edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>())
+                }
+            };
+            format!(", bins = {edges}, labels = {labels:?} }}")
+        }
+        Recoding::Texts { map, unlisted } => {
+            let map: Vec<String> = map.iter().map(|(from, to)| format!("{from:?} = {to:?}")).collect();
+            let values = values.as_ref().map_or(String::new(), |values| format!(", values = {values:?}"));
+            let unlisted = unlisted.as_ref().map_or(String::new(), |word| format!(", unlisted = {word:?}"));
+            format!(", map = {{ {} }}{values}{unlisted} }}", map.join(", "))
+        }
+    };
+    plain.trim_end_matches(" }").to_string() + &more
+}
+
+fn declaration_of(domain: &Domain) -> String {
     match domain {
         Domain::Int { bounds: Some((low, high)) } => format!("{{ type = \"int\", lower = {low}, upper = {high} }}"),
         Domain::Int { bounds: None } => "{ type = \"int\" }".to_string(),
@@ -244,6 +360,18 @@ fn declaration(domain: &Domain) -> String {
         Domain::Category { values: Some(values) } => format!("{{ type = \"category\", values = {values:?} }}"),
         Domain::Category { values: None } => "{ type = \"category\" }".to_string(),
         Domain::Bool => "{ type = \"bool\" }".to_string(),
+        Domain::Date { bounds } => {
+            let bounds = bounds.map_or(String::new(), |(low, high)| {
+                format!(", lower = {:?}, upper = {:?}", shown_day(low), shown_day(high))
+            });
+            format!("{{ type = \"date\"{bounds} }}")
+        }
+        Domain::Timestamp { bounds, .. } => {
+            let bounds = bounds.map_or(String::new(), |(low, high)| {
+                format!(", lower = {:?}, upper = {:?}", shown_moment(low), shown_moment(high))
+            });
+            format!("{{ type = \"timestamp\"{bounds} }}")
+        }
     }
 }
 
@@ -257,6 +385,16 @@ fn array<'a>(values: impl Iterator<Item = &'a Value>, kind: &DataType) -> ArrayR
         ),
         DataType::Boolean => Arc::new(
             values.map(|value| if let Value::Bool(b) = value { Some(*b) } else { None }).collect::<BooleanArray>(),
+        ),
+        DataType::Date32 => Arc::new(
+            values
+                .map(|value| if let Value::Date(day) = value { i32::try_from(*day).ok() } else { None })
+                .collect::<Date32Array>(),
+        ),
+        DataType::Timestamp(..) => Arc::new(
+            values
+                .map(|value| if let Value::Moment(moment) = value { Some(*moment) } else { None })
+                .collect::<TimestampNanosecondArray>(),
         ),
         _ => {
             let texts = values.map(|value| if let Value::Text(text) = value { Some(text.as_str()) } else { None });
