@@ -1,0 +1,99 @@
+//! "What does a person spend on average?": one row for each owner first, then the aggregate.
+
+use crate::support::{Folder, epsilon, exactly};
+
+const PROJECT: &str = r#"
+[dataset.visits]
+source = "visits.csv"
+owner = "person"
+max_rows_per_owner = 5
+[dataset.visits.columns]
+clinic = { type = "category", values = ["north", "south"] }
+cost = { type = "float", lower = 0, upper = 100, granularity = 0.01 }
+[budget]
+person = { epsilon = 1000 }
+attribute = { epsilon = 1000 }
+"#;
+
+/// 2000 people with one to five visits, of 10.25 each in the north and 30.5 in the south.
+fn visits() -> (String, f64) {
+    let (mut rows, mut total) = ("person,clinic,cost\n".to_string(), 0.0);
+    for person in 0..2000 {
+        for visit in 0..=person % 5 {
+            let (clinic, cost) = if (person + visit) % 2 == 0 { ("north", 10.25) } else { ("south", 30.5) };
+            total += cost;
+            rows.push_str(&format!("{person},{clinic},{cost}\n"));
+        }
+    }
+    (rows, total)
+}
+
+fn folder(releases: &str) -> (Folder, f64) {
+    let (rows, total) = visits();
+    (Folder::with(&[("scumble.toml", &format!("{PROJECT}{releases}")), ("visits.csv", &rows)]), total)
+}
+
+fn release(name: &str, sql: &str, epsilon: f64) -> String {
+    format!("[[release]]\nname = \"{name}\"\nsql = \"\"\"{sql}\"\"\"\ncost = {{ epsilon = {epsilon} }}\n")
+}
+
+/// The mean of what people spend is not the mean of what visits cost: here it is three times as much.
+#[test]
+fn the_mean_of_a_persons_total() {
+    let sql = "SELECT AVG(total) AS mean, COUNT(*) AS people FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)";
+    let (folder, total) = folder(&release("spent", sql, 100.0));
+    let planned = folder.json(&["plan", "--json"]);
+    let rule = &planned["releases"][0]["rule"];
+    assert_eq!(rule["bounding"]["rows_per_owner"], 5, "{rule:#}");
+    assert_eq!(rule["per_owner_first"]["rows_per_owner"], 1, "{rule:#}");
+    assert_eq!(rule["per_owner_first"]["columns"][0]["range"], serde_json::json!([0.0, 500.0]), "{rule:#}");
+    assert!(folder.stdout(&["plan"]).contains("of each owner at most 5 rows count"));
+    folder.stdout(&["release", "--quiet"]);
+    let answers = folder.json_file("out/spent.json")["answers"]["rows"][0].clone();
+    let mean = answers["mean"].as_f64().unwrap();
+    let ends = &answers["mean_interval"];
+    let truth = total / 2000.0;
+    // 100,000 steps of noise over 2000 people with ε = 50: off by less than half a unit but with probability e^-50.
+    assert!((mean - truth).abs() < 0.5, "{mean} for {truth}");
+    assert!(ends[0].as_f64().unwrap() < truth + 0.5 && ends[1].as_f64().unwrap() > truth - 0.5, "{answers}");
+    let costs = folder.json(&["ledger", "show", "--json"]);
+    exactly(epsilon(&costs["person"]), 100.0);
+    // How many people there are does not depend on what they spend.
+    exactly(epsilon(&costs["attributes"]["cost"]), 50.0);
+    assert!(costs["attributes"]["clinic"].is_null() || epsilon(&costs["attributes"]["clinic"]) == 0.0, "{costs:#}");
+}
+
+/// How many people come how often: the outer key is a number of the inner rows, and its values are public.
+#[test]
+fn people_by_their_number_of_visits() {
+    let sql = "SELECT visits, COUNT(*) AS people FROM (SELECT person, COUNT(*) AS visits FROM visits GROUP BY person) GROUP BY visits ORDER BY visits";
+    let (folder, _) = folder(&release("visits", sql, 100.0));
+    folder.stdout(&["release", "--quiet"]);
+    let rows = folder.json_file("out/visits.json")["answers"]["rows"].clone();
+    for (index, row) in rows.as_array().unwrap().iter().enumerate() {
+        assert_eq!(row["visits"], index + 1);
+        // One person in another's place moves two counts: ε = 50 for each.
+        assert!((row["people"].as_f64().unwrap() - 400.0).abs() < 2.0, "{rows}");
+    }
+    assert_eq!(rows.as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn what_is_not_answered_is_said_in_one_sentence() {
+    let (folder, _) = folder("");
+    let query = |sql: &str, words: &str| {
+        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
+    };
+    query(
+        "SELECT AVG(n) FROM (SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic)",
+        "where the inner one groups by the owner column 'person'",
+    );
+    query(
+        "SELECT AVG(m) FROM (SELECT person, MEDIAN(cost) AS m FROM visits GROUP BY person)",
+        "COUNT, SUM, AVG, MIN and MAX are",
+    );
+    query(
+        "SELECT AVG(total) FROM visits v JOIN (SELECT person, SUM(cost) AS total FROM visits GROUP BY person) t ON v.person = t.person",
+        "join the tables inside of the sub-query",
+    );
+}
