@@ -23,6 +23,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
+use datafusion::functions::unicode::planner::UnicodeFunctionPlanner;
 use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use std::collections::HashMap;
@@ -121,6 +122,11 @@ impl Backend {
         context
             .register_expr_planner(Arc::new(DatetimeFunctionPlanner))
             .map_err(|error| Error::machine(format!("no session could be made ({})", error.message())))?;
+        // SUBSTR and SUBSTRING have a syntax of their own, which only this knows.
+        let planner = Arc::new(UnicodeFunctionPlanner);
+        context
+            .register_expr_planner(planner)
+            .map_err(|_| Error::machine("the functions on texts could not be registered"))?;
         Ok(Self { context, runtime, sources: HashMap::new() })
     }
 
