@@ -14,7 +14,7 @@ fn folder() -> Folder {
     let [project] = blocks("toml")[..] else { panic!("the page has one project") };
     let row = |i: usize| {
         let (clinic, reason) = (["north", "south", "west"][i % 3], ["flu", "fall", "cough"][i / 7 % 3]);
-        format!("{},{clinic},{reason},{}.25,{},{}\n", i / 3, i * 37 % 400, 1 + i * 11 % 120, i % 2 == 0)
+        format!("{},{clinic},{reason},{}.25,{},{}\n", i / 3, i * 37 % 400, 1 + i * 11 % 120, i.is_multiple_of(2))
     };
     let visits: String = (0..900).map(row).collect();
     let patients: String = (0..300).map(|i| format!("{i},{},{}\n", i % 90, ["f", "m"][i % 2])).collect();

@@ -26,7 +26,7 @@ use Argument::{Any, Text, Written};
 const FAR: i64 = 1_000_000;
 
 /// Each function with its arguments; the last one may be repeated where it is `Any`.
-pub(super) const FUNCTIONS: [(&str, &[Argument]); 29] = [
+pub(super) const FUNCTIONS: [(&str, &[Argument]); 28] = [
     ("abs", &[Any]),
     ("btrim", &[Any, Text]),
     ("ceil", &[Any]),
@@ -44,7 +44,6 @@ pub(super) const FUNCTIONS: [(&str, &[Argument]); 29] = [
     ("lower", &[Any]),
     ("ltrim", &[Any, Text]),
     ("nullif", &[Any, Any]),
-    ("power", &[Any, Any]),
     ("replace", &[Any, Text, Any]),
     ("right", &[Any, Written(-FAR, FAR)]),
     ("round", &[Any, Written(-15, 15)]),
@@ -127,26 +126,8 @@ pub(super) fn interval(name: &str, count: usize, arguments: &[Known]) -> Option<
         // Of numbers next to 0 a logarithm is as low as one likes.
         "ln" => first.filter(|(low, _)| *low > 0.0).map(|(low, high)| wider(low.ln(), high.ln())),
         "log10" => first.filter(|(low, _)| *low > 0.0).map(|(low, high)| wider(low.log10(), high.log10())),
-        "power" => powered(first?, arguments.get(1)?.interval?),
         _ => None,
     }
-}
-
-/// The bounds of a power with one exponent, NULL aside; none where there are none, and where the exponent varies.
-fn powered((low, high): (f64, f64), (exponent, same): (f64, f64)) -> Option<(f64, f64)> {
-    if exponent != same {
-        return None;
-    }
-    let (one, other) = (low.powf(exponent), high.powf(exponent));
-    let bounds = if low > 0.0 || (low >= 0.0 && exponent >= 0.0) {
-        (one.min(other), one.max(other))
-    } else if exponent >= 0.0 && exponent.fract() == 0.0 {
-        let most = low.abs().max(high.abs()).powf(exponent);
-        (-most, most)
-    } else {
-        return None;
-    };
-    (bounds.0.is_finite() && bounds.1.is_finite()).then_some(wider(bounds.0, bounds.1))
 }
 
 /// Bounds of a function that is monotone up to rounding, far more than which they are widened by.

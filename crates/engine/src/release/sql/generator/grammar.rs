@@ -305,12 +305,8 @@ impl<'a, 'b> Grammar<'a, 'b> {
         let kinds = if self.bytes.wide { 8 } else { 7 };
         match self.bytes.below(kinds) {
             7 => {
-                let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10", "power"]);
-                let mut parts = vec![self.number(depth)];
-                if name == "power" {
-                    let by = Value::Float(self.bytes.pick(&[2.0, 0.5, -1.0, 3.0]));
-                    parts.push(Expr::literal(by, Type::Float));
-                }
+                let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10"]);
+                let parts = vec![self.number(depth)];
                 Expr::new(Kind::Call(name), Type::Float, parts)
             }
             0 | 1 => {
