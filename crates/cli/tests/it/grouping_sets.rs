@@ -48,7 +48,7 @@ fn a_rollup_has_totals_of_their_own() {
     let columns: Vec<&str> =
         plan["errors"].as_array().unwrap().iter().filter_map(|one| one["column"].as_str()).collect();
     assert_eq!(columns, ["n (by sex, city)", "n (by sex)", "n (in all)"]);
-    assert!(folder.stdout(&["plan"]).contains("3 groupings share the cost equally"));
+    assert!(folder.stdout(&["plan", "--details"]).contains("3 groupings share the cost equally"));
     let rows = rows(&folder);
     assert_eq!(rows.len(), 9, "{rows:?}");
     for row in &rows {
