@@ -129,3 +129,28 @@ fn names_that_the_program_uses_itself_are_free() {
     assert_eq!(table[0][..2], ["scumble row", "scumble measure 0"]);
     assert_eq!(table[2][..2], ["m", "10"]);
 }
+
+/// The square root of a negative number failed the query behind its charge: whether it failed was an exact answer about one person.
+#[test]
+fn square_roots_and_logarithms_fail_on_nobody() {
+    let folder = folder(3, 40);
+    for sql in [
+        "SELECT COUNT(SQRT(age - 20)) AS n FROM people",
+        "SELECT COUNT(SQRT(CASE WHEN age = 7 AND sex = 'm' THEN -1 ELSE 1 END)) AS n FROM people",
+        "SELECT COUNT(*) AS n FROM people WHERE SQRT(age - 20) >= 0",
+        "SELECT COUNT(LN(age - 20)) AS n FROM people",
+        "SELECT COUNT(LOG10(y - 20)) AS n FROM people",
+        "SELECT COUNT(EXP(y * 100)) AS n FROM people",
+        "SELECT SUM(SQRT(y - 20)) AS n FROM people",
+    ] {
+        let found = answer(&folder, sql)[1][0].parse::<f64>().unwrap_or_else(|_| panic!("{sql}"));
+        let expected = match sql {
+            sql if sql.contains("COUNT(SQRT(age") || sql.contains("WHERE SQRT") => 20.0,
+            sql if sql.contains("CASE") => 39.0,
+            sql if sql.contains("LN") || sql.contains("LOG10") => 19.0,
+            sql if sql.contains("EXP") => 8.0,
+            _ => (0..20).map(|i| f64::from(i).sqrt()).sum(),
+        };
+        assert!((found - expected).abs() < 0.01, "{sql}: {found}, not {expected}");
+    }
+}

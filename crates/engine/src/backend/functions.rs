@@ -177,6 +177,14 @@ pub(crate) fn finite(expression: Expr) -> Expr {
     call(FINITE, Rule::Finite, expression)
 }
 
+/// The square root of a number, NULL where it is negative: DataFusion's fails there.
+pub(crate) fn root(expression: Expr) -> Expr {
+    call(ROOT, Rule::Root, expression)
+}
+
+/// The name of [`root`]; no query can call it.
+pub(crate) const ROOT: &str = "scumble_root";
+
 /// The name of [`finite`]; no query can call it.
 pub(crate) const FINITE: &str = "scumble_finite";
 
@@ -245,7 +253,7 @@ impl Grid {
 fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
-        Rule::Float(..) | Rule::Finite | Rule::Units { .. } => vec![DataType::Float64],
+        Rule::Float(..) | Rule::Finite | Rule::Root | Rule::Units { .. } => vec![DataType::Float64],
         Rule::Listed(_) | Rule::Recoded { .. } => vec![DataType::Utf8],
         Rule::Bins { ref kind, .. } => vec![kind.clone()],
         Rule::Days(..) => vec![DataType::Date32],
@@ -283,6 +291,7 @@ enum Rule {
     OnTheWall(String),
     Fitted(DataType),
     Finite,
+    Root,
     Units {
         bits: (u64, u64, u64),
         minus: i64,
@@ -309,7 +318,7 @@ impl ScalarUDFImpl for Function {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match &self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
-            Rule::Float(..) | Rule::Finite => DataType::Float64,
+            Rule::Float(..) | Rule::Finite | Rule::Root => DataType::Float64,
             Rule::Listed(_) | Rule::Recoded { .. } | Rule::Bins { .. } => DataType::Utf8,
             Rule::Days(..) | Rule::Day => DataType::Date32,
             Rule::Moments(..) | Rule::OnTheWall(_) => MOMENT,
@@ -322,6 +331,7 @@ impl ScalarUDFImpl for Function {
         Ok(match &self.rule {
             Rule::Fitted(to) => format!("TRY_CAST({listed} AS {to})"),
             Rule::Finite => listed,
+            Rule::Root => format!("sqrt({listed})"),
             _ => format!("{}({listed})", self.name),
         })
     }
@@ -350,6 +360,11 @@ impl Rule {
                 let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
                 let kept: StringArray = values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
                 Arc::new(kept)
+            }
+            Self::Root => {
+                let roots: Float64Array =
+                    numbers(column)?.unary_opt(|value| Some(value.sqrt()).filter(|root| root.is_finite()));
+                Arc::new(roots)
             }
             Self::Finite => {
                 let finite: Float64Array =

@@ -138,7 +138,7 @@ fn fields(request: &Request, project: &Project) -> Value {
 
 /// A query with each gap between two words as one space: where it begins a new line makes no difference, except in texts and comments.
 fn one_line(sql: &str) -> String {
-    if ["--", "/*", "'", "\"", "`"].iter().any(|sign| sql.contains(sign)) {
+    if ["--", "/*", "'", "\"", "`", "$"].iter().any(|sign| sql.contains(sign)) {
         return sql.trim().to_string();
     }
     sql.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -2,7 +2,7 @@
 //! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
 use super::dates::{self, is_date};
-use crate::backend::functions::{finite, fitted};
+use crate::backend::functions::{finite, fitted, root};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -47,7 +47,10 @@ pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 _ => Ok(fitted(argument, DataType::Float64)),
             };
             let args = function.args.into_iter().map(number).collect::<Outcome<Vec<Expr>>>()?;
-            let number = finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args }));
+            let number = match (function.func.name(), &args[..]) {
+                ("sqrt", [inner]) => root(inner.clone()),
+                _ => finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args })),
+            };
             Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))
         }
         Expr::TryCast(cast) => {

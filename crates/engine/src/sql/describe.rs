@@ -5,7 +5,7 @@ use super::casts::{is_answered, is_float};
 use super::dates;
 use super::function;
 use super::limits::{self, LARGEST_SIZE};
-use crate::backend::functions::{FINITE, FITTED};
+use crate::backend::functions::{FINITE, FITTED, ROOT};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
@@ -315,6 +315,11 @@ impl Describer<'_> {
         let name = function.func.name();
         if let (FITTED, [inner]) = (name, function.args.as_slice()) {
             return self.cast(inner, &self.kind(whole)?);
+        }
+        if let (ROOT, [inner]) = (name, function.args.as_slice()) {
+            let known = self.expression(inner)?;
+            let interval = function::interval("sqrt", 1, std::slice::from_ref(&known));
+            return Ok(Known { attributes: known.attributes, interval, ..Known::default() });
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
             return self.expression(inner);

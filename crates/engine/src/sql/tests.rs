@@ -277,7 +277,7 @@ fn a_query_that_fails_on_one_value_gives_null_there() {
         // 2^53 + 1 is no f64: the bounds of this divisor were 1 to 1, and it is 0.
         ("age / (1 - (9007199254740993 - 9007199254740992)) > 0", "may overflow"),
         ("CAST(age AS DECIMAL(5, 2)) > 1", "has the type Decimal128"),
-        ("CAST(state AS DATE) > CAST('2020-01-01' AS DATE)", "has the type Date32"),
+        ("CAST(state AS DATE) > CAST('2020-01-01' AS DATE)", "cannot be cast from Utf8 to Date32 on private rows"),
         ("random() > 0.5", "the function random is not answered"),
         ("now() IS NULL", "the function now is not answered"),
         ("state ~ 'b.*'", "is not answered"),

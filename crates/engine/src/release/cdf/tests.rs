@@ -77,7 +77,7 @@ fn wrong_requests_get_a_sentence() {
         assert!(error.to_string().contains(sentence), "{error}");
         assert!(matches!(error, crate::Error::Input { .. }), "{error:?}");
     };
-    let needs = "needs to be an int or a float with lower and upper, from public knowledge";
+    let needs = "needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge";
     check("x = { type = \"int\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check("x = { type = \"category\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check(AGE, &format!("kind = \"cdf\"\ncolumn = \"y\"\n{CERTAIN}"), "has no declared column 'y'");
