@@ -115,6 +115,17 @@ fn degrees_are_published_without_vertices() {
     assert!(folder.read("out/r.json").contains("node-level privacy is not offered"));
 }
 
+/// The columns of edges need no words of their own.
+#[test]
+fn a_graph_needs_no_columns() {
+    let folder = folder("triangles", "cost = { epsilon = 1 }");
+    let whole = project("triangles", "cost = { epsilon = 1 }");
+    let (before, after) = whole.split_once("[dataset.friends.columns]").unwrap();
+    let after = &after[after.find("[[release]]").unwrap()..];
+    folder.write("scumble.toml", &format!("{before}{after}"));
+    assert_eq!(folder.run(&["release", "--quiet"]).status.code(), Some(0));
+}
+
 #[test]
 fn what_is_wrong_with_a_graph_is_said_in_one_sentence() {
     let folder = folder("triangles", "cost = { epsilon = 1 }");

@@ -30,6 +30,7 @@ fn the_pages_example_is_planned_as_it_stands() {
     assert_eq!(blocks.len(), 5);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scumble.toml"), blocks.join("\n")).unwrap();
+    fs::write(folder.path().join("airlines.csv"), "name\nUA\nAA\n").unwrap();
     let output = scumble(folder.path(), &["plan"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();

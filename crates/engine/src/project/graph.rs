@@ -18,6 +18,16 @@ pub struct Graph {
 /// So many vertices fit into memory.
 const MOST_VERTICES: u64 = 1 << 30;
 
+/// The columns of a graph for which nothing else is declared: whole numbers.
+pub(super) fn ends(section: &Section) -> Result<Vec<Column>> {
+    let end = |key: &str| -> Result<Column> {
+        let (name, domain) = (section.need(key)?.text()?.to_string(), Domain::Int { bounds: None });
+        Ok(Column { name, domain, sensitive: false, recoding: None, key_set: None })
+    };
+    let (from, to) = (end("from")?, end("to")?);
+    Ok(if from.name == to.name { vec![from] } else { vec![from, to] })
+}
+
 /// `graph = { from = "a", to = "b", vertices = 200000 }`.
 pub(super) fn graph(section: &Section, columns: &[Column]) -> Result<Graph> {
     section.only(&["from", "to", "vertices"])?;

@@ -83,14 +83,19 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let owner = section.get("owner").map(|spot| spot.text().map(str::to_string)).transpose()?;
     let public = section.get("public").map(Spot::truth).transpose()?.unwrap_or(false);
     let bounding = bounding(section)?;
-    let columns_section = section.need("columns")?.section()?;
-    if columns_section.iter().count() > MOST_COLUMNS {
+    // A graph says by itself which columns it has.
+    let says_columns = section.get("columns").is_some() || section.get("graph").is_none();
+    let columns_section = if says_columns { section.need("columns")?.section()? } else { section };
+    if says_columns && columns_section.iter().count() > MOST_COLUMNS {
         return Err(columns_section
             .error(format!("table '{name}' has more than {MOST_COLUMNS} columns; declare those that are released")));
     }
     let mut columns = Vec::new();
-    for (column, spot) in columns_section.iter() {
+    for (column, spot) in columns_section.iter().filter(|_| says_columns) {
         columns.push(self::column(column, spot.section()?)?);
+    }
+    if !says_columns {
+        columns = graph::ends(section.need("graph")?.section()?)?;
     }
     if let Some(owner) = &owner {
         if bounding.rows.is_none() && (bounding.groups.is_none() || bounding.rows_per_group.is_none()) {
