@@ -37,6 +37,11 @@ const TABLE: &str = "{table}";
 const GLANCE: Duration = Duration::from_millis(2);
 
 impl Commanded {
+    /// What is claimed, and how sure the answer is to be.
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
     /// The answer, and whether the claim is refuted.
     pub fn run(&self, command: &str) -> Result<Answered, Failure> {
         let wrong = |sentence: &str| Err(Failure::Input(sentence.to_string()));

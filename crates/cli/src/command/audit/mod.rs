@@ -14,6 +14,7 @@ mod commanded;
 mod counts;
 mod one_run;
 mod outputs;
+mod release;
 
 /// What to audit.
 #[derive(Args)]
@@ -24,6 +25,8 @@ mod outputs;
     allow_negative_numbers = true
 )]
 pub struct Arguments {
+    #[command(flatten)]
+    own: release::Own,
     #[command(flatten)]
     commanded: commanded::Commanded,
     #[command(subcommand)]
@@ -53,13 +56,15 @@ struct Document {
 
 /// Audits, and prints what was proven.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let asked = arguments.commanded.asked();
     let (text, refuted) = match (&arguments.what, &arguments.commanded.command) {
         (Some(What::Outputs(arguments)), _) => outputs::run(arguments)?,
         (Some(What::Counts(document)), _) => document.answered(counts::answer)?,
         (Some(What::OneRun(document)), _) => document.answered(one_run::answer)?,
         (None, Some(command)) => arguments.commanded.run(command)?,
+        (None, None) if arguments.own.file.is_some() => arguments.own.run(asked)?,
         (None, None) => {
-            let sentence = "say what to audit: outputs, counts, one-run, or --command './mechanism {table}' --neighbours X Y --runs N";
+            let sentence = "say what to audit: outputs, counts, one-run, a project FILE with --release NAME, or --command './mechanism {table}' --neighbours X Y --runs N";
             return Err(Failure::Input(sentence.to_string()));
         }
     };

@@ -51,6 +51,11 @@ fn read(path: &Path) -> Result<Outputs, Failure> {
 }
 
 impl Asked {
+    /// δ, β and whether JSON is wanted.
+    pub(super) fn settings(&self) -> (Delta, f64, bool) {
+        (self.delta, self.beta, self.json)
+    }
+
     fn claim(&self) -> Result<Option<Claim>, Failure> {
         if let Some(file) = &self.claim {
             let document = input::json(file)?;
