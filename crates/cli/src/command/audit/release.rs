@@ -206,7 +206,7 @@ impl<'a> Bench<'a> {
         let of = |end: u64| -> Result<Vec<Row>, Failure> {
             (0..rows).map(|row| self.row(end + if number >= 2 { row } else { 0 })).collect()
         };
-        let (one, other) = if number % 2 == 0 { (of(1)?, of(0)?) } else { (of(0)?, of(1)?) };
+        let (one, other) = if number.is_multiple_of(2) { (of(1)?, of(0)?) } else { (of(0)?, of(1)?) };
         Ok(match scope {
             Scope::Presence => [one, Vec::new()],
             Scope::Attributes(set) => {
