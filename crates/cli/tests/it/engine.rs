@@ -329,8 +329,8 @@ fn killed_releases_leave_no_output_without_a_charge() {
         state ^= state << 17;
         state % below
     };
-    // 50 kills, or 200, two releases at a time; about 80 releases fit the budget.
-    for round in 0..effort(25, 100) {
+    // 80 kills, or 200, two releases at a time; about 80 releases fit the budget.
+    for round in 0..effort(40, 100) {
         let children: Vec<_> = (0..2)
             .map(|child| {
                 let name = format!("r{round}-{child}");
