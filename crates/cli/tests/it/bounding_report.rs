@@ -45,7 +45,8 @@ cost = { epsilon = 40 }
 
 fn interval(row: &Value, column: &str) -> (f64, f64) {
     let ends = &row[format!("{column}_interval")];
-    (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap())
+    // One time in twenty the noise says that somebody has more than the report looks at: then there is no upper end.
+    (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap_or(f64::INFINITY))
 }
 
 /// Ten of ten intervals of the most frequent destinations missed the raw count, and nothing said what was counted.
@@ -118,7 +119,7 @@ fn a_bounding_report_says_what_is_cut_off() {
     let csv = folder.read("out/by destination.csv");
     assert!(csv.starts_with("dest,n,n_error,n_low,n_high,delay,delay_error\n"), "{csv}");
     let html = folder.read("out/report.html");
-    assert!(html.contains("Bounding report: About"), "{html}");
+    assert!(html.contains("Bounding report: ") && html.contains("are cut off"), "{html}");
 }
 
 #[test]
