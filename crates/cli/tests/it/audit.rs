@@ -148,6 +148,7 @@ fn a_command_is_audited_run_by_run() {
         (": {table}", &["--runs", "300"], "printed nothing"),
         ("sh one.sh {table}", &["--runs", "3"], "at least 200"),
         ("sh one.sh {table}", &["--runs", "300", "--timeout", "-1"], "above 0"),
+        ("sh one.sh {table}", &["--runs", "18446744073709551615"], "at most 100000000"),
     ] {
         let found = folder.run(&[&["audit", "--command", command, "--neighbours", "x y.csv", "n.csv"], more].concat());
         refused(&found, 2, words);
@@ -189,5 +190,6 @@ fn a_release_of_a_project_is_audited_end_to_end() {
     assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists());
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--scope", "x"], 2, "--scope x");
     folder.refused(&["audit", "scumble.toml", "--release", "none"], 2, "there is no release 'none'");
+    folder.refused(&["audit", "scumble.toml", "--release", "n", "--beta", "NaN"], 2, "(0, 0.5)");
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--outputs", "3"], 2, "at least 200");
 }

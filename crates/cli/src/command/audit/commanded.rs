@@ -33,6 +33,8 @@ pub struct Commanded {
 
 /// Where the table's file goes.
 const TABLE: &str = "{table}";
+/// More outputs do not fit into memory.
+const MOST_RUNS: usize = 100_000_000;
 /// How often a run is looked at.
 const GLANCE: Duration = Duration::from_millis(2);
 
@@ -50,6 +52,9 @@ impl Commanded {
         }
         if self.runs < LEAST_OUTPUTS {
             return Err(Failure::Input(format!("--runs {}: an audit needs at least {LEAST_OUTPUTS}", self.runs)));
+        }
+        if self.runs > MOST_RUNS {
+            return Err(Failure::Input(format!("--runs {}: at most {MOST_RUNS} outputs are compared", self.runs)));
         }
         if !(self.timeout > 0.0 && self.timeout <= 1e6) {
             return wrong("--timeout must be a number of seconds above 0, at most 1000000");
@@ -69,7 +74,7 @@ impl Commanded {
         let first = self.once(command, table)?;
         let each = first.lines().count();
         let times = self.runs.div_ceil(each) - 1;
-        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(times)));
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || -> Result<(), Failure> {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);

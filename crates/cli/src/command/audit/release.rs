@@ -60,6 +60,9 @@ impl Own {
         if self.outputs < LEAST_OUTPUTS {
             return Err(Failure::Input(format!("--outputs {}: an audit needs at least {LEAST_OUTPUTS}", self.outputs)));
         }
+        if !(beta > 0.0 && beta < 0.5) {
+            return Err(Failure::Input(format!("--beta {beta}: the probability of an error must be in (0, 0.5)")));
+        }
         let bench = Bench::new(&project, request)?;
         let mut scopes = vec![Scope::Presence, Scope::Person];
         for attribute in &bench.attributes {
@@ -231,7 +234,7 @@ impl<'a> Bench<'a> {
                 Domain::Bool => (place % 2 == 1).to_string(),
                 Domain::Int { bounds } => {
                     let (low, high) = bounds.unwrap_or((0, 1000));
-                    let middle = low + (high - low) / 2;
+                    let middle = low.midpoint(high);
                     [low, high, middle][(place % 3) as usize].to_string()
                 }
                 Domain::Float { bounds, .. } => {
