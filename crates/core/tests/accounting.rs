@@ -264,8 +264,11 @@ fn nothing_is_ever_not_a_number() {
         Word::Pair(scumble::event::Pair::new(vec![0.5, 0.5], vec![0.5, 0.5]).unwrap()),
     ];
     let cases = [(None, Scope::Presence), (Some(0.0), Scope::Person), (Some(0.3), Scope::Presence)];
-    for kind in kinds {
-        for (rate, scope) in &cases {
+    // Each kind with all cases, or with one of them in turn.
+    let is_thorough = std::env::var_os("SCUMBLE_THOROUGH").is_some();
+    for (place, kind) in kinds.into_iter().enumerate() {
+        let some = cases.iter().enumerate().filter(|(case, _)| is_thorough || case % 3 == place % 3);
+        for (_, (rate, scope)) in some {
             let mut one = event(kind.clone(), 1.0).repeated(3).unwrap();
             if let Some(rate) = rate {
                 one = poisson(one, *rate);

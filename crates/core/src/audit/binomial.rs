@@ -172,6 +172,7 @@ fn bisected(holds: f64, fails: f64, certain: impl Fn(f64) -> bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::effort;
     use num_bigint::BigInt;
     use num_rational::BigRational;
     use num_traits::{One, Zero};
@@ -195,7 +196,7 @@ mod tests {
         for (numerator, power) in [(1u64, 20u32), (3, 7), (1, 1), (5, 3), (1_048_575, 20)] {
             let p = numerator as f64 / f64::from(power).exp2();
             let rational = BigRational::new(numerator.into(), BigInt::from(1u64 << power));
-            for trials in [1u64, 2, 7, 30, 61] {
+            for trials in [1u64, 2, 7, effort(19, 30), effort(30, 61)] {
                 let law = Binomial { trials, p, q: 1.0 - p };
                 for hits in 0..=trials + 1 {
                     let truth = exact_at_least(trials, &rational, hits);

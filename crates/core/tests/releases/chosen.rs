@@ -2,7 +2,7 @@
 //! the mechanism's definition.
 
 use crate::added::published;
-use crate::statistics::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional};
+use crate::statistics::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen};
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::Loss;
 use scumble::mechanism::additive::Noise;
@@ -100,7 +100,7 @@ pub fn quantile_tree() {
     let mut bits = InsecureSeededSource::new(26);
     let drawn: Vec<bool> =
         (0..DRAWS / 4).map(|_| [1, 2].contains(&tree.release(&[1, 1, 2, 2], &mut bits).unwrap()[0])).collect();
-    outcomes("tree of quantiles", drawn, &law(at), &law(at / 0.88));
+    outcomes("tree of quantiles", drawn, &law(at), &law(at / seen(0.88)));
 }
 
 /// The exponential way: P\[y\] ∝ e^{ε·min(#{x ≤ y}, #{x ≥ y})}. The recursion is compared with its whole law in
@@ -223,7 +223,7 @@ pub fn obvious_answer() {
             };
             let mut bits = InsecureSeededSource::new(50 + index as u64);
             // The rule is made anew for each answer, which is slow except for tables.
-            let (draws, slip) = if index == 2 { (DRAWS, 0.9) } else { (DRAWS / 60, 0.5) };
+            let (draws, slip) = if index == 2 { (DRAWS, seen(0.9)) } else { (DRAWS / 30, seen(0.5)) };
             let drawn: Vec<bool> = (0..draws).map(|_| answer.release(&scores, &mut bits).unwrap() == 1).collect();
             outcomes(&format!("obvious answer, {}", noise.name()), drawn, &law(1.0), &law(slip));
             // Without a lead it is perfectly uniform.
@@ -264,7 +264,7 @@ pub fn stability_histogram() {
         let counts = [("new", 1), ("near", threshold - 2), ("known", threshold + 300), ("absent", 0)];
         let released: Vec<BTreeMap<&str, i64>> =
             (0..DRAWS).map(|_| made.release(&counts, &mut bits).into_iter().collect()).collect();
-        for (key, count, slip) in [("new", 1, SLIP), ("near", threshold - 2, 0.8)] {
+        for (key, count, slip) in [("new", 1, SLIP), ("near", threshold - 2, seen(0.8))] {
             let drawn = released.iter().map(|shown| shown.get(key).copied());
             outcomes(&format!("stability histogram, {key}"), drawn, &law(count, 1.0), &law(count, slip));
         }

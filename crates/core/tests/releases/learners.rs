@@ -1,7 +1,7 @@
 //! Learners: each part of the budget by itself, the others so large that they decide nothing.
 
 use crate::added::published;
-use crate::statistics::{DRAWS, Law, SLIP, outcomes};
+use crate::statistics::{DRAWS, Law, SLIP, outcomes, seen};
 use scumble::event::{Event, Word};
 use scumble::learn::threshold::Learner;
 use scumble::learn::{distribution, halfspace, point};
@@ -105,7 +105,7 @@ pub fn a_threshold() {
         let drawn: Vec<bool> =
             (0..DRAWS / 10).map(|_| is(learner.learn(&numbers, &labels, bits, &mut source).unwrap().from)).collect();
         // A draw is slow, so that there are fewer.
-        outcomes(name, drawn, &coin(law(1.0)), &coin(law(0.85)));
+        outcomes(name, drawn, &coin(law(1.0)), &coin(law(seen(0.85))));
     };
     // 45 ones of 100, and up to 41 are few: then the learner gives the largest number, else 1.
     let balance = Learner { balance: epsilon(0.3), ..all_sure };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::event::{Event, Moves, Sampling, Touch};
+use crate::harness::effort;
 use crate::loss::Loss;
 use crate::loss::filter::Spent;
 use crate::quantity::{Delta, Epsilon, Rate, Scale, Sigma};
@@ -46,12 +47,12 @@ fn one_owner_costs_what_two_events_cost() {
             assert_eq!(Spent::of(&one, &scope).unwrap(), Spent::of(&two, &scope).unwrap());
             let (one, two) = (Loss::of(&one, &scope).unwrap(), Loss::of(&two, &scope).unwrap());
             let same = |one: f64, two: f64| one == two || one <= two && one >= two * (1.0 - 1e-4);
-            for at in [0.0, 1e-5, 0.02, 0.5] {
+            for at in effort(&[1e-5, 0.02][..], &[0.0, 1e-5, 0.02, 0.5]).iter().copied() {
                 let at = Delta::new(at).unwrap();
                 let (one, two) = (one.epsilon(at).unwrap().upper, two.epsilon(at).unwrap().upper);
                 assert!(same(one, two), "{scope} {at}: {one} {two}");
             }
-            for at in [0.0, 0.3, 2.0] {
+            for at in effort(&[0.3][..], &[0.0, 0.3, 2.0]).iter().copied() {
                 let at = Epsilon::new(at).unwrap();
                 let (one, two) = (one.delta(at).unwrap().upper, two.delta(at).unwrap().upper);
                 assert!(same(one, two), "{scope} {at}: {one} {two}");
@@ -123,7 +124,8 @@ fn samples_cost_no_less_than_their_exact_laws() {
         let claims = [Scope::Presence, Scope::Person, attribute("key")].map(|scope| {
             let loss = Loss::of(std::slice::from_ref(&sampled), &scope).unwrap();
             let delta = |at: f64| loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
-            let deltas = [0.0, 0.1, 0.6, 1.5].map(|at| (at, delta(at)));
+            let deltas: Vec<(f64, f64)> =
+                effort(&[0.1, 1.5][..], &[0.0, 0.1, 0.6, 1.5]).iter().map(|at| (*at, delta(*at))).collect();
             (Spent::of(std::slice::from_ref(&sampled), &scope).unwrap(), deltas, scope)
         });
         for counts in [(0, 0), (1, 0), (2, 3)] {
@@ -186,7 +188,7 @@ fn groups_on_samples_are_counted_as_on_everybody() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(60))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(effort(15, 60)))]
     /// Whatever the parameters: a probability, not below what the noise alone costs, and not above what the filter adds up.
     #[test]
     fn every_view_is_between_the_noise_and_the_filter(
