@@ -188,6 +188,17 @@ pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Finding>> {
     Ok(Some(Finding::Learned(Box::new(of_release(&settings, *statistic, *noise, 1, 1)?))))
 }
 
+/// What the project file declares about its attacker, as far as an answer depends on it.
+pub(crate) fn declared(project: &Project) -> Result<Value> {
+    let Some(attacker) = &project.attacker else { return Ok(Value::Null) };
+    // Each field by name: a new one must be thought of here.
+    let Attacker { known_rows, active, uncertainty, independent, delta } = attacker;
+    let delta = delta.map_or_else(|| default_delta(&project.budget), Ok)?.get();
+    Ok(json!({
+        "known_rows": known_rows, "active": active, "uncertainty": uncertainty, "independent": independent, "delta": delta,
+    }))
+}
+
 /// What must be declared before anything may be claimed about a table.
 fn missing(project: &Project, attacker: &Attacker, table: &str) -> Vec<String> {
     let mut missing = Vec::new();

@@ -193,3 +193,26 @@ fn the_project_of_the_guide_page() {
         assert!(section.contains(&shown), "the page does not say {shown}");
     }
 }
+
+/// An exact count was kept under another `[attacker]`: its words went on speaking of the one that was declared when it was published.
+#[test]
+fn an_exact_count_is_not_kept_under_another_attacker() {
+    let folder = folder(&[&dataset("public_owners = 4000"), ATTACKER, EXACT]);
+    folder.stdout(&["release"]);
+    assert!(folder.stdout(&["release"]).starts_with("kept: yes, published"), "the same attacker");
+    for (from, to) in
+        [("known_rows = 0.5", "known_rows = 0.4"), ("delta = 1e-9", "delta = 1e-8"), ("\"active\"", "\"passive\"")]
+    {
+        let other = ATTACKER.replace(from, to);
+        folder.write("scumble.toml", &[&dataset("public_owners = 4000"), &other, EXACT].concat());
+        folder.refused(&["release"], 3, "the ledger or this run holds a count without noise");
+    }
+    folder.write("scumble.toml", &[&dataset("public_owners = 4000"), ATTACKER, EXACT].concat());
+    assert!(folder.stdout(&["release"]).starts_with("kept: yes, published"));
+    // What has noise protects whatever the attacker knows, and is kept.
+    let noisy = self::folder(&[&dataset("public_owners = 4000"), ATTACKER, NOISY]);
+    noisy.stdout(&["release"]);
+    let other = ATTACKER.replace("known_rows = 0.5", "known_rows = 0.4");
+    noisy.write("scumble.toml", &[&dataset("public_owners = 4000"), &other, NOISY].concat());
+    assert_eq!(noisy.stdout(&["release"]).matches("kept: ").count(), 3);
+}

@@ -262,16 +262,74 @@ fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
     folder.stdout(&["ledger", "verify"]);
 }
 
-/// A ledger from before a budget was written down takes the project's first one in silence: it allows nobody more.
+/// A ledger that began without a budget, and the project file with one.
+fn began_without_budget(budget: &str) -> Folder {
+    let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{}", counts())), ("people.csv", &people(200))]);
+    folder.stdout(&["release"]);
+    folder.write("scumble.toml", &format!("{PEOPLE}{budget}{}", counts()));
+    folder
+}
+
+fn budgets(folder: &Folder) -> Vec<Value> {
+    folder.json(&["budget", "show", "--json"])["budgets"].as_array().unwrap().clone()
+}
+
+/// A budget that was added later was in force from the next charge on: until then somebody could take it out again, and nothing showed that.
 #[test]
-fn the_first_budget_needs_no_reason() {
+fn the_first_budget_is_in_force_as_soon_as_a_command_that_may_write_sees_it() {
+    let without = format!("{PEOPLE}{}", counts());
+    let query = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1"];
+    // A run that keeps everything, one that is paid for, one that does not fit, and one whose files are gone.
+    for (budget, command, status) in [
+        (BUDGET, &["release"][..], 0),
+        (BUDGET, &["release", "--again", "counts"], 0),
+        ("[budget]\nperson = { epsilon = 0.25 }\n", &query, 3),
+        (BUDGET, &["release", "--out", "elsewhere"], 2),
+    ] {
+        let folder = began_without_budget(budget);
+        folder.stdout(&["plan"]);
+        folder.stdout(&["ledger"]);
+        assert!(budgets(&folder).is_empty(), "{command:?}: these only look");
+        assert_eq!(folder.run(command).status.code(), Some(status), "{command:?}");
+        let held = budgets(&folder);
+        assert_eq!((held.len(), &held[0]["because"]), (1, &Value::Null), "{command:?}: first limits need no reason");
+        folder.write("scumble.toml", &without);
+        for command in [&["release"][..], &["release", "--again", "counts"], &["plan"], &query] {
+            let said = folder.refused(command, 2, "no limit for person; it was person");
+            assert!(said.contains("scumble budget raise scumble.toml --because"), "{said}");
+        }
+        folder.stdout(&["budget", "raise", "--because", "nobody is protected any more"]);
+        folder.stdout(&["release"]);
+        assert_eq!(budgets(&folder).len(), 2, "once each");
+        folder.stdout(&["ledger", "verify"]);
+    }
+}
+
+/// `scumble budget` refused to write the first one: whoever wanted to say why had to charge something first.
+#[test]
+fn the_first_budget_may_have_a_reason() {
     let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{}", counts())), ("people.csv", &people(200))]);
     folder.refused(&["budget", "raise", "--because", "why not"], 2, "there is no ledger scumble.ledger");
     folder.stdout(&["release"]);
-    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts()));
-    folder.refused(&["budget", "raise", "--because", "why not"], 2, "the ledger holds no budget yet");
-    folder.stdout(&["release", "--again", "counts"]);
-    assert_eq!(folder.json(&["budget", "show", "--json"])["budgets"].as_array().unwrap().len(), 1);
+    folder.refused(
+        &["budget", "lower", "--because", "why not"],
+        2,
+        "neither the ledger nor the project file has a budget",
+    );
+    for change in ["lower", "raise"] {
+        let folder = began_without_budget(BUDGET);
+        folder.stdout(&["budget", change, "--because", "the board asked for one"]);
+        assert_eq!(budgets(&folder)[0]["because"], "the board asked for one");
+        folder.refused(&["budget", change, "--because", "again"], 2, "there is nothing to change");
+        folder.stdout(&["release"]);
+        folder.refused(
+            &["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1.75"],
+            3,
+            "the budget is epsilon 2",
+        );
+        assert_eq!(budgets(&folder).len(), 1);
+        folder.stdout(&["ledger", "verify"]);
+    }
 }
 
 /// `ledger show` of a path with a typing mistake said that nothing had been given away.

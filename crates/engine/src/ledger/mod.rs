@@ -248,6 +248,26 @@ impl Ledger {
         self.append(|entries| store::append(entries, &store::end(entries)?, &body))
     }
 
+    /// Writes down a project's first budget, if it has one and the ledger holds none; gives the head if it did. Nothing is read or charged, and no reason is needed:
+    /// first limits allow nobody more.
+    ///
+    /// # Guarantee
+    /// From here on the limits change by an entry with a reason alone, whether or not anything is ever charged under these.
+    pub fn first_budget(&mut self, budget: &Budget) -> Result<Option<Head>> {
+        let is_none = |standing: &Standing| standing.budget.at.is_none();
+        if *budget == Budget::default() || !is_none(&self.standing(&[])?.0) {
+            return Ok(None);
+        }
+        let mut wrote = false;
+        let head = self.append(|entries| {
+            let (standing, head) = store::standing(entries, &[])?;
+            // Somebody else may have been first.
+            wrote = is_none(&standing);
+            if wrote { store::append(entries, &head, &budget_body(&budget.in_force(), None)) } else { Ok(head) }
+        })?;
+        Ok(wrote.then_some(head))
+    }
+
     /// Writes down another budget, and why. Nothing is read or charged.
     ///
     /// # Guarantee
@@ -256,23 +276,28 @@ impl Ledger {
     pub fn change_budget(&mut self, budget: &Budget, because: &str, change: Change) -> Result<Head> {
         self.append(|entries| {
             let (standing, head) = store::standing(entries, &[])?;
-            let before = standing.budget.at.as_ref().map(|_| Budget::from_json(&standing.budget.value));
+            // Null, where no entry holds a budget, is no limit at all.
+            let before = Budget::from_json(&standing.budget.value);
+            let is_first = standing.budget.at.is_none();
             let refused = |sentence: &str| Err(Trouble::Refused(Error::input(sentence)));
             match before {
-                None => return refused("the ledger holds no budget yet: the next release writes down that of the project file, and no reason is needed"),
-                Some(Some(before)) if before == *budget => {
+                Some(before) if before == *budget && is_first => {
+                    return refused("neither the ledger nor the project file has a budget: write limits into [budget] first");
+                }
+                Some(before) if before == *budget => {
                     return refused("the ledger's budget is the project file's already: there is nothing to change; write the new limits into [budget] first");
                 }
-                Some(Some(before)) if change == Change::Raise && !budget.allows_more_than(&before) => {
+                // First limits are neither higher nor lower than others.
+                _ if is_first => {}
+                Some(before) if change == Change::Raise && !budget.allows_more_than(&before) => {
                     return refused("no limit of the new budget is higher than the ledger's: that is scumble budget lower");
                 }
-                Some(before) if change == Change::Lower && before.as_ref().is_none_or(|before| budget.allows_more_than(before)) => {
+                before if change == Change::Lower && before.as_ref().is_none_or(|before| budget.allows_more_than(before)) => {
                     return refused("some limit of the new budget is higher than the ledger's, or gone: that is scumble budget raise");
                 }
-                Some(_) => {}
+                _ => {}
             }
-            let body = json!({ "entry": "budget", "time": time::now(), "limits": budget.in_force(), "because": because });
-            store::append(entries, &head, &body.to_string())
+            store::append(entries, &head, &budget_body(&budget.in_force(), Some(because)))
         })
     }
 
@@ -367,6 +392,15 @@ fn noted(
         standing.note(&body, head.clone())?;
     }
     Ok(head)
+}
+
+/// The body of an entry that puts limits in force: the first ones need no reason.
+fn budget_body(limits: &Value, because: Option<&str>) -> String {
+    let mut body = json!({ "entry": "budget", "time": time::now(), "limits": limits });
+    if let Some(because) = because {
+        body["because"] = because.into();
+    }
+    body.to_string()
 }
 
 /// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.

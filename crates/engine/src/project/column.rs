@@ -12,7 +12,19 @@ use std::collections::BTreeSet;
 const LONGEST_DOMAIN: usize = 1_000_000;
 /// Bounds of dates that are further apart say nothing: they count as none where groups are listed.
 const MOST_YEARS: i64 = 500;
-const TYPES: [&str; 6] = ["int", "float", "category", "bool", "date", "timestamp"];
+pub(crate) const TYPES: [&str; 6] = ["int", "float", "category", "bool", "date", "timestamp"];
+
+/// The keys of a column of a type; none where there is no such type.
+pub(crate) fn keys(of: &str) -> Option<&'static [&'static str]> {
+    Some(match of {
+        "int" | "date" => &["type", "lower", "upper", "bins", "labels", "sensitive"],
+        "float" => &["type", "lower", "upper", "granularity", "bins", "labels", "sensitive"],
+        "category" => &["type", "values", "map", "unlisted", "sensitive"],
+        "bool" => &["type", "sensitive"],
+        "timestamp" => &["type", "lower", "upper", "zone", "bins", "labels", "sensitive"],
+        _ => return None,
+    })
+}
 
 /// A column of a table.
 pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
@@ -32,10 +44,12 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
         recoding = Some(made);
         Ok(Some(domain))
     };
+    if let Some(keys) = keys(kind.text()?) {
+        section.only(keys)?;
+    }
     let mut key_set = None;
     let domain = match kind.text()? {
         "int" => {
-            section.only(&["type", "lower", "upper", "bins", "labels", "sensitive"])?;
             let within = |spot: &Spot| match spot.integer()? {
                 edge if edge.unsigned_abs() <= 1 << 62 => Ok(edge),
                 _ => Err(spot.error("bins must be within ±2^62")),
@@ -45,19 +59,15 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
                 None => Domain::Int { bounds: pair(section, Spot::integer, 1i64 << 62)? },
             }
         }
-        "float" => {
-            section.only(&["type", "lower", "upper", "granularity", "bins", "labels", "sensitive"])?;
-            match binned(&|spot| bins(section, spot, Spot::number, Edges::Numbers))? {
-                Some(domain) => domain,
-                None => {
-                    let bounds = pair(section, Spot::number, 1e300)?;
-                    let granularity = section.get("granularity").map(positive).transpose()?;
-                    Domain::Float { bounds, granularity }
-                }
+        "float" => match binned(&|spot| bins(section, spot, Spot::number, Edges::Numbers))? {
+            Some(domain) => domain,
+            None => {
+                let bounds = pair(section, Spot::number, 1e300)?;
+                let granularity = section.get("granularity").map(positive).transpose()?;
+                Domain::Float { bounds, granularity }
             }
-        }
+        },
         "category" => {
-            section.only(&["type", "values", "map", "unlisted", "sensitive"])?;
             let mut listed = None;
             match section.get("values") {
                 Some(spot) if spot.section().is_ok() => key_set = Some(self::key_set(spot, spot.section()?)?),
@@ -69,19 +79,12 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
             let values = listed.map(|listed| with_recoded(listed, recoding.as_ref()));
             Domain::Category { values: values.transpose().map_err(|why| section.error(why))? }
         }
-        "bool" => {
-            section.only(&["type", "sensitive"])?;
-            Domain::Bool
-        }
-        "date" => {
-            section.only(&["type", "lower", "upper", "bins", "labels", "sensitive"])?;
-            match binned(&|spot| bins(section, spot, day, Edges::Days))? {
-                Some(domain) => domain,
-                None => Domain::Date { bounds: span(section, day, 1)? },
-            }
-        }
+        "bool" => Domain::Bool,
+        "date" => match binned(&|spot| bins(section, spot, day, Edges::Days))? {
+            Some(domain) => domain,
+            None => Domain::Date { bounds: span(section, day, 1)? },
+        },
         "timestamp" => {
-            section.only(&["type", "lower", "upper", "zone", "bins", "labels", "sensitive"])?;
             let zone = section.get("zone").map_or(Ok(Zone::default()), zone)?;
             match binned(&|spot| bins(section, spot, moment, |edges| Edges::Moments(edges, zone)))? {
                 Some(domain) => domain,

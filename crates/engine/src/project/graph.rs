@@ -15,6 +15,9 @@ pub struct Graph {
     pub vertices: u32,
 }
 
+/// The keys of `graph`.
+pub(crate) const KEYS: [&str; 3] = ["from", "to", "vertices"];
+
 /// So many vertices fit into memory.
 const MOST_VERTICES: u64 = 1 << 30;
 
@@ -30,7 +33,7 @@ pub(super) fn ends(section: &Section) -> Result<Vec<Column>> {
 
 /// `graph = { from = "a", to = "b", vertices = 200000 }`.
 pub(super) fn graph(section: &Section, columns: &[Column]) -> Result<Graph> {
-    section.only(&["from", "to", "vertices"])?;
+    section.only(&KEYS)?;
     let end = |key: &str| -> Result<String> {
         let spot = section.need(key)?;
         let name = spot.text()?;

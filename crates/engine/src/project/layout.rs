@@ -25,7 +25,7 @@ pub struct Layout {
 }
 
 /// The keys of a `[dataset]` that say how its files are written.
-pub(super) const KEYS: [&str; 7] = ["separator", "decimal", "quote", "encoding", "header", "null", "trim"];
+pub(crate) const KEYS: [&str; 7] = ["separator", "decimal", "quote", "encoding", "header", "null", "trim"];
 
 impl Default for Layout {
     fn default() -> Self {

@@ -19,6 +19,15 @@ pub(crate) use read::{accuracy, cost, project, within_reason};
 pub(crate) use recoding::with_recoded;
 pub(crate) use section::{Section, Spot, parse};
 
+/// Every key that a project file may have about tables and attackers, for tests that look at each.
+#[cfg(test)]
+pub(crate) mod keys {
+    pub(crate) use super::column::{TYPES, keys as of_column};
+    pub(crate) use super::graph::KEYS as OF_GRAPH;
+    pub(crate) use super::layout::KEYS as OF_LAYOUT;
+    pub(crate) use super::read::{ATTACKER_KEYS as OF_ATTACKER, TABLE_KEYS as OF_TABLE};
+}
+
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::place::{Place, suggestion};

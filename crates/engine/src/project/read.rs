@@ -62,19 +62,24 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
 /// The most columns of a table: how long a query is planned grows with them.
 const MOST_COLUMNS: usize = 5_000;
 
+/// The keys of a `[dataset]`, beside those of its layout.
+pub(crate) const TABLE_KEYS: [&str; 9] = [
+    "source",
+    "owner",
+    "public",
+    "max_rows_per_owner",
+    "max_groups_per_owner",
+    "max_rows_per_group",
+    "public_owners",
+    "columns",
+    "graph",
+];
+
+/// The keys of `[attacker]`.
+pub(crate) const ATTACKER_KEYS: [&str; 5] = ["known_rows", "mode", "uncertainty", "independence", "delta"];
+
 fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
-    let own = [
-        "source",
-        "owner",
-        "public",
-        "max_rows_per_owner",
-        "max_groups_per_owner",
-        "max_rows_per_group",
-        "public_owners",
-        "columns",
-        "graph",
-    ];
-    section.only(&[&own[..], &layout::KEYS].concat())?;
+    section.only(&[&TABLE_KEYS[..], &layout::KEYS].concat())?;
     let source = section.need("source")?;
     if source.text()?.contains("://") {
         return Err(source.error("only files and folders of files can be read yet, not a database's address"));
@@ -227,7 +232,7 @@ fn checked<T>(spot: &Spot, quantity: fn(f64) -> scumble::Result<T>) -> Result<Ex
 }
 
 fn attacker(section: &Section) -> Result<Attacker> {
-    section.only(&["known_rows", "mode", "uncertainty", "independence", "delta"])?;
+    section.only(&ATTACKER_KEYS)?;
     let fraction = |key: &str, most: f64| -> Result<f64> {
         let Some(spot) = section.get(key) else { return Ok(0.0) };
         match spot.number()? {

@@ -1,17 +1,19 @@
 //! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
 //! everybody has already.
 //!
-//! A release is the same if its name, its kind and all that it says are (the cost among it), how much of an owner its tables let count, and which graph they are. What else its tables
+//! A release is the same if its name, its kind and all that it says are (the cost among it), how much of an owner its tables let count, and which graph they are; and, for an
+//! exact count, which has no other guarantee, what is declared about the attacker. What else its tables
 //! are (source, owner, layout, columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
 //! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew. Nor does changed data: new numbers about
 //! changed rows are a new release, for whoever wants one and says so.
 
 use super::publish::file_names;
-use super::{Planned, Runner, bounds};
+use super::{Planned, Runner, bounds, exact_count};
+use crate::attackers::declared;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::ledger::{self, Charge, Ledger, Output, State};
-use crate::project::{Bounding, Project, Request};
+use crate::project::{Bounding, Graph, Project, Request, Table};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,10 +60,14 @@ impl Runner<'_> {
             ledger::joined(standing.declared(), &self.declared(planned, &folder)?, &folder)?;
             let name = &planned.request.name;
             let found = if again.contains(name) { None } else { ledger.last_committed(name)? };
-            let Some((charge, marks)) = found.filter(|(charge, _)| is_same(self.project(), planned, charge)) else {
+            let Some((charge, marks)) = found else {
                 kept.push(None);
                 continue;
             };
+            if !is_same(self.project(), planned, &charge)? {
+                kept.push(None);
+                continue;
+            }
             match changed_file(out, &charge) {
                 Some(what) => gone.push((name, charge, what)),
                 None => kept.push(Some(self.one_kept(charge, &planned.plan.tables, &marks, out)?)),
@@ -76,8 +82,8 @@ impl Runner<'_> {
     /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
     pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
         let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
-        let found = ledger.last_committed(&planned.request.name)?.map(|(charge, _)| charge);
-        Ok(found.filter(|charge| is_same(self.project(), planned, charge)).map(|charge| (charge.sequence, charge.time)))
+        let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
+        Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
     }
 
     fn one_kept(
@@ -103,22 +109,22 @@ impl Runner<'_> {
 }
 
 /// The digest of what a release declares.
-pub(super) fn request_digest(project: &Project, planned: &Planned) -> String {
-    let tables = planned.plan.tables.iter().filter_map(|name| project.tables.get(name));
-    let tables = tables.map(|table| {
-        let Bounding { rows, groups, rows_per_group } = table.bounding;
-        let graph = table.graph.as_ref().map(|graph| json!([graph.from, graph.to, graph.vertices]));
-        let said = json!({
-            "rows": rows, "groups": groups, "rows_per_group": rows_per_group, "owners": table.public_owners, "graph": graph,
-        });
-        (table.name.clone(), said)
-    });
-    let tables: Value = tables.collect();
-    crate::digest(
-        json!({ "fields": fields(&planned.request, project), "kind": planned.request.kind, "tables": tables })
-            .to_string()
-            .as_bytes(),
-    )
+pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+    let Planned { request, plan, .. } = planned;
+    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
+    let mut said = json!({ "fields": fields(request, project), "kind": request.kind, "tables": tables });
+    if request.kind == exact_count::NAME {
+        said["attacker"] = declared(project)?;
+    }
+    Ok(crate::digest(said.to_string().as_bytes()))
+}
+
+/// What answers depend on of what a table's declaration may say otherwise in the same ledger.
+fn of_table(table: &Table) -> Value {
+    let Bounding { rows, groups, rows_per_group } = table.bounding;
+    let graph = table.graph.as_ref().map(|Graph { from, to, vertices }| json!([from, to, vertices]));
+    json!({ "rows": rows, "groups": groups, "rows_per_group": rows_per_group, "owners": table.public_owners, "graph": graph })
 }
 
 /// All that a request says, and what the release says whose bounds it asks for.
@@ -145,15 +151,15 @@ fn one_line(sql: &str) -> String {
 }
 
 /// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
-fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> bool {
-    match &charge.request {
-        Some(request) => *request == request_digest(project, planned),
+fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> Result<bool> {
+    Ok(match &charge.request {
+        Some(request) => *request == request_digest(project, planned)?,
         None => {
             charge.kind == planned.request.kind
                 && charge.events == planned.plan.events
                 && charge.rule == planned.plan.rule
         }
-    }
+    })
 }
 
 /// What is wrong with the files of a charge, if they are not there as they were published.
@@ -203,3 +209,6 @@ fn again(name: &str) -> String {
 fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,6 +94,15 @@ impl<'a> Runner<'a> {
         Ok((ledger.recent(number)?, ledger.standing(&self.project.sensitive_pairs()?)?.0))
     }
 
+    /// Writes the project's first budget into a ledger that began without one, so that it is in force from now on: whether a release fits it, is kept or fails. A
+    /// ledger that is not there yet has nothing to limit, and its first charge writes the budget.
+    pub fn hold_budget(&self) -> Result<()> {
+        match Ledger::open_existing(&self.ledger)? {
+            Some(mut ledger) => ledger.first_budget(&self.project.budget).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
     /// must stand alone has company, and the budget holds. Charges nothing.
     pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<()> {
@@ -192,6 +201,7 @@ impl<'a> Runner<'a> {
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
     ) -> Result<(Vec<Outcome>, Head)> {
+        self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
         let marks = self.checked(releases, &before)?;
@@ -305,7 +315,7 @@ impl<'a> Runner<'a> {
             release: request.name.clone(),
             kind: request.kind.clone(),
             project: Some(self.project.digest.clone()),
-            request: Some(request_digest(self.project, planned)),
+            request: Some(request_digest(self.project, planned)?),
             events: planned.plan.events.clone(),
             rule,
             about: self.about(planned, marks)?,

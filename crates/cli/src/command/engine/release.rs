@@ -54,6 +54,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         )));
     }
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
+    runner.hold_budget()?;
     let kept = runner.kept(&planned, &out, &arguments.again)?;
     let (mut paid, mut places) = (Vec::new(), Vec::new());
     for (planned, kept) in planned.into_iter().zip(kept) {
