@@ -28,9 +28,10 @@ impl Error {
         Self::Input { place: None, sentence: sentence.into() }
     }
 
-    /// Wrong input at a place.
+    /// Wrong input at a place. On the command line there are none: nobody has the text in front of them that was made of it.
     pub fn at(place: Place, sentence: impl Into<String>) -> Self {
-        Self::Input { place: Some(place), sentence: sentence.into() }
+        let place = Some(place).filter(|place| place.origin != Origin::CommandLine);
+        Self::Input { place, sentence: sentence.into() }
     }
 
     /// A failure of the machine.

@@ -163,3 +163,44 @@ fn wrong_requests_are_refused_in_a_sentence() {
         assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists());
     }
 }
+
+/// How many people have one row, two, three …: the owner's column was refused, as nobody may read it. Who has how many is not published, and what their rows say costs nothing.
+#[test]
+fn how_many_rows_owners_have() {
+    // 300 people with one visit, 200 with two, 100 with five, and 50 with nine, of whom eight count.
+    let owners = [(300, 1), (200, 2), (100, 5), (50, 9)];
+    let mut visits = "person,clinic\n".to_string();
+    let mut person = 0;
+    for (people, rows) in owners {
+        for _ in 0..people {
+            person += 1;
+            (0..rows).for_each(|row| visits.push_str(&format!("person{person},{}\n", ["a", "b"][row % 2])));
+        }
+    }
+    let project = |column: &str| {
+        format!(
+            "[dataset.visits]\nsource = \"visits.csv\"\nowner = \"person\"\nmax_rows_per_owner = 8\n[dataset.visits.columns]\nclinic = {{ type = \"category\" }}\n\
+             [[release]]\nname = \"visits of people\"\nkind = \"anonymized-histogram\"\ntable = \"visits\"\n{column}\ncost = {{ epsilon = 400 }}\n"
+        )
+    };
+    for column in ["column = \"person\"", "columns = [\"person\"]"] {
+        let folder = Folder::with(&[("visits.csv", &visits), ("scumble.toml", &project(column))]);
+        folder.stdout(&["release"]);
+        // ε = 25 for each row: no noise, but with a probability below 1e-9.
+        assert_eq!(folder.read("out/visits of people.csv"), "count,how_many\n1,300\n2,200\n5,100\n8,50\n");
+        let ledger = folder.json(&["ledger", "show", "--json"]);
+        exactly(epsilon(&ledger["person"]), 400.0);
+        assert!(epsilon(&ledger["presence"]) > 200.0, "{ledger:#}");
+        assert_eq!(epsilon(&ledger["attributes"]["clinic"]), 0.0, "what the rows say makes no difference");
+        let said = folder.json_file("out/visits of people.json")["answers"]["notes"].to_string();
+        assert!(said.contains("how many owners have exactly this many rows. Of each at most 8 count"), "{said}");
+        assert!(!said.contains("person1") && !folder.read("out/report.html").contains("person1"), "nobody is named");
+        folder.stdout(&["ledger", "verify"]);
+    }
+    let both =
+        Folder::with(&[("visits.csv", &visits), ("scumble.toml", &project("columns = [\"person\", \"clinic\"]"))]);
+    both.refused(&["plan"], 2, "scumble.toml:10:12: table 'visits' has no declared column 'person'");
+    let histogram = project("column = \"person\"").replace("anonymized-histogram", "histogram");
+    let named = Folder::with(&[("visits.csv", &visits), ("scumble.toml", &histogram)]);
+    named.refused(&["plan"], 2, "table 'visits' has no declared column 'person'");
+}

@@ -376,3 +376,25 @@ delay = { type = "int", lower = 0, upper = 100 }
         "column 'year' is in the file and in the name of its folder; write the file without it",
     );
 }
+
+/// The middle of dates is a date, drawn as the middle of numbers is.
+#[test]
+fn medians_of_dates_and_times() {
+    let rows: String = (1..=28).map(|day| format!("2013-02-{day:02},2013-02-{day:02}T12:00:00\n")).collect();
+    let folder = Folder::with(&[("flights.csv", &format!("day,departs\n{rows}")), ("scumble.toml", PROJECT)]);
+    for (sql, expected) in [
+        ("MEDIAN(day)", ["2013-02-14", "2013-02-15"]),
+        ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY day)", ["2013-02-14", "2013-02-15"]),
+        ("MEDIAN(departs)", ["2013-02-14T13", "2013-02-15T13"]),
+    ] {
+        let output = folder.run(&[
+            "query",
+            &format!("SELECT {sql} AS middle FROM flights"),
+            "--cost",
+            "epsilon=100000",
+            "--json",
+        ]);
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(expected.iter().any(|middle| said.contains(middle)), "{sql}: {said}");
+    }
+}

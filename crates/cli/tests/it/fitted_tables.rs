@@ -143,3 +143,13 @@ fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
     assert_eq!(whole.json(&["plan", "--json"])["releases"][0]["rule"]["granted"], serde_json::json!([]));
     assert!(!whole.stdout(&["plan", "--details"]).contains("granted"));
 }
+
+/// Ten million rows were made up, for a table of which everybody knows that it has a billion people: minutes for a file that nobody asked for.
+#[test]
+fn synthetic_rows_of_more_people_than_can_be_made_up_are_refused() {
+    let said = folder("public_owners = 1000000000000\n", &release("synthetic", "")).run(&["plan"]);
+    let said = crate::support::refused(&said, 2, "public_owners of the table");
+    assert!(said.contains("are 1000000000000: at most 10000000 rows are made up; release kind marginals"), "{said}");
+    folder("public_owners = 10000000\n", &release("synthetic", "")).stdout(&["plan"]);
+    folder("public_owners = 1000000000000\n", &release("marginals", "")).stdout(&["plan"]);
+}

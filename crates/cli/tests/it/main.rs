@@ -40,3 +40,4 @@ mod true_again_answers;
 mod true_again_files;
 mod true_again_ledger;
 mod true_again_sql;
+mod union_all;

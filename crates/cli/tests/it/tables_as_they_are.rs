@@ -203,3 +203,89 @@ fn values_that_no_row_can_have_are_refused() {
     let sentence = refused(&folder.run(&["check"]), 2, "has no column 'ageing'");
     assert!(!sentence.contains("aging,") && !sentence.contains("'aging'"), "{sentence}");
 }
+
+/// A file .tsv was read with tabs whatever the table said, and the remedy was to say what it said already.
+#[test]
+fn a_file_of_tabs_that_has_commas_is_told_its_name() {
+    let rows = "name,größe,alter,raucher\nMüller,1.75,44,ja\n";
+    for layout in ["", "separator = \",\""] {
+        let folder = Folder::with(&[("people.tsv", rows), ("scumble.toml", &project("people.tsv", layout))]);
+        let said = folder.refused(&["check"], 2, "people.tsv has no column 'name': the file is read with tabs");
+        assert!(said.contains("call it .csv, with separator = \",\""), "{said}");
+    }
+    let folder = Folder::with(&[("people.csv", rows), ("scumble.toml", &project("people.csv", "separator = \",\""))]);
+    folder.stdout(&["check"]);
+}
+
+/// `null = ["-99"]` left -99.0 in the table, which counted as the lower bound.
+#[test]
+fn a_missing_number_is_missing_however_it_is_written() {
+    let rows = "name;größe;alter;raucher\na;1,75;44;ja\nb;-99,0;-99,0;nein\nc;-99;-99;nein\nd;-9,9e1; -99 ;ja\n";
+    let layout = "separator = \";\"\ndecimal = \",\"\nnull = [\"-99\"]";
+    let folder = Folder::with(&[("people.csv", rows), ("scumble.toml", &project("people.csv", layout))]);
+    assert_eq!(numbers(&folder), [4, 1, 44, 175]);
+    let lines = "{\"name\": \"a\", \"größe\": 1.75, \"alter\": 44, \"raucher\": \"ja\"}\n{\"größe\": -99.0, \"alter\": -99.0}\n{\"größe\": \"-99\", \"alter\": -99}\n{}\n";
+    let declared = project("people.jsonl", "null = [\"-99\"]");
+    let folder = Folder::with(&[("people.jsonl", lines), ("scumble.toml", &declared)]);
+    assert_eq!(numbers(&folder), [4, 1, 44, 175]);
+    // Of texts it is the text that is meant.
+    let texts = "[dataset.t]\nsource = \"t.csv\"\nnull = [\"-99\"]\n[dataset.t.columns]\nx = { type = \"category\", values = [\"-99.0\"] }\n";
+    let folder = Folder::with(&[("t.csv", "x\n-99\n-99.0\n-99.0\n"), ("scumble.toml", texts)]);
+    let answer =
+        folder.json(&["query", "SELECT x, COUNT(*) AS n FROM t GROUP BY x", "--cost", "epsilon=100000", "--json"]);
+    assert_eq!(answer["rows"][0]["n"], 2, "{answer}");
+}
+
+/// Of a key that came twice the last value counted, in silence; and a line without an end is read to its limit and no further.
+#[test]
+fn objects_that_say_two_things_and_endless_lines_are_refused() {
+    let of = |line: &str| {
+        let lines = format!("{{\"name\": \"a\", \"größe\": 1.75, \"alter\": 44, \"raucher\": \"ja\"}}\n{line}\n");
+        Folder::with(&[("people.jsonl", &lines), ("scumble.toml", &project("people.jsonl", ""))])
+    };
+    let said =
+        of("{\"alter\": 1, \"name\": \"b\", \"alter\": 2}").refused(&["check"], 2, "people.jsonl:2: the object has");
+    assert!(said.contains("'alter'") && said.contains("more than once") && said.contains("write it once"), "{said}");
+    // What is not declared may say what it wants.
+    of("{\"alter\": 1, \"more\": 1, \"more\": 2}").stdout(&["check"]);
+    let long = format!("{{\"name\": \"{}\"}}", "x".repeat(17 << 20));
+    let said = of(&long).refused(&["check"], 2, "people.jsonl:2: the row that begins here has more than");
+    assert!(!said.contains("xxx"), "{}", said.len());
+    of(&"[".repeat(1000)).refused(&["check"], 2, "people.jsonl:2: this line is no JSON object");
+    of(&format!("{{\"more\": {}", "[".repeat(100_000))).refused(
+        &["check"],
+        2,
+        "people.jsonl:2: this line is no JSON object",
+    );
+}
+
+/// What was made of the arguments of the command line has lines and columns that nobody has in front of them.
+#[test]
+fn no_place_is_named_in_what_the_command_line_says() {
+    let people: String = (0..40).map(|i| format!("n{i},1.5,{i},ja\n")).collect();
+    let rows = format!("name,größe,alter,raucher\n{people}");
+    let folder = Folder::with(&[("people.csv", &rows), ("scumble.toml", &project("people.csv", ""))]);
+    for (sql, cost) in [
+        ("SELECT name, COUNT(*) AS n FROM people GROUP BY name", "epsilon=1"),
+        ("SELECT COUNT(*) AS n FROM people", "epsilon=0"),
+        ("SELECT COUNT(*) AS n FROM people", "rho=1,epsilon=1"),
+        ("SELECT COUNT(*) AS n FROM people", "delta=1e-9"),
+        ("SELECT COUNT(*) AS n FROM people", "epsilon=-1"),
+        ("", "epsilon=1"),
+        ("SELECT MEDIAN(alter) AS m FROM people", "epsilon=1e-300"),
+    ] {
+        let said = folder.run(&["query", sql, "--cost", cost]);
+        let said = String::from_utf8_lossy(&said.stderr).to_string();
+        assert!(!said.contains("command line"), "{sql} at {cost}: {said}");
+    }
+    folder.refused(
+        &["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0"],
+        2,
+        "scumble: a release that may cost nothing",
+    );
+    folder.refused(
+        &["query", "SELECT name, COUNT(*) AS n FROM people GROUP BY name", "--cost", "epsilon=1"],
+        2,
+        "delta",
+    );
+}

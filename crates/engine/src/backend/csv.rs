@@ -26,6 +26,8 @@ pub(crate) enum Trouble {
     Nested(u64, usize),
     /// The value of this key is a number without a text of its own.
     NoText(u64, usize),
+    /// This key is in the object more than once.
+    Twice(u64, usize),
     /// The bytes from about this line on are not written in the declared encoding.
     Encoding(u64),
     /// The file ended unexpectedly.
@@ -56,6 +58,10 @@ impl Trouble {
             ),
             Self::NoText(line, field) => format!(
                 "{file}:{line}: the value in {} is a number with decimals or of more than 64 bits and is declared as a text; write it in quotes",
+                name(*field)
+            ),
+            Self::Twice(line, field) => format!(
+                "{file}:{line}: the object has {} more than once, and nobody could say which value is meant; write it once",
                 name(*field)
             ),
             Self::Encoding(line) => format!(

@@ -182,6 +182,15 @@ pub(crate) fn root(expression: Expr) -> Expr {
     call(ROOT, Rule::Root, expression)
 }
 
+/// One number to the power of another, NULL where that is no number or has no end: DataFusion's fails there.
+pub(crate) fn power(base: Expr, exponent: Expr) -> Expr {
+    let signature = Signature::uniform(2, vec![DataType::Float64], Volatility::Immutable);
+    ScalarUDF::new_from_impl(Function { name: POWER, rule: Rule::Power, signature }).call(vec![base, exponent])
+}
+
+/// The name of [`power`]; no query can call it.
+pub(crate) const POWER: &str = "scumble_power";
+
 /// The name of [`root`]; no query can call it.
 pub(crate) const ROOT: &str = "scumble_root";
 
@@ -197,8 +206,9 @@ pub(crate) fn fitted_in_sql(expression: Expr, from: &DataType, to: DataType) -> 
         _ => (i64::MIN, i64::MAX),
     };
     if from.is_integer() && to.is_integer() {
+        // The cast is around the condition: backends compute what is constant beforehand, also where a condition would have kept them from it.
         let wide = cast(expression.clone(), DataType::Int64);
-        return when(wide.between(lit(range.0), lit(range.1)), cast(expression, to)).end();
+        return Ok(cast(when(wide.between(lit(range.0), lit(range.1)), expression).end()?, to));
     }
     Ok(try_cast(expression, to))
 }
@@ -253,7 +263,7 @@ impl Grid {
 fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
     let types = match rule {
         Rule::Int(..) => vec![DataType::Int64],
-        Rule::Float(..) | Rule::Finite | Rule::Root | Rule::Units { .. } => vec![DataType::Float64],
+        Rule::Float(..) | Rule::Finite | Rule::Root | Rule::Power | Rule::Units { .. } => vec![DataType::Float64],
         Rule::Listed(_) | Rule::Recoded { .. } => vec![DataType::Utf8],
         Rule::Bins { ref kind, .. } => vec![kind.clone()],
         Rule::Days(..) => vec![DataType::Date32],
@@ -292,6 +302,8 @@ enum Rule {
     Fitted(DataType),
     Finite,
     Root,
+    /// Of two arguments, as no other.
+    Power,
     Units {
         bits: (u64, u64, u64),
         minus: i64,
@@ -318,7 +330,7 @@ impl ScalarUDFImpl for Function {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match &self.rule {
             Rule::Int(..) | Rule::Units { .. } => DataType::Int64,
-            Rule::Float(..) | Rule::Finite | Rule::Root => DataType::Float64,
+            Rule::Float(..) | Rule::Finite | Rule::Root | Rule::Power => DataType::Float64,
             Rule::Listed(_) | Rule::Recoded { .. } | Rule::Bins { .. } => DataType::Utf8,
             Rule::Days(..) | Rule::Day => DataType::Date32,
             Rule::Moments(..) | Rule::OnTheWall(_) => MOMENT,
@@ -332,12 +344,17 @@ impl ScalarUDFImpl for Function {
             Rule::Fitted(to) => format!("TRY_CAST({listed} AS {to})"),
             Rule::Finite => listed,
             Rule::Root => format!("sqrt({listed})"),
+            Rule::Power => format!("power({listed})"),
             _ => format!("{}({listed})", self.name),
         })
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let column: ArrayRef = arguments.args[0].to_array(arguments.number_rows)?;
+        if self.rule == Rule::Power {
+            let exponents = arguments.args[1].to_array(arguments.number_rows)?;
+            return powers(numbers(&column)?, numbers(&exponents)?).map(ColumnarValue::Array);
+        }
         self.rule.apply(&column).map(ColumnarValue::Array)
     }
 }
@@ -366,6 +383,7 @@ impl Rule {
                     numbers(column)?.unary_opt(|value| Some(value.sqrt()).filter(|root| root.is_finite()));
                 Arc::new(roots)
             }
+            Self::Power => return Err(unexpected(column)),
             Self::Finite => {
                 let finite: Float64Array =
                     numbers(column)?.unary_opt(|value| Some(value).filter(|value| value.is_finite()));
@@ -475,6 +493,13 @@ fn moments(column: &ArrayRef) -> Result<Vec<Option<i128>>> {
     let numbers = datafusion::arrow::compute::cast(column, &DataType::Int64)?;
     let numbers = numbers.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
     Ok(numbers.iter().map(|number| number.map(|number| i128::from(number) * unit)).collect())
+}
+
+/// Each base to the power of its exponent.
+fn powers(bases: &Float64Array, exponents: &Float64Array) -> Result<ArrayRef> {
+    let power =
+        |(base, exponent): (Option<f64>, Option<f64>)| Some(base?.powf(exponent?)).filter(|power| power.is_finite());
+    Ok(Arc::new(bases.iter().zip(exponents).map(power).collect::<Float64Array>()))
 }
 
 fn numbers(column: &ArrayRef) -> Result<&Float64Array> {

@@ -1,13 +1,16 @@
 //! The objects of a file with one on each line (JSON lines).
 //!
 //! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are numbers, and the whole number of
-//! an owner is its text. Other numbers have no text of their own here (beyond 64 bits two of them may be read as one), so they are no texts. Of a key that
-//! comes twice in an object the last counts.
+//! an owner is its text. Other numbers have no text of their own here (beyond 64 bits two of them may be read as one), so they are no texts. An object that has a
+//! declared key twice is refused.
 
 use super::csv::Trouble;
 use super::files::DataFile;
 use crate::error::{Error, Result};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{BufRead, ErrorKind, Read};
 
 /// A longer line is a mistake.
@@ -18,7 +21,7 @@ pub(super) fn keys(file: &DataFile) -> Result<Vec<String>> {
     let wrong = |trouble: Trouble| trouble.sentence(&file.path, |_| "a value".to_string());
     let mut lines = Lines::new(file.text()?, Vec::new());
     match lines.object().map_err(wrong)? {
-        Some(object) => Ok(object.keys().cloned().collect()),
+        Some(object) => Ok(object.values.keys().cloned().collect()),
         None => Err(Error::input(format!(
             "{} is empty; its first line must be an object with all keys",
             file.path.display()
@@ -47,8 +50,11 @@ impl<R: BufRead> Lines<R> {
         let Some(mut object) = self.object()? else { return Ok(false) };
         self.values.clear();
         for (place, key) in self.keys.iter().enumerate() {
+            if key.as_ref().is_some_and(|(key, _)| object.twice.contains(key)) {
+                return Err(Trouble::Twice(self.line, place));
+            }
             let is_text = key.as_ref().is_some_and(|(_, is_text)| *is_text);
-            self.values.push(match key.as_ref().and_then(|(key, _)| object.remove(key)) {
+            self.values.push(match key.as_ref().and_then(|(key, _)| object.values.remove(key)) {
                 Some(Value::Number(number)) if is_text && number.is_f64() => {
                     return Err(Trouble::NoText(self.line, place));
                 }
@@ -71,7 +77,7 @@ impl<R: BufRead> Lines<R> {
         self.values.get(place).map_or("", String::as_str)
     }
 
-    fn object(&mut self) -> std::result::Result<Option<Map<String, Value>>, Trouble> {
+    fn object(&mut self) -> std::result::Result<Option<Object>, Trouble> {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
@@ -88,9 +94,39 @@ impl<R: BufRead> Lines<R> {
                 continue;
             }
             return match serde_json::from_slice(text) {
-                Ok(Value::Object(object)) => Ok(Some(object)),
-                _ => Err(Trouble::NoObject(self.line)),
+                Ok(object) => Ok(Some(object)),
+                Err(_) => Err(Trouble::NoObject(self.line)),
             };
         }
+    }
+}
+
+/// One object, and its keys that are there more than once: a map would keep the last of them in silence.
+struct Object {
+    values: Map<String, Value>,
+    twice: BTreeSet<String>,
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Object, A::Error> {
+                let mut object = Object { values: Map::new(), twice: BTreeSet::new() };
+                while let Some((key, value)) = entries.next_entry::<String, Value>()? {
+                    if object.values.insert(key.clone(), value).is_some() {
+                        object.twice.insert(key);
+                    }
+                }
+                Ok(object)
+            }
+        }
+        from.deserialize_map(Entries)
     }
 }

@@ -127,8 +127,9 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
         let kind = kind.unwrap_or(TEXT);
         if !(kind.is_integer() || is_text(&kind)) {
             return Err(Error::input(format!(
-                "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}",
-                file.path.display()
+                "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}{}",
+                file.path.display(),
+                if is_bytes(&kind) { BYTES } else { "" }
             )));
         }
         part.push(place, owner, (read_as(&kind), Wanted::Text), |input, kind| converted(input, kind, owner_as));
@@ -204,6 +205,9 @@ impl<'a> Columns<'a> {
         let only = self.by_name.keys().next().filter(|_| self.by_name.len() == 1 && self.file.form == Form::Csv)?;
         let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
         let shown = if sign == '\t' { "\\t".to_string() } else { sign.to_string() };
+        if self.file.layout.separator == b'\t' && sign == ',' {
+            return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; call it .csv, with separator = \",\"".to_string());
+        }
         Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
     }
 }
@@ -270,12 +274,23 @@ fn fits(kind: &DataType, domain: &Domain) -> bool {
     }
 }
 
+/// What to do about bytes that are declared as something else.
+const BYTES: &str = ": bytes are no texts, as nobody says which letters they are; write it as text (Utf8)";
+
+fn is_bytes(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, inner) => is_bytes(inner),
+        kind => kind.is_binary() || matches!(kind, DataType::FixedSizeBinary(_)),
+    }
+}
+
 /// What to do about a column of another type, where there is something better than to write the file anew.
 fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
     match (kind, domain) {
         (DataType::Timestamp(_, Some(_)), Domain::Date { .. }) => {
             ": which day that is depends on the zone, so declare it as timestamp with a zone, and write CAST(… AS DATE) in queries"
         }
+        (kind, _) if is_bytes(kind) => BYTES,
         (DataType::Date32 | DataType::Date64, _) => ": declare it as date",
         (DataType::Timestamp(..), _) => ": declare it as timestamp",
         _ => "",

@@ -212,6 +212,11 @@ impl Wanted {
     }
 }
 
+/// Whether one of the words for a missing value is the same number.
+fn stands_for(layout: &Layout, is_same: impl Fn(&str) -> bool) -> bool {
+    layout.null.iter().any(|word| is_same(word))
+}
+
 /// A column in the making.
 enum Builder {
     Whole(Int64Builder),
@@ -256,8 +261,21 @@ impl Builder {
             Self::Text(builder) if is_missing => builder.append_null(),
             Self::Day(builder) if is_missing => builder.append_null(),
             Self::Moment(builder, _) if is_missing => builder.append_null(),
-            Self::Whole(builder) => builder.append_value(whole(text, layout.decimal)?),
-            Self::Number(builder) => builder.append_value(number(text, layout.decimal)?),
+            // -99.0 is -99, however the word for a missing number is written.
+            Self::Whole(builder) => {
+                let number = whole(text, layout.decimal)?;
+                builder.append_option(
+                    Some(number)
+                        .filter(|number| !stands_for(layout, |word| whole(word, layout.decimal) == Some(*number))),
+                );
+            }
+            Self::Number(builder) => {
+                let value = number(text, layout.decimal)?;
+                builder.append_option(
+                    Some(value)
+                        .filter(|value| !stands_for(layout, |word| number(word, layout.decimal) == Some(*value))),
+                );
+            }
             Self::Truth(builder) => builder.append_value(truth(text)?),
             Self::Text(builder) => builder.append_value(text),
             Self::Day(builder) => builder.append_value(i32::try_from(calendar::day_within(calendar::day(text)?)).ok()?),

@@ -2,6 +2,10 @@
 //!
 //! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
 //! anything else happens, so that what is held and published is O(√rows), however many values there are.
+//!
+//! Of the owner's column it says how many owners have how many rows. What stands in for a value is then an owner, and their rows, of which at most B count, are its elements: an owner
+//! who comes or goes is one value with up to B elements more or less, which moves B cells of the diagram (φ_{≥r}, how many have at least r, by 1 for each r up to B); one who is replaced
+//! moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What their rows say makes no difference: no attribute moves it.
 
 use super::field::{Field, Word};
 use super::histogram::{COLUMN, COLUMNS, Counted, counted};
@@ -9,12 +13,15 @@ use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details};
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
 use super::{Analysed, CostAbout, Estimates, Expected, Floor, Kind, Plan, Priced};
 use crate::backend::Backend;
+use crate::backend::bound::Bounds;
 use crate::budget::Spent;
 use crate::error::{Error, Result};
-use crate::project::{Cost, CostScope, Goal, Project, Request};
+use crate::place::Place;
+use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
 use crate::sql::Cut;
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, Query};
+use datafusion::common::ScalarValue;
 use scumble::event::Event;
 use scumble::limits::anonymized_histogram::lower_bound;
 use scumble::mechanism::anonymized_histogram::{
@@ -60,7 +67,7 @@ impl Word for LayoutChoice {
 /// The kind `anonymized-histogram`.
 pub(super) static KIND: Kind = Kind {
     name: "anonymized-histogram",
-    about: "how many values of some columns occur how often, without the values; with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
+    about: "how many values of some columns occur how often, without the values (of the owner's column: how many owners have how many rows); with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
     fields: &[
         TABLE.listed(),
         COLUMN.listed(),
@@ -84,10 +91,20 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     }))
 }
 
+/// What has the counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Counting {
+    /// Values, or combinations of them: a cell of the query is one, its count that of rows.
+    Values,
+    /// Owners: a cell of the query is how many have so many rows.
+    Owners,
+}
+
 /// The elements that are counted, and how.
 struct Elements {
     sql: String,
     cut: Rc<Cut>,
+    counting: Counting,
     per_owner: u64,
     attributes: AttributeSet,
     size: Size,
@@ -96,20 +113,26 @@ struct Elements {
 
 impl Elements {
     fn new(request: &Request, project: &Project) -> Result<Self> {
-        let Counted { table, names, place } = counted(request, project)?;
-        private_table(request, project)?;
-        // What does not occur has no part in this answer and is never listed.
-        let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>().join(", ");
-        let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {keys}", quoted(&table.name));
+        let table = private_table(request, project)?;
+        let (sql, place, counting) = match owner(request, table)? {
+            Some(place) => (of_owners(table), place, Counting::Owners),
+            None => {
+                let Counted { names, place, .. } = counted(request, project)?;
+                // What does not occur has no part in this answer and is never listed.
+                let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>();
+                let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {}", quoted(&table.name), keys.join(", "));
+                (sql, place, Counting::Values)
+            }
+        };
         let bounding = bounding(request)?;
         let cut = crate::sql::analyse_what_occurs(&sql, bounding, project, &Backend::without_data(project)?);
-        let cut = cut.map_err(|error| error.or_at(place))?;
-        let per_owner = elements_per_owner(&cut.query);
+        let cut = cut.map_err(|error| error.without_place().or_at(place))?;
+        let per_owner = elements_per_owner(cut.row_bounds());
         let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
         let public = table.public_owners.map(|owners| owners.saturating_mul(per_owner));
         let size = AT_MOST.read(request)?.or(public).map_or(Size::Private, Size::AtMost);
         let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
-        Ok(Self { sql, cut: Rc::new(cut), per_owner, attributes, size, layout })
+        Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout })
     }
 
     fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
@@ -121,7 +144,7 @@ impl Elements {
             Size::AtMost(elements) => vec![limit(&mechanism, elements)?],
             Size::Private => Vec::new(),
         };
-        let cut = Rc::clone(&self.cut);
+        let (cut, counting, per_owner) = (Rc::clone(&self.cut), self.counting, self.per_owner);
         Ok(Plan {
             events,
             rule: self.rule(&mechanism),
@@ -129,12 +152,16 @@ impl Elements {
             notes: Vec::new(),
             limits,
             counted: crate::attackers::Counted::default(),
-            estimates: Estimates::of(cut.query.bounds, true),
+            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {
-                let partition = partition(&cut.query, &charged.integers(&cut)?)?;
-                answers(&mechanism, &mechanism.release(&partition, charged.bits())?)
+                let partition = partition(&cut.query, &charged.integers(&cut)?, counting)?;
+                let mut answers = answers(&mechanism, &mechanism.release(&partition, charged.bits())?)?;
+                if counting == Counting::Owners {
+                    say_owners(&mut answers, per_owner);
+                }
+                Ok(answers)
             }),
         })
     }
@@ -144,7 +171,7 @@ impl Elements {
         json!({
             "sql": self.sql,
             "tables": self.cut.below.tables,
-            "bounding": query.bounds.map(|bounds| json!({
+            "bounding": self.cut.row_bounds().map(|bounds| json!({
                 "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
             })),
             "keys": { "attributes": query.key_attributes },
@@ -188,21 +215,63 @@ pub(super) fn within(
     }
 }
 
+/// Where the owner's column is asked about, if it is and alone.
+fn owner(request: &Request, table: &Table) -> Result<Option<Place>> {
+    let one = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
+        (Some(one), None) => one,
+        (None, Some(mut several)) if several.len() == 1 => several.remove(0),
+        _ => return Ok(None),
+    };
+    Ok((table.owner.as_ref() == Some(&one.value)).then_some(one.place))
+}
+
+/// How many owners have how many rows.
+fn of_owners(table: &Table) -> String {
+    let owner = quoted(table.owner.as_deref().unwrap_or_default());
+    let inner = format!("SELECT {owner}, COUNT(*) AS times FROM {} GROUP BY {owner}", quoted(&table.name));
+    format!("SELECT times, COUNT(*) AS count FROM ({inner}) GROUP BY times")
+}
+
+/// The same answers in words about owners.
+fn say_owners(answers: &mut Answers, most: u64) {
+    if let Some(first) = answers.notes.first_mut() {
+        *first = format!(
+            "Each row: how many owners have exactly this many rows. Of each at most {most} count, so that those who have more are among those with {most}; who they are is not published."
+        );
+    }
+    for note in &mut answers.notes {
+        *note = note.replace("different values, of which", "owners, of whom").replace(" occur once", " have one");
+    }
+}
+
 /// The most rows of one owner that count: each is one element.
-fn elements_per_owner(query: &Query) -> u64 {
-    query.bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
+fn elements_per_owner(bounds: Option<Bounds>) -> u64 {
+    bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
 }
 
 /// The exact counts, without the values.
 ///
 /// # Guarantee
 /// Whichever rows of an owner count, they add at most [`AnonymizedHistogram::elements_per_owner`] elements.
-fn partition(query: &Query, exact: &Integers) -> Result<Partition> {
+fn partition(query: &Query, exact: &Integers, counting: Counting) -> Result<Partition> {
     let Some(Computation::Count(rows)) = query.aggregates.first() else {
         return Err(Error::machine("the counting query of an anonymized histogram does not count"));
     };
-    let counts = exact.cells.iter().filter_map(|cell| u64::try_from(*cell.sums.get(*rows)?).ok());
-    Ok(Partition::from_counts(counts)?)
+    let numbers = exact.cells.iter().map(|cell| cell.sums.get(*rows).and_then(|sum| u64::try_from(*sum).ok()));
+    let numbers = numbers.map(|number| number.unwrap_or(0));
+    Ok(match counting {
+        Counting::Values => Partition::from_counts(numbers)?,
+        Counting::Owners => {
+            let times = exact.keys.iter().map(|key| match key.first() {
+                Some(ScalarValue::Int64(Some(times))) => u64::try_from(*times).unwrap_or(0),
+                _ => 0,
+            });
+            let owners = times
+                .zip(numbers)
+                .flat_map(|(times, owners)| std::iter::repeat_n(times, usize::try_from(owners).unwrap_or(usize::MAX)));
+            Partition::from_counts(owners)?
+        }
+    })
 }
 
 pub(super) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
@@ -361,20 +430,27 @@ mod tests {
     use crate::support::Folder;
 
     /// A project whose table has these rows of (owner, value), and the plan of its one release.
-    fn counted(folder: &Folder, rows: &[(u32, &str)], bounds: &str, key: Key) -> (Partition, u64) {
+    fn counted(
+        folder: &Folder,
+        rows: &[(u32, &str)],
+        bounds: &str,
+        column: &str,
+        key: Key,
+    ) -> (Partition, u64, Vec<Event>) {
         let lines: String = rows.iter().map(|(owner, value)| format!("{owner},{value}\n")).collect();
         folder.write("t.csv", &format!("owner,value\n{lines}"));
         let text = format!(
             "[dataset.t]\nsource = \"t.csv\"\nowner = \"owner\"\n{bounds}\n[dataset.t.columns]\nvalue = {{ type = \"category\" }}\n\
-             [[release]]\nname = \"r\"\nkind = \"anonymized-histogram\"\ntable = \"t\"\ncolumns = [\"value\"]\ncost = {{ epsilon = 1 }}\n"
+             [[release]]\nname = \"r\"\nkind = \"anonymized-histogram\"\ntable = \"t\"\ncolumns = [\"{column}\"]\ncost = {{ epsilon = 1 }}\n"
         );
         let project = folder.project(&text);
         let request = &project.releases[0];
         let elements = Elements::new(request, &project).unwrap();
-        let (mechanism, _) = elements.within(&request.cost).unwrap();
+        let (mechanism, events) = elements.within(&request.cost).unwrap();
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
         let exact = integers(&elements.cut, &backend, key).unwrap();
-        (partition(&elements.cut.query, &exact).unwrap(), mechanism.elements_per_owner())
+        let partition = partition(&elements.cut.query, &exact, elements.counting).unwrap();
+        (partition, mechanism.elements_per_owner(), events)
     }
 
     /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.
@@ -400,7 +476,7 @@ mod tests {
                     .map(|values| {
                         let rows: Vec<(u32, &str)> =
                             others.into_iter().chain(values.iter().map(|value| (9, *value))).collect();
-                        let (partition, elements) = counted(&folder, &rows, bounds, key);
+                        let (partition, elements, _) = counted(&folder, &rows, bounds, "value", key);
                         assert_eq!(elements, paid);
                         partition
                     })
@@ -415,6 +491,44 @@ mod tests {
                     }
                 }
                 assert_eq!(most, paid, "{bounds}: what is paid for can happen");
+            }
+        }
+    }
+
+    /// How many owners have how many rows: an owner of 0 to 7 rows with every value, beside others. They come and go as at most B elements; and B happens. Whatever values the rows have, the
+    /// counts are the same, so that no attribute is touched.
+    #[test]
+    fn an_owner_is_as_many_elements_as_they_have_rows_that_count() {
+        let folder = Folder::with(&[]);
+        for (bounds, paid) in [
+            ("max_rows_per_owner = 1", 1),
+            ("max_rows_per_owner = 4", 4),
+            ("max_groups_per_owner = 2\nmax_rows_per_group = 3", 3),
+            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 2),
+        ] {
+            for key in [Key(1, 2), Key(3, 4)] {
+                let others = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "c"), (3, "a")];
+                let of = |values: &[&str]| {
+                    let own = values.iter().map(|value| (9, *value));
+                    let rows: Vec<(u32, &str)> = others.into_iter().chain(own).collect();
+                    let (partition, elements, events) = counted(&folder, &rows, bounds, "owner", key);
+                    assert_eq!(elements, paid, "{bounds}");
+                    assert!(events.iter().all(|event| event.moves().parts().2.is_empty()), "no attribute moves it");
+                    partition
+                };
+                let tables: Vec<Partition> = (0..8).map(|rows| of(&vec!["a"; rows])).collect();
+                for (rows, one) in tables.iter().enumerate() {
+                    let expected = (rows as u64).min(paid);
+                    assert_eq!(tables[0].distance(one), expected, "{bounds}: {rows} rows");
+                    for other in &tables {
+                        assert!(one.distance(other) <= paid, "{bounds}: a person who is replaced: {one:?} {other:?}");
+                    }
+                }
+                assert_eq!(
+                    of(&["a", "b", "c", "d"]).distance(&tables[4]),
+                    0,
+                    "{bounds}: which values makes no difference"
+                );
             }
         }
     }

@@ -28,6 +28,9 @@ impl Estimates {
     /// The numbers of several groupings: the name, the bounds and whether there are groups, of each.
     pub(super) fn of_several(all: &[(String, Option<Bounds>, bool)]) -> Option<Self> {
         let bounds = all.iter().map(|(_, bounds, _)| *bounds).collect::<Option<Vec<Bounds>>>()?;
+        if bounds.is_empty() {
+            return None;
+        }
         let one = |((named, _, grouped), bounds): (&(String, Option<Bounds>, bool), &Bounds)| {
             format!("{named} {}", counted(*bounds, *grouped))
         };

@@ -16,7 +16,12 @@ const MOST: usize = 1_000_000;
 ///
 /// # Guarantee
 /// Rows of public tables are read, and of no others.
-pub(super) fn with_key_sets(mut project: Project) -> Result<Project> {
+pub(super) fn with_key_sets(project: Project) -> Result<Project> {
+    filled(project, listed)
+}
+
+/// The same with values from `list`.
+pub(super) fn filled(mut project: Project, list: impl Fn(&Project, &KeySet) -> Result<Vec<String>>) -> Result<Project> {
     let sets: Vec<(String, usize, KeySet)> = project
         .tables
         .values()
@@ -26,7 +31,7 @@ pub(super) fn with_key_sets(mut project: Project) -> Result<Project> {
         })
         .collect();
     for (table, index, set) in sets {
-        let values = listed(&project, &set).map_err(|error| error.or_at(set.place.clone()))?;
+        let values = list(&project, &set).map_err(|error| error.or_at(set.place.clone()))?;
         let Some(column) = project.tables.get_mut(&table).and_then(|table| table.columns.get_mut(index)) else {
             continue;
         };

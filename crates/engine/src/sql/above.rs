@@ -9,10 +9,10 @@ use super::total::total_plan;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
-use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::compute::{cast, concat, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DataFusionError};
+use datafusion::common::{Column, DFSchema, DataFusionError};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection, Window};
 use std::collections::HashMap;
@@ -55,8 +55,6 @@ fn no_aggregate(source: &Source<'_>) -> Error {
 pub(crate) struct QueryAnswer {
     /// The rows.
     pub batch: RecordBatch,
-    /// Where each output column comes from.
-    pub outputs: Vec<Output>,
     /// For each output row, the released row that it comes from.
     pub rows: Vec<usize>,
 }
@@ -103,7 +101,42 @@ pub(crate) fn run(
 ) -> Result<QueryAnswer> {
     let batch = finished(plan, aggregate, columns, backend)?;
     let (rows, batch) = without_rows(&batch)?;
-    Ok(QueryAnswer { batch, outputs: outputs(plan, aggregate)?, rows })
+    Ok(QueryAnswer { batch, rows })
+}
+
+/// Runs what is above a union on what its branches gave, one behind the other: the rows of the answer, and the number of the row of the union that each comes from.
+pub(crate) fn run_union(
+    plan: &LogicalPlan,
+    parts: &[RecordBatch],
+    backend: &Backend,
+) -> Result<(RecordBatch, Vec<usize>)> {
+    let width = parts.first().map_or(0, RecordBatch::num_columns);
+    let columns = (0..width).map(|index| stacked(parts, index)).collect::<Result<Vec<ArrayRef>>>()?;
+    let row = unused_name(plan);
+    let plan = with_rows(plan, &columns, &row).and_then(total_plan).map_err(|error| failed(&error))?;
+    let (rows, batch) = without_rows(&collected(plan, backend)?)?;
+    Ok((batch, rows))
+}
+
+/// One column of all parts. Numbers of different types are what they are as fractions.
+fn stacked(parts: &[RecordBatch], index: usize) -> Result<ArrayRef> {
+    let columns: Vec<&ArrayRef> = parts.iter().map(|part| part.column(index)).collect();
+    let same = columns.windows(2).all(|pair| pair[0].data_type() == pair[1].data_type());
+    let typed = columns.into_iter().map(|column| match same {
+        true => Ok(Arc::clone(column)),
+        false => cast(column, &DataType::Float64),
+    });
+    let typed = typed.collect::<std::result::Result<Vec<_>, _>>();
+    let stacked = typed.and_then(|all| concat(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>()));
+    stacked.map_err(|error| Error::machine(format!("released rows do not fit together ({error})")))
+}
+
+/// The plan with these rows in the place of its union.
+fn with_rows(plan: &LogicalPlan, columns: &[ArrayRef], row: &str) -> std::result::Result<LogicalPlan, DataFusionError> {
+    match plan {
+        LogicalPlan::Union(union) => table(&union.schema, columns, Some(row)),
+        other => passed_on(other, |input| with_rows(input, columns, row)),
+    }
 }
 
 /// The whole plan above, on released numbers, with the row number as its last column.
@@ -125,7 +158,7 @@ fn unused_name(plan: &LogicalPlan) -> String {
     name
 }
 
-/// The plan with the released table in the aggregate's place; every projection passes the row number on, as its last column.
+/// The plan with the released table in the aggregate's place.
 fn replaced(
     plan: &LogicalPlan,
     aggregate: &Aggregate,
@@ -133,9 +166,19 @@ fn replaced(
     row: &str,
 ) -> std::result::Result<LogicalPlan, DataFusionError> {
     match plan {
-        LogicalPlan::Aggregate(_) => table(aggregate, columns, Some(row)),
+        LogicalPlan::Aggregate(_) => table(&aggregate.schema, columns, Some(row)),
+        other => passed_on(other, |input| replaced(input, aggregate, columns, row)),
+    }
+}
+
+/// A node over another input, whose last column is the row number: every projection passes it on, as its last column.
+fn passed_on(
+    plan: &LogicalPlan,
+    input: impl Fn(&LogicalPlan) -> std::result::Result<LogicalPlan, DataFusionError>,
+) -> std::result::Result<LogicalPlan, DataFusionError> {
+    match plan {
         LogicalPlan::Projection(projection) => {
-            let input = replaced(&projection.input, aggregate, columns, row)?;
+            let input = input(&projection.input)?;
             let (qualifier, field) = input.schema().qualified_field(input.schema().fields().len() - 1);
             let row = Expr::Column(Column::new(qualifier.cloned(), field.name()));
             let expressions = projection.expr.iter().cloned().chain([row]).collect();
@@ -143,7 +186,7 @@ fn replaced(
         }
         // A window function's column stands behind all others: the row number goes behind it.
         LogicalPlan::Window(window) => {
-            let input = replaced(&window.input, aggregate, columns, row)?;
+            let input = input(&window.input)?;
             let (qualifier, field) = input.schema().qualified_field(input.schema().fields().len() - 1);
             let row = Column::new(qualifier.cloned(), field.name());
             let made = LogicalPlan::Window(Window::try_new(window.window_expr.clone(), Arc::new(input))?);
@@ -152,7 +195,7 @@ fn replaced(
             Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(made))?))
         }
         other => {
-            let inputs = other.inputs().into_iter().map(|input| replaced(input, aggregate, columns, row));
+            let inputs = other.inputs().into_iter().map(input);
             other.with_new_exprs(other.expressions(), inputs.collect::<std::result::Result<_, _>>()?)
         }
     }
@@ -167,9 +210,9 @@ fn collected(plan: LogicalPlan, backend: &Backend) -> Result<RecordBatch> {
         .map_err(|error| Error::machine(format!("released rows do not fit together ({error})")))
 }
 
-/// A plan that gives the released columns with the aggregate's names, and behind them the row numbers if they have a name.
+/// A plan that gives the released columns with the names of `schema`, and behind them the row numbers if they have a name.
 fn table(
-    aggregate: &Aggregate,
+    schema: &DFSchema,
     columns: &[ArrayRef],
     row: Option<&str>,
 ) -> std::result::Result<LogicalPlan, DataFusionError> {
@@ -184,11 +227,11 @@ fn table(
         fields.push(Field::new(row, DataType::Int64, false));
         columns.push(Arc::new(Int64Array::from_iter_values(0..count)));
     }
-    let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
-    let memory = MemTable::try_new(Arc::clone(&schema), vec![vec![batch]])?;
+    let held = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(Arc::clone(&held), columns)?;
+    let memory = MemTable::try_new(held, vec![vec![batch]])?;
     let scan = LogicalPlanBuilder::scan("scumble released", provider_as_source(Arc::new(memory)), None)?.build()?;
-    let names = aggregate.schema.iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()));
+    let names = schema.iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()));
     let names = names.chain(row.map(|row| (None, row.to_string())));
     let expressions: Vec<Expr> = scan
         .schema()

@@ -94,6 +94,10 @@ impl Walker<'_> {
                 "limit",
                 "LIMIT below the aggregate is not answered: it would let rows decide about each other",
             )),
+            LogicalPlan::Union(_) => Err(self.source.error(
+                "union",
+                "UNION ALL below an aggregate is not answered; aggregate each part by itself and write UNION ALL between the results",
+            )),
             LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => {
                 Err(self.source.error("select", "the query reads no table of the project"))
             }

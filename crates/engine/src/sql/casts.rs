@@ -2,7 +2,7 @@
 //! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
 use super::dates::{self, is_date};
-use crate::backend::functions::{finite, fitted, root};
+use crate::backend::functions::{finite, fitted, power, root};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 type Outcome<T> = Result<T, DataFusionError>;
 
 /// Functions that are no number, or one without end, for some of their arguments. They are computed of fractions and made NULL there.
-const PARTIAL: [&str; 4] = ["exp", "ln", "log10", "sqrt"];
+const PARTIAL: [&str; 5] = ["exp", "ln", "log10", "power", "sqrt"];
 
 /// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
 pub(super) fn is_answered(kind: &DataType) -> bool {
@@ -49,6 +49,7 @@ pub(super) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
             let args = function.args.into_iter().map(number).collect::<Outcome<Vec<Expr>>>()?;
             let number = match (function.func.name(), &args[..]) {
                 ("sqrt", [inner]) => root(inner.clone()),
+                ("power", [base, exponent]) => power(base.clone(), exponent.clone()),
                 _ => finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args })),
             };
             Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))

@@ -5,7 +5,7 @@ use super::casts::{is_answered, is_float};
 use super::dates;
 use super::function;
 use super::limits::{self, LARGEST_SIZE};
-use crate::backend::functions::{FINITE, FITTED, ROOT};
+use crate::backend::functions::{FINITE, FITTED, POWER, ROOT};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
@@ -320,6 +320,12 @@ impl Describer<'_> {
             let known = self.expression(inner)?;
             let interval = function::interval("sqrt", 1, std::slice::from_ref(&known));
             return Ok(Known { attributes: known.attributes, interval, ..Known::default() });
+        }
+        if let (POWER, [base, exponent]) = (name, function.args.as_slice()) {
+            let (base, exponent) = (self.expression(base)?, self.expression(exponent)?);
+            let interval = function::power(base.interval, exponent.interval);
+            let attributes = base.attributes.union(&exponent.attributes).cloned().collect();
+            return Ok(Known { attributes, interval, ..Known::default() });
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
             return self.expression(inner);

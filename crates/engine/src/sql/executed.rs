@@ -54,6 +54,7 @@ fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> 
 /// # Guarantee
 /// After: what is left to fail does not depend on the query, and the outcome depends on the schemas of the files alone.
 pub(crate) fn preflight(cut: &Cut, backend: &Backend) -> Result<()> {
+    cut.beside.iter().try_for_each(|branch| preflight(branch, backend))?;
     if !cut.sets.is_empty() {
         return cut.sets.iter().try_for_each(|set| preflight(&set.cut, backend));
     }

@@ -26,7 +26,7 @@ use Argument::{Any, Text, Written};
 const FAR: i64 = 1_000_000;
 
 /// Each function with its arguments; the last one may be repeated where it is `Any`.
-pub(super) const FUNCTIONS: [(&str, &[Argument]); 28] = [
+pub(super) const FUNCTIONS: [(&str, &[Argument]); 29] = [
     ("abs", &[Any]),
     ("btrim", &[Any, Text]),
     ("ceil", &[Any]),
@@ -44,6 +44,7 @@ pub(super) const FUNCTIONS: [(&str, &[Argument]); 28] = [
     ("lower", &[Any]),
     ("ltrim", &[Any, Text]),
     ("nullif", &[Any, Any]),
+    ("power", &[Any, Any]),
     ("replace", &[Any, Text, Any]),
     ("right", &[Any, Written(-FAR, FAR)]),
     ("round", &[Any, Written(-15, 15)]),
@@ -130,6 +131,40 @@ pub(super) fn interval(name: &str, count: usize, arguments: &[Known]) -> Option<
     }
 }
 
+/// The bounds of a power, by those of the base and of the exponent; none where it can be as large as one likes.
+///
+/// # Guarantee
+/// Every power that is a number is within: for one exponent it is monotone in the base on each side of 0, and for a positive base monotone in the exponent too, so that the largest and the least
+/// of a box of positive bases are at its corners. A negative base has a power only where the exponent is whole.
+pub(super) fn power(base: Option<(f64, f64)>, exponent: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let ((low, high), (least, most)) = (base?, exponent?);
+    if least < most {
+        let corners = [low.powf(least), low.powf(most), high.powf(least), high.powf(most)];
+        return (low > 0.0).then(|| hull(&corners, true)).flatten();
+    }
+    let (is_whole, has_zero) = (least.fract() == 0.0, low <= 0.0 && high >= 0.0);
+    if !is_whole && high < 0.0 {
+        // No base has a power: nothing is within any bounds.
+        return Some((0.0, 0.0));
+    }
+    let low = if is_whole { low } else { low.max(0.0) };
+    if least < 0.0 && has_zero {
+        return None;
+    }
+    let is_even = is_whole && least % 2.0 == 0.0;
+    let middle = if has_zero { 0f64.powf(least) } else { low.powf(least) };
+    hull(&[low.powf(least), middle, high.powf(least)], is_even || low >= 0.0)
+}
+
+/// The bounds of numbers that were rounded, far more than which they are widened by; next to 0 rounding takes all digits.
+fn hull(numbers: &[f64], is_positive: bool) -> Option<(f64, f64)> {
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = wider(low, high);
+    let (low, high) = (low - f64::MIN_POSITIVE, high + f64::MIN_POSITIVE);
+    (low.is_finite() && high.is_finite()).then_some((if is_positive { low.max(0.0) } else { low }, high))
+}
+
 /// Bounds of a function that is monotone up to rounding, far more than which they are widened by.
 fn wider(low: f64, high: f64) -> (f64, f64) {
     (low - low.abs() * 1e-12, high + high.abs() * 1e-12)
@@ -175,5 +210,50 @@ pub(super) fn bytes(function: &ScalarFunction, arguments: &[Known]) -> u64 {
             sum().saturating_mul(length(2).div_ceil(length(1).max(1)).max(1))
         }
         _ => all().max().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every power of bases and exponents between bounds is between the bounds of the power.
+    #[test]
+    fn powers_keep_their_bounds() {
+        let ends = [-1e200, -7.5, -2.0, -1.0, -0.5, 0.0, 1e-160, 0.5, 1.0, 1.0000001, 3.0, 40.0, 1e160];
+        let exponents = [-3.0, -2.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 7.25, 9007199254740994.0];
+        let between = |low: f64, high: f64| {
+            let parts = [0.0, 1e-9, 0.25, 0.5, 0.75, 1.0].map(|part: f64| low + (high - low) * part);
+            parts
+                .into_iter()
+                .chain([0.0, -1.0, 1.0, low.next_up(), high.next_down()])
+                .filter(move |x| *x >= low && *x <= high)
+        };
+        let mut bounded = 0;
+        for (index, low) in ends.iter().enumerate() {
+            for high in &ends[index..] {
+                for (place, least) in exponents.iter().enumerate() {
+                    for most in &exponents[place..] {
+                        let Some((from, to)) = power(Some((*low, *high)), Some((*least, *most))) else { continue };
+                        bounded += 1;
+                        for (base, exponent) in
+                            between(*low, *high).flat_map(|x| between(*least, *most).map(move |y| (x, y)))
+                        {
+                            let found: f64 = base.powf(exponent);
+                            let within = !found.is_finite() || (found >= from && found <= to);
+                            assert!(
+                                within,
+                                "{base}^{exponent} = {found}, not in [{from}, {to}] of [{low}, {high}]^[{least}, {most}]"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        assert!(bounded > 500, "{bounded}");
+        assert_eq!(power(Some((0.0, 2.0)), Some((-1.0, -1.0))), None, "one divided by next to nothing");
+        assert_eq!(power(Some((-1.0, 2.0)), Some((1.0, 2.0))), None);
+        assert_eq!(power(None, Some((2.0, 2.0))), None);
+        assert_eq!(power(Some((1.0, 1e300)), Some((2.0, 2.0))), None, "beyond all numbers");
     }
 }

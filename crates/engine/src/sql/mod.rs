@@ -26,6 +26,7 @@ mod refuse;
 pub(crate) mod sensitivity;
 pub(crate) mod sets;
 mod total;
+mod union;
 pub(crate) mod window;
 
 pub(crate) use executed::preflight;
@@ -43,6 +44,7 @@ use per_owner::PerOwner;
 use query::{GroupKey, Query};
 use sets::{Set, Sets};
 use std::collections::HashSet;
+use union::Branch;
 
 /// A query, cut at its aggregate.
 #[derive(Clone)]
@@ -61,6 +63,24 @@ pub(crate) struct Cut {
     pub sets: Vec<Set>,
     /// Names that the query does not use.
     pub hidden: Hidden,
+    /// The other branches of a UNION ALL whose first branch this is: they read rows in the same release.
+    pub beside: Vec<Cut>,
+}
+
+/// A UNION ALL of released results.
+pub(crate) struct United {
+    /// The whole plan.
+    pub plan: LogicalPlan,
+    /// Each branch as a query of its own, and what it gives to the union.
+    pub branches: Vec<(Cut, LogicalPlan)>,
+}
+
+/// A query of either form.
+pub(crate) enum Asked {
+    /// One query.
+    One(Box<Cut>),
+    /// Several, in one answer.
+    Several(United),
 }
 
 impl Cut {
@@ -136,30 +156,57 @@ pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Proje
     analysed(Source { sql, lists_keys: false }, bounding, project, backend)
 }
 
+/// The same for a query that may be a UNION ALL of several.
+pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+    let source = Source { sql, lists_keys: true };
+    let (plan, hidden) = planned(&source, project, backend)?;
+    let Some(branches) = union::branches(&plan, &source)? else {
+        return cut(plan, hidden, bounding, project, &source).map(|cut| Asked::One(Box::new(cut)));
+    };
+    let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, project, &source)?, branch.part));
+    let branches = branches.into_iter().map(cut).collect::<Result<Vec<_>>>()?;
+    union::refuse_too_long(&branches, &source)?;
+    Ok(Asked::Several(United { plan, branches }))
+}
+
 fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    let sql = source.sql;
-    let statement = refuse::check(&source, project)?;
-    let hidden = Hidden::of(sql, project);
+    let (plan, hidden) = planned(&source, project, backend)?;
+    if union::branches(&plan, &source)?.is_some() {
+        return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
+    }
+    cut(plan, hidden, bounding, project, &source)
+}
+
+/// The plan of a query, its types coerced, and names that it does not use.
+fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<(LogicalPlan, Hidden)> {
+    let statement = refuse::check(source, project)?;
+    let hidden = Hidden::of(source.sql, project);
     let state = backend.context.state();
     let plan = backend
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
-        .and_then(|plan| backend.coerced(plan))
-        .map_err(|error| not_planned(&source, &error))?;
-    let mut aggregate = above::find_aggregate(&plan, &source)?;
+        .map_err(|error| not_planned(source, &error))?;
+    union::refuse_mixed(&plan, source)?;
+    Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
+}
+
+/// A plan, cut at its one aggregate.
+fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project, source: &Source<'_>) -> Result<Cut> {
+    let mut aggregate = above::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
-    dates::refuse_above(&plan, &source)?;
-    if let Some(sets) = Sets::of(&aggregate, &source)? {
-        let below = below::below(&aggregate.input, bounding, project, &hidden, &source)?;
+    dates::refuse_above(&plan, source)?;
+    let whole = |aggregate, below, query| {
+        let (plan, hidden) = (plan.clone(), hidden.clone());
+        Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden, beside: Vec::new() }
+    };
+    if let Some(sets) = Sets::of(&aggregate, source)? {
+        let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
         return sets.cut(
             aggregate,
             below,
-            |aggregate, below, query| {
-                let (plan, hidden) = (plan.clone(), hidden.clone());
-                Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
-            },
-            |aggregate, below| measure::query(aggregate, below, bounding, &source),
-            |cut| per_owner::unfolded(cut, &source),
-            &source,
+            whole,
+            |aggregate, below| measure::query(aggregate, below, bounding, source),
+            |cut| per_owner::unfolded(cut, source),
+            source,
         );
     }
     // A key that is written twice is one column of the aggregate.
@@ -168,9 +215,9 @@ fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: 
     if aggregate.group_expr.len() + aggregate.aggr_expr.len() != aggregate.schema.fields().len() {
         return Err(source.error("group by", "the columns of GROUP BY cannot be distinguished; name each once"));
     }
-    let below = below::below(&aggregate.input, bounding, project, &hidden, &source)?;
-    let query = measure::query(&aggregate, &below, bounding, &source)?;
-    per_owner::unfolded(Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }, &source)
+    let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
+    let query = measure::query(&aggregate, &below, bounding, source)?;
+    per_owner::unfolded(whole(aggregate, below, query), source)
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
@@ -188,6 +235,9 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
         other => {
             let message = other.strip_backtrace();
             let line = message.lines().next().unwrap_or_default().to_string();
+            if line.contains("UNION queries have different number of columns") {
+                return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");
+            }
             if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
                 let sentence = format!(
                     "there is no function {name}; the aggregates are {}; of functions on private rows {}",

@@ -7,7 +7,8 @@ use crate::place::{Origin, Place, suggestion};
 use crate::project::Project;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
-    Query, Select, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor, visit_expressions_mut,
+    Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Visit, Visitor,
+    visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -123,14 +124,7 @@ impl Visitor for Refuser<'_> {
         if query.with.as_ref().is_some_and(|with| with.recursive) {
             return refused(query, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
         }
-        match query.body.as_ref() {
-            SetExpr::Select(_) | SetExpr::Query(_) => {}
-            SetExpr::SetOperation { op, .. } => {
-                return refused(query, &format!("{op} is not answered; release each part by itself"));
-            }
-            _ => return refused(query, "only SELECT is answered"),
-        }
-        ControlFlow::Continue(())
+        set_expression(&query.body, query)
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> Refused {
@@ -187,6 +181,24 @@ impl Visitor for Refuser<'_> {
             }
             _ => ControlFlow::Continue(()),
         }
+    }
+}
+
+/// UNION ALL puts rows beside each other; every other operation would compare them.
+fn set_expression(body: &SetExpr, query: &Query) -> Refused {
+    match body {
+        SetExpr::Select(_) | SetExpr::Query(_) => ControlFlow::Continue(()),
+        SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: SetQuantifier::All, left, right } => {
+            set_expression(left, query)?;
+            set_expression(right, query)
+        }
+        SetExpr::SetOperation { op: SetOperator::Union, .. } => {
+            refused(query, "UNION compares rows and is not answered; write UNION ALL, which keeps all")
+        }
+        SetExpr::SetOperation { op, .. } => {
+            refused(query, &format!("{op} is not answered; release each part by itself"))
+        }
+        _ => refused(query, "only SELECT is answered"),
     }
 }
 

@@ -11,7 +11,7 @@ use super::below::Ownership;
 use super::dates;
 use super::query::{Measure, What};
 use crate::backend::bound::Bounds;
-use crate::backend::functions::{FINITE, FITTED, Grid, ROOT, brought_in_sql, fitted_in_sql};
+use crate::backend::functions::{FINITE, FITTED, Grid, POWER, ROOT, brought_in_sql, fitted_in_sql};
 use crate::project::Project;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -57,8 +57,9 @@ impl Dialect for Plain {
 /// The statements: the measures by key, then for each ranked column how often each step occurs, by key.
 pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
     let partial = |expression: &Expr| {
-        expression
-            .exists(|node| Ok(matches!(node, Expr::ScalarFunction(call) if [FINITE, ROOT].contains(&call.func.name()))))
+        expression.exists(|node| {
+            Ok(matches!(node, Expr::ScalarFunction(call) if [FINITE, POWER, ROOT].contains(&call.func.name())))
+        })
     };
     let mut values = cut.query.measures.iter().filter_map(|measure| measure.expression.as_ref());
     let mut others =

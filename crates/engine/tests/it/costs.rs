@@ -110,6 +110,15 @@ const CASES: &[Case] = &[
         selects: true,
         ..SQL
     },
+    Case {
+        fields: r#"sql = "SELECT day AS k, COUNT(*) AS n FROM visits GROUP BY day UNION ALL SELECT age, SUM(income) FROM people GROUP BY ROLLUP (age) UNION ALL SELECT 0, MEDIAN(age) FROM people""#,
+        ..SQL
+    },
+    Case {
+        fields: r#"sql = "SELECT town AS k, COUNT(*) AS n FROM people GROUP BY town UNION ALL SELECT clinic, SUM(cost) FROM visits GROUP BY clinic""#,
+        selects: true,
+        ..SQL
+    },
     Case { kind: "bounds", fields: "for = \"base\"", ..SQL },
     Case { kind: "histogram", fields: "table = \"people\"\ncolumns = [\"age\", \"sex\"]", ..SQL },
     Case { kind: "histogram", fields: "table = \"visits\"\ncolumn = \"clinic\"", selects: true, ..SQL },

@@ -6,5 +6,6 @@ mod costs;
 mod fuzz;
 mod kinds;
 mod ledger;
+mod strings;
 #[path = "../support/mod.rs"]
 mod support;

@@ -239,7 +239,9 @@ impl AnonymizedHistogram {
         let most = self.elements_per_owner.get() as f64;
         let by_scope = |presence: Shift, person: Shift| {
             let touch = Touch { attributes: attributes.clone(), shifts: vec![person] };
-            Moves::by_scope(vec![presence], vec![person], vec![touch])
+            // Elements that no attribute decides about, such as the rows of an owner, move with owners alone.
+            let touches = if attributes.is_empty() { Vec::new() } else { vec![touch] };
+            Moves::by_scope(vec![presence], vec![person], touches)
         };
         let mut events = Vec::new();
         if let Some(epsilon) = self.size_epsilon {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use scumble::workload::{Domain, Model, Subset};
 
 /// More made-up rows help nobody and fill the memory.
-const MOST_ROWS: f64 = 1e7;
+pub(super) const MOST_ROWS: f64 = 1e7;
 
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

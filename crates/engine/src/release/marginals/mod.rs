@@ -152,6 +152,16 @@ impl Marginals {
                 attributes.table()
             )));
         }
+        // How many there are is public: what could not be published is refused before anything is charged.
+        if let (Published::Rows, Some(people)) = (published, public_people)
+            && people > answers::MOST_ROWS as u64
+        {
+            return Err(Error::input(format!(
+                "synthetic rows are made for everybody, and public_owners of the table '{}' are {people}: at most {} rows are made up; release kind marginals, or a table of fewer people",
+                attributes.table(),
+                answers::MOST_ROWS
+            )));
+        }
         Ok(Self {
             kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
             tables: (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect(),

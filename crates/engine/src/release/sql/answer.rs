@@ -9,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::sql::Cut;
-use crate::sql::above::{self, QueryAnswer};
+use crate::sql::above::{self, Output, QueryAnswer};
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, GroupKey};
 use datafusion::arrow::array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, TimestampNanosecondArray, new_empty_array,
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, TimestampNanosecondArray, new_empty_array,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::mechanism::quantile::Quantile;
 use scumble::noise::BitSource;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Where randomness enters. Only tests have another than [`Drawn`].
@@ -112,36 +112,121 @@ pub(super) struct Part<'a> {
 /// From the noisy cells of all groupings to the query's columns.
 pub(super) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
-    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
-    let (mut notes, mut unsure, mut privates) = (Vec::new(), Vec::new(), Vec::new());
-    for part in parts {
-        noisy.keys.extend_from_slice(&part.noisy.keys);
-        noisy.cells.extend_from_slice(&part.noisy.cells);
-        privates.resize(noisy.cells.len(), part.private);
-        join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
-        if let Some(least) = part.private.threshold {
-            let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
-            notes.push(format!(
-                "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown."
-            ));
+    let mut notes = Vec::new();
+    let branch = Released::of(cut, parts, &mut notes, backend)?;
+    let QueryAnswer { batch, rows } = above::run(&cut.plan, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
+    let places: Vec<Place> = rows.iter().map(|cell| Place { branch: 0, cell: *cell }).collect();
+    Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
+}
+
+/// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to the union.
+pub(super) fn answers_of_union(
+    plan: &LogicalPlan,
+    branches: &[(&Cut, &LogicalPlan, Vec<Part<'_>>)],
+) -> Result<Answers> {
+    let backend = Backend::empty()?;
+    let (mut notes, mut all, mut batches, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (index, (cut, part, parts)) in branches.iter().enumerate() {
+        let branch = Released::of(cut, parts, &mut notes, backend)?;
+        let given = above::run(part, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
+        places.extend(given.rows.iter().map(|cell| Place { branch: index, cell: *cell }));
+        batches.push(given.batch);
+        all.push(branch);
+    }
+    let (batch, rows) = above::run_union(plan, &batches, backend)?;
+    let places: Vec<Place> = rows.into_iter().map(|row| places[row]).collect();
+    answered(plan, &all, &batch, &places, notes)
+}
+
+/// Where a row of an answer comes from.
+#[derive(Clone, Copy)]
+struct Place {
+    branch: usize,
+    cell: usize,
+}
+
+/// The released cells of a query, or of a branch, and what is known of its columns.
+struct Released<'a> {
+    cut: &'a Cut,
+    noisy: Noisy,
+    /// What made each cell private.
+    privates: Vec<&'a Private>,
+    outputs: Vec<Output>,
+    unsure: Vec<Option<Unsure>>,
+}
+
+impl<'a> Released<'a> {
+    fn of(cut: &'a Cut, parts: &[Part<'a>], notes: &mut Vec<String>, backend: &Backend) -> Result<Self> {
+        let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+        let (mut unsure, mut privates) = (Vec::new(), Vec::new());
+        for part in parts {
+            noisy.keys.extend_from_slice(&part.noisy.keys);
+            noisy.cells.extend_from_slice(&part.noisy.cells);
+            privates.resize(noisy.cells.len(), part.private);
+            join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
+            if let Some(least) = part.private.threshold {
+                let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
+                notes.push(format!(
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown."
+                ));
+            }
+        }
+        let inner = cut.per_owner.as_ref().map(|first| &first.keys[..]).unwrap_or_default();
+        notes.extend([inner, &cut.query.keys[..]].into_iter().filter_map(rows_without_a_key));
+        Ok(Self { cut, noisy, privates, outputs: above::outputs(&cut.plan, &cut.aggregate)?, unsure })
+    }
+
+    /// The aggregate that an output column is as it is.
+    fn direct(&self, column: usize) -> Option<&Computation> {
+        self.outputs[column].direct.map(|aggregate| &self.cut.query.aggregates[aggregate])
+    }
+
+    /// The quantile that an output column is, as it is or as a fraction.
+    fn quantile(&self, column: usize) -> Option<usize> {
+        let output = &self.outputs[column];
+        let inner = match &output.expression {
+            Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+            Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+            other => other,
+        };
+        match (inner, &output.aggregates[..]) {
+            (Expr::Column(_), [one]) => match self.cut.query.aggregates[*one] {
+                Computation::Quantile(quantile) => Some(quantile),
+                _ => None,
+            },
+            _ => None,
         }
     }
-    let (noisy, privates) = (&noisy, &privates[..]);
-    let answer = above::run(&cut.plan, &cut.aggregate, &released(cut, noisy)?, backend)?;
-    let inner = cut.per_owner.as_ref().map(|first| &first.keys[..]).unwrap_or_default();
-    notes.extend([inner, &cut.query.keys[..]].into_iter().filter_map(rows_without_a_key));
-    if chooses_rows(&cut.plan) {
+
+    fn depends_on_quantiles(&self, column: usize) -> bool {
+        let is_quantile = |aggregate: &usize| matches!(self.cut.query.aggregates[*aggregate], Computation::Quantile(_));
+        self.outputs[column].aggregates.iter().any(is_quantile)
+    }
+}
+
+/// The answer: its rows as they are shown, and where each comes from.
+fn answered(
+    plan: &LogicalPlan,
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    places: &[Place],
+    mut notes: Vec<String>,
+) -> Result<Answers> {
+    if chooses_rows(plan) {
         notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
     }
     let mut columns = Vec::new();
-    for column in unsure.into_iter().enumerate() {
-        columns.extend(published(cut, &answer, column, noisy, privates)?);
+    for index in 0..batch.num_columns() {
+        columns.extend(published(branches, batch, index, places)?);
     }
     if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
     }
-    Ok((Answers { columns, notes, details: Details::default() }, answer.rows))
+    // Branches may say the same.
+    let mut said = HashSet::new();
+    notes.retain(|note| said.insert(note.clone()));
+    Ok(Answers { columns, notes, details: Details::default() })
 }
 
 /// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise was drawn.
@@ -180,60 +265,70 @@ pub(in crate::release) const RANK_ERROR: &str = "_rank_error";
 
 /// An output column; behind one that depends on quantiles, what is known about its error.
 fn published(
-    cut: &Cut,
-    answer: &QueryAnswer,
-    (index, unsure): (usize, Option<Unsure>),
-    noisy: &Noisy,
-    privates: &[&Private],
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    index: usize,
+    places: &[Place],
 ) -> Result<Vec<AnswerColumn>> {
-    let mut column = column(cut, answer, index, noisy, unsure)?;
-    let is_quantile = |aggregate: &usize| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_));
-    if !answer.outputs[index].aggregates.iter().any(is_quantile) {
+    let mut column = column(branches, batch, index, places)?;
+    if !branches.iter().any(|branch| branch.depends_on_quantiles(index)) {
         return Ok(vec![column]);
     }
-    column.uncertainty = None;
-    let rows = column.cells.len();
     let beside =
         |end: &str, cells: Vec<Cell>| AnswerColumn { name: format!("{}{end}", column.name), cells, uncertainty: None };
-    let mut columns = vec![beside("_error", vec![Cell::Null; rows])];
-    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
-    if let Some(Computation::Quantile(quantile)) = direct {
-        let error = |row: &usize| Ok(Cell::Number(rank_error(&privates[*row].quantiles[*quantile])?));
-        columns.push(beside(RANK_ERROR, answer.rows.iter().map(error).collect::<Result<_>>()?));
+    let mut columns = Vec::new();
+    // Where all of it depends on quantiles, no row has a standard error.
+    if branches.iter().all(|branch| branch.depends_on_quantiles(index) || branch.unsure[index].is_none()) {
+        columns.push(beside("_error", vec![Cell::Null; column.cells.len()]));
+    }
+    if branches.iter().any(|branch| branch.quantile(index).is_some()) {
+        let error = |place: &Place| match branches[place.branch].quantile(index) {
+            Some(quantile) => {
+                let private = branches[place.branch].privates[place.cell];
+                Ok(Cell::Number(rank_error(&private.quantiles[quantile])?))
+            }
+            None => Ok(Cell::Null),
+        };
+        columns.push(beside(RANK_ERROR, places.iter().map(error).collect::<Result<_>>()?));
+    }
+    if columns.first().is_some_and(|column| !column.name.ends_with(RANK_ERROR)) {
+        column.uncertainty = None;
     }
     columns.insert(0, column);
     Ok(columns)
 }
 
-fn column(
-    cut: &Cut,
-    answer: &QueryAnswer,
-    index: usize,
-    noisy: &Noisy,
-    unsure: Option<Unsure>,
-) -> Result<AnswerColumn> {
-    let array = answer.batch.column(index);
+fn column(branches: &[Released<'_>], batch: &RecordBatch, index: usize, places: &[Place]) -> Result<AnswerColumn> {
+    let array = batch.column(index);
     let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
     let values = values
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|_| Error::machine("a released column cannot be read"))?;
-    let mut cells: Vec<Cell> = values.iter().map(cell).collect();
-    let direct = answer.outputs[index].direct.map(|aggregate| &cut.query.aggregates[aggregate]);
-    if let Some(Computation::Count(measure)) = direct {
+    let cells = values.iter().zip(places).map(|(value, place)| match branches[place.branch].direct(index) {
         // Straight from the integers, which 64 bits may not hold.
-        cells = answer.rows.iter().map(|row| Cell::Whole(noisy.cells[*row].sums[*measure])).collect();
-    }
-    let beside = |(row, cell): (&usize, &Cell)| match (&unsure, cell.number()) {
-        // What was published is in its interval also where it was clamped.
-        (Some(unsure), Some(number)) => {
-            let Uncertainty { standard_error, low, high } = unsure.rows[*row];
-            Uncertainty { standard_error, low: low.min(number), high: high.max(number) }
+        Some(Computation::Count(measure)) => Cell::Whole(branches[place.branch].noisy.cells[place.cell].sums[*measure]),
+        _ => cell(value),
+    });
+    let cells: Vec<Cell> = cells.collect();
+    let beside = |(place, cell): (&Place, &Cell)| {
+        let branch = &branches[place.branch];
+        match (&branch.unsure[index], cell.number()) {
+            // What was published is in its interval also where it was clamped.
+            (Some(unsure), Some(number)) if !unsure.rows[place.cell].low.is_nan() => {
+                let Uncertainty { standard_error, low, high } = unsure.rows[place.cell];
+                Uncertainty { standard_error, low: low.min(number), high: high.max(number) }
+            }
+            // A branch that gives a number of its own, which has no noise.
+            (None, Some(number)) if branch.outputs[index].aggregates.is_empty() => {
+                Uncertainty { standard_error: 0.0, low: number, high: number }
+            }
+            // Where there is no number, there is no error either; and an interval that is not known is none (as the number alone it would look exact).
+            _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
         }
-        // Where there is no number, there is no error either.
-        _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
     };
-    let uncertainty = unsure.as_ref().map(|_| answer.rows.iter().zip(&cells).map(beside).collect());
-    let name = answer.batch.schema().field(index).name().clone();
+    let is_unsure = branches.iter().any(|branch| branch.unsure[index].is_some());
+    let uncertainty = is_unsure.then(|| places.iter().zip(&cells).map(beside).collect());
+    let name = batch.schema().field(index).name().clone();
     Ok(AnswerColumn { name, cells, uncertainty })
 }
 

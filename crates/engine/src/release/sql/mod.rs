@@ -11,6 +11,7 @@ mod selection;
 mod sets;
 mod spread;
 mod uncertainty;
+mod union;
 
 pub(super) use answer::RANK_ERROR;
 pub(super) use bounding::ShareCut;
@@ -25,10 +26,12 @@ use crate::backend::Backend;
 use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place};
-use crate::project::{Bounding, Cost, Goal, Project, Request};
+#[cfg(test)]
+use crate::project::Bounding;
+use crate::project::{Cost, Goal, Project, Request};
 use crate::sql::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::sets::Set;
-use crate::sql::{Cut, above, sensitivity, window};
+use crate::sql::{Asked, Cut, above, sensitivity, window};
 use answer::{Drawn, answers_of_rows, noised};
 use bounding::{BoundingReport, Looked, Tally};
 use scumble::event::{Event, Moves, Word};
@@ -36,6 +39,7 @@ use scumble::mechanism::quantile::Quantile;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
+use union::UnionQuery;
 
 const SQL: Field<String> =
     Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
@@ -73,14 +77,47 @@ pub(super) fn analysed(
     }))
 }
 
+/// What a request asks for.
+enum Question {
+    One(Box<AnalysedQuery>),
+    Union(UnionQuery),
+}
+
+impl Question {
+    fn at(&self, cost: &Cost) -> Result<PricedQuery> {
+        match self {
+            Self::One(query) => query.at(cost),
+            Self::Union(union) => union.at(cost),
+        }
+    }
+
+    fn plan(&self, priced: PricedQuery) -> Result<Plan> {
+        match self {
+            Self::One(query) => query.plan(priced),
+            Self::Union(union) => union.plan(priced),
+        }
+    }
+}
+
 /// The query of a request, with its bounds and its bounding report.
-fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<AnalysedQuery> {
+fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<Question> {
     let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
-    let query = AnalysedQuery::new(sql, bounding, rows, project).map_err(placed)?;
     // A kind that is a query and does not list this field has none.
-    match bounding::REPORT.read(request)? {
-        Some(wish) => query.with_report(&wish, &request.cost.target),
-        None => Ok(query),
+    let report = bounding::REPORT.read(request)?;
+    let asked = crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?);
+    match asked.map_err(&placed)? {
+        Asked::One(cut) => {
+            let query = AnalysedQuery::of_cut(sql, *cut, rows, project).map_err(placed)?;
+            let reported = match report {
+                Some(wish) => query.with_report(&wish, &request.cost.target)?,
+                None => query,
+            };
+            Ok(Question::One(Box::new(reported)))
+        }
+        Asked::Several(_) if report.is_some() => Err(Error::input(
+            "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
+        )),
+        Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(Question::Union).map_err(placed),
     }
 }
 
@@ -91,7 +128,13 @@ pub(super) fn of_release(request: &Request, project: &Project) -> Result<Option<
         name if name == histogram::KIND.name => histogram::query(request, project)?,
         _ => return Ok(None),
     };
-    asked(&sql, request, project, |error| within_file(error, place.clone())).map(Some)
+    match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
+        Question::One(query) => Ok(Some(*query)),
+        Question::Union(_) => Err(Error::input(format!(
+            "release '{}' is a UNION ALL of several queries: choose the bounds of each by itself",
+            request.name
+        ))),
+    }
 }
 
 /// A position in a query is given together with the query's position in the file.
@@ -154,8 +197,14 @@ struct Private {
 }
 
 impl AnalysedQuery {
+    /// One query, whatever its groupings.
+    #[cfg(test)]
     fn new(sql: &str, bounding: Bounding, rows: u64, project: &Project) -> Result<Self> {
         let cut = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?)?;
+        Self::of_cut(sql, cut, rows, project)
+    }
+
+    fn of_cut(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
         let part = |set: &Set| Self::of(sql, set.cut.clone(), rows, project);
@@ -221,7 +270,7 @@ impl AnalysedQuery {
     /// The noise that this cost pays for.
     fn at(&self, cost: &Cost) -> Result<PricedQuery> {
         if !self.parts.is_empty() {
-            return sets::at(self, cost);
+            return sets::at(self.parts.iter(), cost);
         }
         let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
         self.priced(cost, calibrated)

@@ -35,6 +35,12 @@ pub(super) struct Axis {
     pub wide: f64,
 }
 
+/// The least reach in standard deviations. Where noise is next to nothing the reach is one step and many deviations, and a width over that many would be no error at all, although
+/// the noise of another number makes all of it.
+pub(super) fn least_units(axes: &[Axis]) -> f64 {
+    axes.iter().map(|axis| axis.units).fold(f64::INFINITY, f64::min)
+}
+
 /// Numbers that might be the true ones: of which row, and a column for each axis.
 pub(super) struct Points<'a> {
     pub rows: &'a [usize],
@@ -390,7 +396,7 @@ impl Found {
             self.gradient.iter().zip(axes).map(|(by, axis)| (by * of(axis)).powi(2)).sum()
         };
         let units = (squares(&|_| 1.0) / squares(&|axis| 1.0 / axis.units)).sqrt();
-        let units = if units.is_finite() { units } else { axes.first().map_or(1.0, |axis| axis.units) };
+        let units = if units.is_finite() { units } else { least_units(axes) };
         Uncertainty { standard_error: (high - low) / 2.0 / units, low, high }
     }
 }

@@ -7,6 +7,7 @@ use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::Cost;
+use crate::release::{Charged, Expected};
 use crate::sql::Cut;
 use crate::sql::sets::Set;
 use scumble::event::Moves;
@@ -17,25 +18,25 @@ use std::rc::Rc;
 ///
 /// # Guarantee
 /// As for [`calibrate`], over the measures of all groupings. The δ of key selection is divided among those that select keys, rounded down.
-pub(super) fn at(query: &AnalysedQuery, cost: &Cost) -> Result<PricedQuery> {
-    let moves: Vec<Moves> = query.parts.iter().flat_map(|part| part.moves.clone()).collect();
-    let quantiles: Vec<Moves> = query.parts.iter().flat_map(|part| part.quantile_moves.clone()).collect();
-    let steps: Vec<Option<f64>> = query.parts.iter().flat_map(|part| part.steps.clone()).collect();
+pub(super) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, cost: &Cost) -> Result<PricedQuery> {
+    let moves: Vec<Moves> = queries.clone().flat_map(|part| part.moves.clone()).collect();
+    let quantiles: Vec<Moves> = queries.clone().flat_map(|part| part.quantile_moves.clone()).collect();
+    let steps: Vec<Option<f64>> = queries.clone().flat_map(|part| part.steps.clone()).collect();
     let selects = |part: &AnalysedQuery| part.cut.query.cells().is_none();
-    let selecting = query.parts.iter().filter(|part| selects(part)).count();
+    let selecting = queries.clone().filter(|part| selects(part)).count();
     let demand = Demand {
         moves: &moves,
         steps: &steps,
         quantiles: &quantiles,
         selects_keys: selecting > 0,
-        default_delta: query.default_delta.clone(),
+        default_delta: queries.clone().find_map(|part| part.default_delta.clone()),
         aside: None,
     };
     let calibrated = calibrate(cost, &demand)?;
     let key_delta = calibrated.key_delta.map(|delta| divided(delta, selecting));
     let (mut noises, mut epsilons) = (calibrated.noises.iter(), calibrated.quantiles.iter());
     let mut parts = Vec::new();
-    for part in &query.parts {
+    for part in queries {
         let own = Calibrated {
             noises: noises.by_ref().take(part.moves.len()).cloned().collect(),
             quantiles: epsilons.by_ref().take(part.quantile_moves.len()).copied().collect(),
@@ -61,12 +62,7 @@ pub(super) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
     for ((set, part), priced) in sets() {
         let named = set.named();
         notes.extend(selection::notes(part, priced)?.into_iter().map(|note| format!("Grouped {named}: {note}")));
-        let key = whole_key(set, made_up_key(&set.cut)?, &cut)?;
-        let of = (&priced.private, query.rows);
-        for mut one in expected_of(&cut, &set.cut.query.measures, key, of, Backend::empty()?)? {
-            one.column = format!("{} ({named})", one.column);
-            expected.push(one);
-        }
+        expected.extend(expected_of_set(query, set, priced, &named)?);
     }
     let bounded: Vec<_> =
         cut.sets.iter().map(|set| (set.named(), set.cut.row_bounds(), !set.cut.row_keys().is_empty())).collect();
@@ -83,16 +79,35 @@ pub(super) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
         query: Some(Rc::clone(&cut)),
         events: priced.events,
         compute: Box::new(move |charged| {
-            let mut found = Vec::new();
-            for (set, private) in cut.sets.iter().zip(&privates) {
-                let noisy = noised(&set.cut, charged.integers(&set.cut)?, private, &mut Drawn(charged.bits()));
-                found.push(in_whole(set, noisy, &cut)?);
-            }
+            let found = drawn(&cut, &privates, charged)?;
             let parts = found.iter().zip(&privates).zip(&cut.sets);
             let parts = parts.map(|((noisy, private), set)| Part { noisy, private, named: Some(set.named()) });
             Ok(answers_of_parts(&cut, &parts.collect::<Vec<_>>())?.0)
         }),
     })
+}
+
+/// The errors to expect of one grouping.
+pub(super) fn expected_of_set(
+    query: &AnalysedQuery,
+    set: &Set,
+    priced: &PricedQuery,
+    named: &str,
+) -> Result<Vec<Expected>> {
+    let key = whole_key(set, made_up_key(&set.cut)?, &query.cut)?;
+    let of = (&priced.private, query.rows);
+    let mut expected = expected_of(&query.cut, &set.cut.query.measures, key, of, Backend::empty()?)?;
+    expected.iter_mut().for_each(|one| one.column = format!("{} ({named})", one.column));
+    Ok(expected)
+}
+
+/// The released cells of each grouping, with the keys of the whole query.
+pub(super) fn drawn(cut: &Cut, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
+    let noisy = |(set, private): (&Set, &Private)| {
+        let noisy = noised(&set.cut, charged.integers(&set.cut)?, private, &mut Drawn(charged.bits()));
+        in_whole(set, noisy, cut)
+    };
+    cut.sets.iter().zip(privates).map(noisy).collect()
 }
 
 /// The cells with the keys of the whole query.

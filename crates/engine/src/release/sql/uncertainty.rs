@@ -7,7 +7,7 @@
 use super::Private;
 use super::answer::{Noisy, NoisyCell, key_columns};
 use super::ratio;
-use super::region::{self, Axis, Ball, Derived, Points};
+use super::region::{self, Axis, Ball, Derived, Points, least_units};
 use super::spread::{Cumulants, Law};
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
@@ -243,10 +243,12 @@ impl Known<'_> {
             reach: vec![(one.high - one.low) / 2.0],
         };
         let balls: Vec<Ball> = intervals.iter().map(ball).collect();
-        let most =
-            |of: &dyn Fn(Axis) -> f64| column.measures.iter().map(|one| of(self.noises[*one].axis)).fold(1.0, f64::max);
-        let axis = Axis { units: most(&|axis| axis.units), wide: most(&|axis| axis.wide) };
-        region::intervals(&balls, &[axis], &mut |points| column.on_one(points, keys))
+        let axes: Vec<Axis> = column.measures.iter().map(|one| self.noises[*one].axis).collect();
+        let wide = axes.iter().map(|axis| axis.wide).fold(1.0, f64::max);
+        let axis = Axis { units: least_units(&axes), wide };
+        let found = region::intervals(&balls, &[axis], &mut |points| column.on_one(points, keys))?;
+        // As many standard errors wide as the aggregate's own interval: an interval of one step around a number that has next to no noise is many.
+        Ok(found.into_iter().zip(&intervals).map(|(one, of)| one.as_wide_as(*of)).collect())
     }
 
     /// What is computed from several numbers.
@@ -254,6 +256,15 @@ impl Known<'_> {
         let balls: Vec<Ball> = cells.iter().map(|cell| self.ball(cell, &column.measures)).collect();
         let axes: Vec<Axis> = column.measures.iter().map(|measure| self.noises[*measure].axis).collect();
         region::intervals(&balls, &axes, &mut |points| column.at(points, keys))
+    }
+}
+
+impl Uncertainty {
+    /// The same interval, with the standard error that it has if it is as many of them wide as another one is of its own.
+    fn as_wide_as(self, other: Self) -> Self {
+        let errors = other.standard_error / ((other.high - other.low) / 2.0);
+        let standard_error = (self.high - self.low) / 2.0 * errors;
+        if standard_error.is_finite() { Self { standard_error, ..self } } else { self }
     }
 }
 
@@ -269,16 +280,16 @@ fn divisor(count: f64, sample: bool) -> f64 {
 /// The interval within 0 and what is the largest; where it was outside, as wide as it was.
 fn within(one: Uncertainty, largest: f64, axes: &[Axis]) -> Uncertainty {
     let half = ((one.high - one.low) / 2.0).min(largest / 2.0);
-    let standard_error = if one.standard_error.is_finite() { one.standard_error } else { half / axes[0].units };
+    let units = least_units(axes);
+    let standard_error = if one.standard_error.is_finite() { one.standard_error } else { half / units };
     let (low, high) = (one.low.clamp(0.0, largest - half), one.high.clamp(half, largest));
-    Uncertainty { standard_error: standard_error.min(largest / 2.0 / axes[0].units), low, high }
+    Uncertainty { standard_error: standard_error.min(largest / 2.0 / units), low, high }
 }
 
 /// The interval of the square root.
 fn square_root(variance: Uncertainty) -> Uncertainty {
     let (low, high) = (variance.low.sqrt(), variance.high.sqrt());
-    let units = (variance.high - variance.low) / 2.0 / variance.standard_error;
-    Uncertainty { standard_error: (high - low) / 2.0 / units, low, high }
+    Uncertainty { standard_error: f64::NAN, low, high }.as_wide_as(variance)
 }
 
 /// An output column that can be evaluated on other numbers than the released ones.
@@ -383,7 +394,7 @@ fn paired<'a>(pair: &Pair, points: usize, column: &dyn Fn(usize) -> &'a Vec<f64>
 
 /// The interval within bounds; where nothing is known, all of them.
 fn between(one: Uncertainty, (low, high): (f64, f64), axes: &[Axis]) -> Uncertainty {
-    let units = axes.first().map_or(1.0, |axis| axis.units);
+    let units = least_units(axes);
     let widest = (high - low) / 2.0 / units;
     let standard_error = if one.standard_error.is_finite() { one.standard_error.min(widest) } else { widest };
     // Beyond the bounds it is as wide as it was.

@@ -14,11 +14,11 @@ use crate::release::output::Answers;
 use crate::release::sql::answer::{Drawn, Part, answers, answers_of_parts, noised};
 use crate::release::sql::bounding::{Number, Tally};
 use crate::release::sql::sets::in_whole;
-use crate::release::sql::{AnalysedQuery, PricedQuery, Private};
+use crate::release::sql::{PricedQuery, Private, Question, asked};
 use crate::sql::integers::{Integers, integers, integers_beside};
 use crate::sql::sensitivity::of_owners;
 use crate::sql::window::statements;
-use crate::sql::{Cut, analyse, preflight};
+use crate::sql::{Asked, Cut, analyse_several, preflight};
 use datafusion::common::DataFusionError;
 use datafusion::prelude::SessionContext;
 use scumble::noise::InsecureSeededSource;
@@ -101,16 +101,16 @@ fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
     let project = case.world.project().expect("the project file is right");
     let backend = Backend::without_data(&project).expect("a session");
     let mut trial = Trial { case, sql: case.query.text(&case.world), project, backend };
-    let cut = match analyse(&trial.sql, Bounding::default(), &trial.project, &trial.backend) {
-        Ok(cut) => cut,
+    let cuts = match trial.branches(Bounding::default()) {
+        Ok(cuts) => cuts,
         Err(error) => return Ok(Outcome::Refused(error.to_string())),
     };
     trial.give(&case.rows);
-    if let Err(error) = preflight(&cut, &trial.backend) {
+    if let Err(error) = cuts.iter().try_for_each(|cut| preflight(cut, &trial.backend)) {
         return Ok(Outcome::Refused(error.to_string()));
     }
     let mut bases = Vec::new();
-    for cut in groupings(&cut) {
+    for cut in cuts.iter().flat_map(groupings) {
         bases.push(trial.grouping(cut, context)?);
     }
     if case.answered {
@@ -132,6 +132,14 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// The query under these bounds, or each branch of a UNION ALL.
+    fn branches(&self, bounding: Bounding) -> crate::Result<Vec<Cut>> {
+        Ok(match analyse_several(&self.sql, bounding, &self.project, &self.backend)? {
+            Asked::One(cut) => vec![*cut],
+            Asked::Several(union) => union.branches.into_iter().map(|(cut, _)| cut).collect(),
+        })
+    }
+
     /// All that must hold of one grouping; gives its integers.
     fn grouping(&mut self, cut: &Cut, context: &SessionContext) -> Result<Integers, Failure> {
         let case = self.case;
@@ -198,15 +206,23 @@ impl Trial<'_> {
 
     /// Whether SQLite could be asked; a failure where it says something else.
     fn same_in_sqlite(&mut self) -> Result<bool, Failure> {
-        let Ok(cut) = analyse(&self.sql, LOOSE, &self.project, &self.backend) else { return Ok(false) };
+        let Ok(cuts) = self.branches(LOOSE) else { return Ok(false) };
+        let (mut compared, queries) = (true, self.case.query.branches());
+        for (cut, query) in cuts.iter().zip(&queries) {
+            compared &= self.branch_in_sqlite(cut, query)?;
+        }
+        Ok(compared && cuts.len() == queries.len())
+    }
+
+    fn branch_in_sqlite(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
         if cut.sets.is_empty() {
-            return self.same_as(&cut, &self.case.query);
+            return self.same_as(cut, query);
         }
         // Where two keys are written differently and are the same, nothing says which is which.
         let all = cut.sets.iter().flat_map(|set| set.places()).max().map_or(0, |last| last + 1);
-        let mut compared = all == self.case.query.keys.len();
-        for set in cut.sets.iter().filter(|_| all == self.case.query.keys.len()) {
-            compared &= self.same_as(&set.cut, &self.case.query.only(set.places()))?;
+        let mut compared = all == query.keys.len();
+        for set in cut.sets.iter().filter(|_| all == query.keys.len()) {
+            compared &= self.same_as(&set.cut, &query.only(set.places()))?;
         }
         Ok(compared)
     }
@@ -255,17 +271,18 @@ impl Trial<'_> {
 
     /// Draws noise and runs what stands above the aggregate.
     fn answered(&self, bases: &[Integers]) -> Result<(), Failure> {
-        let cost = Request::of_query("adversarial", &self.sql, "epsilon=1,delta=1e-6").expect("a cost");
+        let request = Request::of_query("adversarial", &self.sql, "epsilon=1,delta=1e-6").expect("a cost");
         // A plan that cannot be made is refused before anything is charged.
-        let query = AnalysedQuery::new(&self.sql, Bounding::default(), 1000, &self.project);
-        let priced = query.and_then(|query| {
-            let priced = query.at(&cost.cost)?;
-            query.plan(query.at(&cost.cost)?)?;
-            Ok((query.cut, priced))
+        let priced = asked(&self.sql, &request, &self.project, |error| error).and_then(|question| {
+            question.plan(question.at(&request.cost)?)?;
+            Ok((question.at(&request.cost)?, question))
         });
-        let Ok((cut, priced)) = priced else { return Ok(()) };
+        let Ok((priced, question)) = priced else { return Ok(()) };
         let mut bits = InsecureSeededSource::new(self.case.key.0);
-        let answers = answered(&cut, bases, &priced, &mut bits);
+        let answers = match &question {
+            Question::One(query) => answered(&query.cut, bases, &priced, &mut bits),
+            Question::Union(union) => union.noised_and_answered(bases, &priced, &mut Drawn(&mut bits)),
+        };
         let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
         if lengths.len() > 1 {

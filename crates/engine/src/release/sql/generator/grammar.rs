@@ -305,8 +305,13 @@ impl<'a, 'b> Grammar<'a, 'b> {
         let kinds = if self.bytes.wide { 8 } else { 7 };
         match self.bytes.below(kinds) {
             7 => {
-                let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10"]);
-                let parts = vec![self.number(depth)];
+                let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10", "power"]);
+                let mut parts = vec![self.number(depth)];
+                if name == "power" {
+                    let written = Value::Float(self.bytes.pick(&[2.0, 0.5, 3.0, -1.0, -0.5, 0.0, 1.5]));
+                    let exponent = Expr::literal(written, Type::Float);
+                    parts.push(if self.bytes.chance(25) { self.number(depth) } else { exponent });
+                }
                 Expr::new(Kind::Call(name), Type::Float, parts)
             }
             0 | 1 => {

@@ -23,6 +23,8 @@ pub(super) struct Query {
     pub rest: Vec<String>,
     /// Whether all of it is a sub-query.
     pub wrapped: bool,
+    /// The second branch of a UNION ALL, over the same rows.
+    pub beside: Option<Box<Query>>,
 }
 
 #[derive(Debug, Clone)]
@@ -114,10 +116,24 @@ impl Query {
             aggregates_first: bytes.chance(20),
             rest: Vec::new(),
             wrapped: bytes.chance(6),
+            beside: None,
         };
         query.name_once(bytes);
         query.rest = rest(bytes, &query);
+        query.beside = (bytes.wide && bytes.chance(10)).then(|| Box::new(query.another(bytes, &columns)));
         query
+    }
+
+    /// A query with as many columns: other rows, and other aggregates.
+    fn another(&self, bytes: &mut Bytes<'_>, columns: &[Known]) -> Self {
+        let filter = bytes.chance(60).then(|| Grammar::over(bytes, columns).of(Type::Bool, 2));
+        let aggregates = self.aggregates.iter().map(|one| {
+            let other = if bytes.chance(50) { aggregate(bytes, columns) } else { one.clone() };
+            Aggregate { alias: one.alias.clone(), ..other }
+        });
+        let mut other = Self { filter, aggregates: aggregates.collect(), rest: Vec::new(), ..self.clone() };
+        other.rest = rest(bytes, &other);
+        other
     }
 
     /// Two outputs of one name are refused, which would be most queries: a name that is taken goes, nearly always.
@@ -135,6 +151,19 @@ impl Query {
 
     /// The query's text.
     pub fn text(&self, world: &World) -> String {
+        match &self.beside {
+            None => self.branch_text(world),
+            Some(other) => format!("({}) UNION ALL ({})", self.branch_text(world), other.branch_text(world)),
+        }
+    }
+
+    /// The branches of a UNION ALL, or the query alone.
+    pub fn branches(&self) -> Vec<Self> {
+        let alone = |query: &Self| Self { beside: None, ..query.clone() };
+        std::iter::once(self).chain(self.beside.as_deref()).map(alone).collect()
+    }
+
+    fn branch_text(&self, world: &World) -> String {
         let writer = Writer { expression: &|expression| Some(expression.text()), carries_owner: false };
         let mut common = Vec::new();
         let from = self.from.text(world, &writer, &mut common).unwrap_or_default();
@@ -184,6 +213,11 @@ impl Query {
     /// Simpler queries.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
+        if let Some(beside) = &self.beside {
+            all.extend(self.branches());
+            let simpler = beside.simpler().into_iter().filter(|other| other.columns_of(self));
+            all.extend(simpler.map(|other| Self { beside: Some(Box::new(other)), ..self.clone() }));
+        }
         if self.sets.is_some() {
             all.push(Self { sets: None, ..self.clone() });
         }
@@ -215,7 +249,9 @@ impl Query {
             all.push(Self { grouped: (0..self.keys.len()).collect(), ..self.clone() });
         }
         all.extend(self.filter.iter().map(|_| Self { filter: None, ..self.clone() }));
-        all.extend(self.from.simpler().into_iter().map(|from| Self { from, ..self.clone() }));
+        // Branches read the same.
+        let simpler = if self.beside.is_none() { self.from.simpler() } else { Vec::new() };
+        all.extend(simpler.into_iter().map(|from| Self { from, ..self.clone() }));
         let filters = self.filter.iter().flat_map(Expr::simpler);
         all.extend(filters.map(|filter| Self { filter: Some(filter), ..self.clone() }));
         for (index, key) in self.keys.iter().enumerate() {
@@ -239,6 +275,11 @@ impl Query {
             }
         }
         all
+    }
+
+    /// Whether both read the same and show as many columns: otherwise they are no branches of one union.
+    fn columns_of(&self, other: &Self) -> bool {
+        self.from.tables() == other.from.tables() && self.shown().len() == other.shown().len()
     }
 
     fn text_differs(&self, other: &Self) -> bool {

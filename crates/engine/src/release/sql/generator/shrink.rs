@@ -67,7 +67,7 @@ fn shown(case: &Case, failure: &Failure) -> String {
     let mut text = format!("{:?}: {}\n{}\n", failure.class, failure.how, case.query.text(&case.world));
     let used = case.query.from.tables();
     let declared = used.iter().map(|table| case.world.tables[*table].clone()).collect();
-    text.push_str(&World { tables: declared }.text());
+    text.push_str(&World { tables: declared, key_sets: case.world.key_sets }.text());
     text.push_str(&format!("hash key {:?}\n", case.key));
     text.push_str(&tables(case, &case.rows));
     for neighbour in &case.neighbours {

@@ -10,6 +10,9 @@ use crate::sql::window::{functions::functions, statements};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
+use datafusion::execution::FunctionRegistry;
+use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
+use datafusion::functions::unicode::planner::UnicodeFunctionPlanner;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use scumble::mechanism::quantile;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +27,11 @@ pub(super) fn session() -> SessionContext {
     config.options_mut().sql_parser.parse_float_as_decimal = false;
     // DataFusion takes a column that cannot be NULL for another one than the same column where it forgot that.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
-    SessionContext::new_with_config(config)
+    let mut context = SessionContext::new_with_config(config);
+    // SUBSTR and EXTRACT have a syntax of their own.
+    context.register_expr_planner(Arc::new(UnicodeFunctionPlanner)).expect("a planner");
+    context.register_expr_planner(Arc::new(DatetimeFunctionPlanner)).expect("a planner");
+    context
 }
 
 /// The cells that have anything in them.

@@ -5,6 +5,7 @@ use super::value::{TEXTS, Value, drawn, named};
 use crate::backend::tables::data_type;
 use crate::calendar::{DAY, SECOND, shown_day, shown_moment};
 use crate::project::{Bounding, Domain, Edges, Project, Recoding, Zone};
+use crate::release::key_sets::filled;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
     TimestampNanosecondArray,
@@ -18,6 +19,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub tables: Vec<Table>,
+    /// Whether a public table lists the values of texts, in the place of the project file.
+    pub key_sets: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -52,6 +55,15 @@ pub(super) struct Recoded {
 }
 
 impl Column {
+    /// The values that are listed for it, where they are texts of files.
+    fn listed(&self) -> Option<&Vec<String>> {
+        match (&self.domain, &self.recoded) {
+            (_, Some(Recoded { by: Recoding::Texts { .. }, values })) => values.as_ref(),
+            (Domain::Category { values }, None) => values.as_ref(),
+            _ => None,
+        }
+    }
+
     /// A value of a file as the project file promises to read it.
     pub fn read(&self, value: &Value) -> Value {
         let Some(Recoded { by, values }) = &self.recoded else { return value.declared(&self.domain) };
@@ -115,9 +127,10 @@ const OWNERS: [&str; 7] = ["1", "01", "a", "A", "007", "é", ""];
 
 impl World {
     pub fn drawn(bytes: &mut Bytes<'_>) -> Self {
+        let key_sets = bytes.wide && bytes.chance(25);
         if bytes.chance(30) {
             let people = table(bytes, "people", Whose::EachRow);
-            return Self { tables: vec![people] };
+            return Self { tables: vec![people], key_sets };
         }
         let numbers = bytes.chance(50);
         let owner = "person".to_string();
@@ -132,7 +145,7 @@ impl World {
         if bytes.chance(50) {
             tables.push(table(bytes, "places", Whose::Nobodys));
         }
-        Self { tables }
+        Self { tables, key_sets }
     }
 
     /// The project file.
@@ -157,14 +170,42 @@ impl World {
             }
             text.push_str(&format!("[dataset.{}.columns]\n", table.name));
             for column in &table.columns {
-                text.push_str(&format!("{:?} = {}\n", column.name, declaration(column)));
+                let mut declared = declaration(column);
+                if let Some(values) = column.listed().filter(|_| self.key_sets) {
+                    let name = format!("{} of {}", column.name, table.name);
+                    let from = format!("values = {values:?}");
+                    declared = declared.replace(&from, &format!("values = {{ table = \"lists\", column = {name:?} }}"));
+                }
+                text.push_str(&format!("{:?} = {declared}\n", column.name));
             }
+        }
+        if self.key_sets {
+            text.push_str("[dataset.lists]\nsource = \"lists.csv\"\npublic = true\n[dataset.lists.columns]\n");
+            self.lists().iter().for_each(|(name, _)| text.push_str(&format!("{name:?} = {{ type = \"category\" }}\n")));
         }
         text
     }
 
+    /// The columns of the table of values, where there is one.
+    fn lists(&self) -> Vec<(String, &Vec<String>)> {
+        let mut all = Vec::new();
+        for table in &self.tables {
+            let listed = table.columns.iter().filter_map(|column| Some((&column.name, column.listed()?)));
+            all.extend(listed.map(|(name, values)| (format!("{name} of {}", table.name), values)));
+        }
+        all
+    }
+
+    /// The project, with the values that the table of values lists.
     pub fn project(&self) -> crate::Result<Project> {
-        Project::parse(Path::new("scumble.toml"), &self.text())
+        let project = Project::parse(Path::new("scumble.toml"), &self.text())?;
+        filled(project, |_, set| {
+            let values =
+                self.lists().into_iter().find(|(name, _)| *name == set.column).map(|(_, values)| values.clone());
+            let mut values = values.unwrap_or_default();
+            values.sort();
+            Ok(values)
+        })
     }
 
     /// Rows of a few people, or none.
