@@ -199,7 +199,7 @@ fn how_many_rows_owners_have() {
     }
     let both =
         Folder::with(&[("visits.csv", &visits), ("scumble.toml", &project("columns = [\"person\", \"clinic\"]"))]);
-    both.refused(&["plan"], 2, "scumble.toml:10:12: table 'visits' has no declared column 'person'");
+    both.refused(&["plan"], 2, "scumble.toml:11:12: table 'visits' has no declared column 'person'");
     let histogram = project("column = \"person\"").replace("anonymized-histogram", "histogram");
     let named = Folder::with(&[("visits.csv", &visits), ("scumble.toml", &histogram)]);
     named.refused(&["plan"], 2, "table 'visits' has no declared column 'person'");

@@ -66,3 +66,29 @@ fn unknown_functions_list_what_exists() {
         assert!(PAGE.contains(&format!("`{name}`")), "the page does not mention {name}");
     }
 }
+
+/// POWER failed on what is no number or has no end, and was taken away; now that is NULL, as with SQRT and LN.
+#[test]
+fn powers_are_null_where_they_are_no_numbers() {
+    let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nx = { type = \"float\", lower = -4, upper = 9 }\ny = { type = \"int\", lower = 1, upper = 400 }\n";
+    let folder = Folder::with(&[("scumble.toml", project), ("t.csv", "x,y\n-4,1\n4,2\n9,400\n0,3\n,4\n")]);
+    let sql = "SELECT SUM(POWER(x, 2)) AS squares, COUNT(POWER(x, 0.5)) AS roots, SUM(POWER(x, 0.5)) AS root, SUM(POW(x, 3)) AS cubes, \
+               COUNT(POWER(10, y)) AS finite, SUM(POWER(y, 1 - 2)) AS inverse, COUNT(POWER(x, -1)) AS divided FROM t";
+    let answer = folder.json(&["query", sql, "--cost", "epsilon=1000000", "--json"]);
+    let row = &answer["rows"][0];
+    for (name, truth) in [
+        ("squares", 113.0),
+        ("roots", 3.0),
+        ("root", 5.0),
+        ("cubes", 729.0),
+        ("finite", 4.0),
+        ("inverse", 1.0 + 0.5 + 1.0 / 3.0 + 0.25 + 1.0 / 400.0),
+        ("divided", 3.0),
+    ] {
+        let found = row[name].as_f64().unwrap();
+        assert!((found - truth).abs() < 0.01, "{name}: {found}, not {truth}");
+    }
+    for sql in ["SUM(POWER(x, -1))", "SUM(POWER(x, y))", "SUM(POWER(y, y))"] {
+        folder.refused(&["query", &format!("SELECT {sql} AS s FROM t"), "--cost", "epsilon=1"], 2, "needs bounds");
+    }
+}

@@ -235,6 +235,16 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
         other => {
             let message = other.strip_backtrace();
             let line = message.lines().next().unwrap_or_default().to_string();
+            // Whatever the backend's reason is: MIN and MAX are all that it knows of dates.
+            let ranked = ["median", "percentile_cont", "approx_percentile_cont"];
+            let of_dates = line.contains("Date32") || line.contains("Timestamp");
+            if let Some(name) = ranked.iter().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
+                let sentence = format!(
+                    "{} takes numbers: write MEDIAN(day - DATE '2000-01-01') for days from a date on, or release kind quantiles, whose answers are dates and times",
+                    name.to_uppercase()
+                );
+                return source.error(name, sentence);
+            }
             if line.contains("UNION queries have different number of columns") {
                 return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");
             }

@@ -12,7 +12,7 @@ fn refused_queries_say_why_and_where() {
     };
     check("SELECT age FROM people", "query:1:1: the query has no aggregate, and rows are never published");
     check("SELECT DISTINCT sex FROM people", "SELECT DISTINCT is not answered");
-    check("SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM visits", "UNION is not answered");
+    check("SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM visits", "UNION compares rows and is not answered");
     check("SELECT ROW_NUMBER() OVER (ORDER BY age) FROM people", "window function");
     check("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "sub-query inside an expression");
     check(
