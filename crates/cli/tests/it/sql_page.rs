@@ -86,7 +86,9 @@ fn powers_are_null_where_they_are_no_numbers() {
         ("divided", 3.0),
     ] {
         let found = row[name].as_f64().unwrap();
-        assert!((found - truth).abs() < 0.01, "{name}: {found}, not {truth}");
+        // Noise and rounding to a millionth of the range: further off with a probability below 1e-12.
+        let most = if name == "cubes" { 0.5 } else { 0.05 };
+        assert!((found - truth).abs() < most, "{name}: {found}, not {truth}");
     }
     for sql in ["SUM(POWER(x, -1))", "SUM(POWER(x, y))", "SUM(POWER(y, y))"] {
         folder.refused(&["query", &format!("SELECT {sql} AS s FROM t"), "--cost", "epsilon=1"], 2, "needs bounds");

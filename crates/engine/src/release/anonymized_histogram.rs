@@ -503,8 +503,8 @@ mod tests {
         for (bounds, paid) in [
             ("max_rows_per_owner = 1", 1),
             ("max_rows_per_owner = 4", 4),
-            ("max_groups_per_owner = 2\nmax_rows_per_group = 3", 3),
-            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 2),
+            ("max_groups_per_owner = 2\nmax_rows_per_group = 3", 6),
+            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 3),
         ] {
             for key in [Key(1, 2), Key(3, 4)] {
                 let others = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "c"), (3, "a")];
