@@ -24,6 +24,7 @@ mod domain;
 mod fit;
 mod limits;
 mod nested;
+mod parities;
 mod people;
 mod predicate;
 mod rows;
@@ -32,15 +33,18 @@ mod transform;
 #[cfg(test)]
 mod tests;
 
+pub mod conjunctions;
 pub mod mwem;
 pub mod planner;
 pub mod projection;
+pub mod psd;
 pub mod residual;
 
 /// 95% of a normal law are within this many standard deviations.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 pub use domain::{Domain, Subset};
+pub use parities::{Bits, rank, sets};
 pub use people::People;
 pub use predicate::{Predicate, Queries};
 pub use rows::Model;

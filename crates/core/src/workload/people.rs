@@ -72,12 +72,19 @@ impl People {
     /// # Guarantee
     /// [`People::rho_presence`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> u64 {
-        let sigma = match self.0 {
-            Number::Public(number) => return number,
-            Number::Noisy(sigma) => sigma,
-        };
-        let exact = i64::try_from(people).unwrap_or(i64::MAX >> 1);
-        DiscreteGaussian::new(sigma).add_to(exact, bits).max(1).unsigned_abs()
+        if let Number::Public(number) = self.0 {
+            return number;
+        }
+        self.noisy(people, bits).max(1).unsigned_abs()
+    }
+
+    /// The same as it was drawn: unbiased, and of few people perhaps not above 0.
+    pub(super) fn noisy<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> i64 {
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX >> 1);
+        match self.0 {
+            Number::Public(number) => whole(number),
+            Number::Noisy(sigma) => DiscreteGaussian::new(sigma).add_to(whole(people), bits),
+        }
     }
 
     /// The public number, if it is one.

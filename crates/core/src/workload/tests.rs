@@ -9,6 +9,7 @@ use crate::quantity::{Exact, Rho};
 use crate::scope::{AttributeSet, Scope};
 
 mod bars;
+mod bits;
 mod exact;
 mod granted;
 

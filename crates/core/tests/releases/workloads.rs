@@ -6,10 +6,13 @@ use scumble::loss::filter::Spent;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Exact, Rho, Sigma};
 use scumble::scope::{AttributeSet, Scope};
+use scumble::workload::conjunctions::{self, Measure, Polynomial, Shape};
 use scumble::workload::mwem::{Families, Mwem};
+use scumble::workload::planner::Limits;
 use scumble::workload::projection::Projection;
+use scumble::workload::psd::Pairs;
 use scumble::workload::residual::Plan;
-use scumble::workload::{Domain, Predicate, Queries, Subset};
+use scumble::workload::{Bits, Domain, Predicate, Queries, Subset};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rho_of(events: &[Event], scope: &Scope) -> f64 {
@@ -135,5 +138,67 @@ pub fn projection_events_name_their_noise() {
     let projection = Projection::new(Queries::marginals(&domain, 2).unwrap(), Sigma::new(3.0).unwrap());
     for event in projection.events(&names()).unwrap() {
         assert_eq!(*event.word(), Word::DiscreteGaussian { sigma: projection.sigma() });
+    }
+}
+
+/// Columns of nobody: what is released is the noise.
+fn nobody(columns: usize) -> (Bits, Vec<String>) {
+    (Bits::new(&vec![Vec::new(); columns]).unwrap(), (0..columns).map(|column| format!("a{column}")).collect())
+}
+
+/// The event of the noise on parities or counts of `size` columns, which moves so many of them when somebody comes.
+fn event_of(events: &[Event], cells: u64) -> &Event {
+    events.iter().find(|event| event.moves().parts().0.first().is_some_and(|shift| shift.cells == cells)).unwrap()
+}
+
+/// The numbers of each size have the noise of their own event.
+pub fn conjunctions() {
+    let (bits, names) = nobody(30);
+    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
+    for (measure, seed) in [(Measure::Parities, 95), (Measure::Counts, 96)] {
+        let plan =
+            conjunctions::Plan::within(&Shape::plain(30).unwrap(), Polynomial::exact(3).unwrap(), measure, &limits);
+        let plan = plan.unwrap();
+        let events = plan.events(&names).unwrap();
+        let mut source = InsecureSeededSource::new(seed);
+        let mut drawn = vec![Vec::new(); 4];
+        while drawn[1].len() < DRAWS / 4 {
+            let released = plan.release(&bits, &mut source).unwrap();
+            let few = drawn.iter_mut().zip(released.numbers()).filter(|(all, _)| all.len() < DRAWS / 4);
+            few.for_each(|(all, numbers)| all.extend_from_slice(numbers));
+        }
+        for (size, cells) in [(1, 30), (2, 435), (3, 4060)] {
+            let event = event_of(&events, cells);
+            let few = &drawn[size][..DRAWS / 4];
+            noise("conjunctions", few, &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
+        }
+    }
+}
+
+/// The sums of single columns and of pairs have the noise of their own events: a table of one has half of it, one of two a quarter of all.
+pub fn pairs() {
+    let (bits, names) = nobody(40);
+    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), public_people: Some(0), ..Limits::default() };
+    let pairs = Pairs::within(40, &limits).unwrap();
+    let events = pairs.events(&names).unwrap();
+    let mut source = InsecureSeededSource::new(97);
+    let (mut singles, mut both) = (Vec::new(), Vec::new());
+    while singles.len() < DRAWS / 4 {
+        let measured = pairs.release(&bits, &mut source).unwrap();
+        singles.extend((0..40).map(|column| (2.0 * measured.one((column, false))) as i64));
+        // Of the four cells of a table the two on the diagonal have the product, and not the sums: half of it each.
+        let product = |left: usize, right: usize| {
+            let [none, all] = [false, true].map(|value| measured.both((left, value), (right, value)));
+            (2.0 * (none + all)) as i64
+        };
+        both.extend(
+            (1..40)
+                .flat_map(|right| (0..right).map(move |left| (left, right)))
+                .map(|(left, right)| product(left, right)),
+        );
+    }
+    for (what, drawn, cells) in [("single columns", &singles, 40), ("pairs", &both, 780)] {
+        let event = event_of(&events, cells);
+        noise(what, &drawn[..DRAWS / 4], &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
     }
 }

@@ -10,12 +10,12 @@ use crate::quantity::Sigma;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-fn names(number: usize) -> Vec<String> {
+pub(super) fn names(number: usize) -> Vec<String> {
     (0..number).map(|attribute| format!("a{attribute}")).collect()
 }
 
 /// Presence, person and every set of attributes, with all pairs of datasets of up to two people that are neighbours there.
-fn scopes(domain: &Domain) -> Vec<(Scope, Vec<neighbours::Pair<Vec<usize>>>)> {
+pub(super) fn scopes(domain: &Domain) -> Vec<(Scope, Vec<neighbours::Pair<Vec<usize>>>)> {
     let universe = neighbours::records(&domain.sizes().iter().map(|&size| size as usize).collect::<Vec<_>>());
     let mut scopes = vec![
         (Scope::Presence, neighbours::presence(&universe, 2)),
@@ -50,7 +50,7 @@ fn renyi(sigma: f64, shift: i64, order: f64) -> f64 {
 }
 
 /// Integer tables, each with the σ of its noise.
-type Tables = Vec<(f64, Vec<i64>)>;
+pub(super) type Tables = Vec<(f64, Vec<i64>)>;
 
 /// The exact Rényi divergence of what is released for two datasets; `known` are the divergences of single cells.
 fn divergence(left: &Tables, right: &Tables, order: f64, known: &mut BTreeMap<(u64, i64, u64), f64>) -> f64 {
@@ -64,7 +64,7 @@ fn divergence(left: &Tables, right: &Tables, order: f64, known: &mut BTreeMap<(u
     sum
 }
 
-fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables, slack: f64) {
+pub(super) fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables, slack: f64) {
     let mut known = BTreeMap::new();
     for (scope, pairs) in scopes(domain) {
         let claimed = Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
@@ -130,7 +130,7 @@ fn law(tables: &Tables) -> Distribution<Vec<i64>> {
     cells.fold(nothing, |so_far, cell| so_far.product(&cell).map(|(list, value)| [&list[..], &[*value]].concat()))
 }
 
-fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables) {
+pub(super) fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables) {
     let known = RefCell::new(BTreeMap::<Vec<Vec<usize>>, Distribution<Vec<i64>>>::new());
     let law_of = |people: &Vec<Vec<usize>>| {
         let of = || law(&tables(&counts(domain, people)));
