@@ -169,6 +169,51 @@ class Tampering(unittest.TestCase):
             self.assertIn(run(report, ledger)[0], (1, 3))
 
 
+class Words(unittest.TestCase):
+    """Every word of docs/events.md is known; of others nothing is confirmed, and nothing is said to be wrong."""
+
+    def told(self, event):
+        """The small ledger with one event more, which its report and its sums do not know of."""
+        report, ledger = small()
+        ledger["entries"][1]["body"]["events"].append(event)
+        ledger = rechained(ledger)
+        return run({**report, "ledger_head": ledger["head"]}, ledger)
+
+    def test_the_words_are_those_of_the_page(self):
+        page = (HERE.parent.parent / "docs" / "events.md").read_text()
+        table = page.split("## The words")[1].split("\n## ")[0]
+        words = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `") and not line.startswith("| `mechanism`")}
+        self.assertGreater(len(words), 14)
+        self.assertEqual(words, set(verify.PARAMETERS))
+
+    def test_nothing_is_confirmed_of_a_word_that_is_not_known(self):
+        moved = {"presence": [{"cells": 1, "by": 1}], "person": [{"cells": 1, "by": 1}], "touches": []}
+        for event in ({"mechanism": "magic", "power": 9}, {"mechanism": "magic", "moves": moved, "power": "strong"},
+                      {"mechanism": "smooth-noise", "family": "discrete-gaussian", "gamma": "9/8", "alpha": "1/3", "levels": 24}):
+            status, out, said = self.told(event)
+            self.assertEqual((status, said), (3, ""), out)
+            confirmed = [line for line in out.splitlines() if line.startswith("confirmed")]
+            self.assertTrue(all("head" in line for line in confirmed), confirmed)
+            self.assertIn(f"not confirmed  person, ρ: there is '{event['mechanism']}', which this program does not know", out)
+
+    def test_what_no_sum_can_count_is_not_confirmed_and_sums_of_it_are_refuted(self):
+        for event in ({"mechanism": "sinh-normal", "sigma": 3.0, "a": 2.0, "sensitivity": 1.0},
+                      {"mechanism": "pair", "p": [0.6, 0.4], "q": [0.4, 0.6]},
+                      {"mechanism": "smooth-noise", "family": "discrete-laplace", "gamma": "9/8", "alpha": "1/3", "levels": 24}):
+            status, out, said = self.told(event)
+            self.assertEqual((status, said), (1, ""), out)
+            self.assertIn("refuted        entry 2: it has sums, and there is", out)
+            self.assertIn("not confirmed  person, ρ", out)
+
+    def test_a_claim_below_what_the_known_events_give_away_is_refuted(self):
+        report, ledger = small()
+        report["summary"]["person"] = {"epsilon": 1.5, "delta": 1e-6, "rho": 0.12}
+        ledger["entries"][1]["body"]["events"].append({"mechanism": "magic"})
+        ledger = rechained(ledger)
+        status, out, _ = run({**report, "ledger_head": ledger["head"]}, ledger)
+        self.assertEqual((status, out.count("refuted        person")), (1, 2), out)
+
+
 class BadInput(unittest.TestCase):
     def test_one_sentence_and_status_2(self):
         report, ledger = small()
@@ -187,9 +232,9 @@ class BadInput(unittest.TestCase):
             ((report, "{}"), "not what 'scumble ledger export' prints"),
             ((report, {**ledger, "version": 9}), "another version"),
             ((report, {**ledger, "entries": [{**ledger["entries"][0], "body": body}]}), "say different things"),
-            (event(mechanism="magic"), "entry 2, event 1 is not an event that this program knows"),
-            (event(sigma=-1), "entry 2, event 1 is not an event"),
-            (event(secret=1), "entry 2, event 1 is not an event"),
+            (event(sigma=-1), "entry 2, event 1 is not in the form"),
+            (event(secret=1), "entry 2, event 1 is not in the form"),
+            (event(times=0), "entry 2, event 1 is not in the form"),
             ((dict(report, summary={"presence": 1}), ledger), "is not in a form"),
         ):
             status, out, said = run(*pair)
@@ -239,9 +284,9 @@ class Mathematics(unittest.TestCase):
         self.assertEqual(verify.convolved(a, b), slow)
 
     def test_paths_are_the_published_ones(self):
-        path = [mpf(3), mpf(15), mpf(15), mpf(7)]
-        self.assertAlmostEqual(float(verify.path_epsilon(*path)), 1.0011240172119986, 12)
-        self.assertAlmostEqual(float(verify.path_rho(*path)), 0.1114, 3)
+        epsilon, rho = verify.path(mpf(3), mpf(15), mpf(15), mpf(7))
+        self.assertAlmostEqual(float(epsilon), 1.0011240172119986, 12)
+        self.assertAlmostEqual(float(rho), 0.1114, 3)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ the events give away for certain by composing their privacy losses in exact inte
 confirmed, or refuted. Status: 0 all confirmed, 1 something refuted, 3 nothing refuted but something not confirmed, 2 wrong input.
 docs/second-opinion.md says what that means, and docs/refs.md what is cited in brackets.
 """
-import bisect, decimal, functools, hashlib, itertools, json, math, pathlib, sqlite3, sys
+import bisect, contextlib, decimal, functools, hashlib, itertools, json, math, pathlib, sqlite3, sys
 from fractions import Fraction
 try:
     from mpmath import mp, mpf
@@ -18,10 +18,16 @@ except ImportError:
     sys.exit(2)
 
 mp.dps = 60  # what follows is rounded at 1e-60 and compared at 1e-9
-INF, ZERO = mpf("inf"), mpf("0")
+INF, ZERO = mpf("inf"), mpf("0")  # INF also where an event has no cost of a kind, or a report says that there is no finite bound
 
 class Bad(Exception): """The input is wrong; the text is one sentence."""
-class NoRule(Exception): """A filter has no cost for this event."""
+@contextlib.contextmanager
+def reading(sentence):
+    """What is not in the form that is expected is told by this sentence."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise Bad(sentence) from None
 
 # ------------------------------------------------------------------------------------------------------------------ reading
 def parse(text, where):
@@ -38,33 +44,29 @@ def parse(text, where):
 
 def load(path):
     try:
-        with open(path, encoding="utf-8") as file:
-            return parse(file.read(), path)
-    except (OSError, UnicodeDecodeError) as error:
+        return pathlib.Path(path).read_bytes()
+    except OSError as error:
         raise Bad(f"{path} cannot be read: {error}") from None
 
 def load_ledger(path):
     """The version, the entries as (number, text, hash), how many there should be, and the head."""
-    try:
-        with open(path, "rb") as file:
-            is_database = file.read(15) == b"SQLite format 3"
-        if is_database:
-            log = pathlib.Path(path + "-wal")
-            way = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"  # which leaves nothing beside the file
+    data = load(path)
+    if data.startswith(b"SQLite format 3"):
+        log = pathlib.Path(path + "-wal")
+        way = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"  # which leaves nothing beside the file
+        try:
             base = sqlite3.connect(f"{pathlib.Path(path).resolve().as_uri()}?{way}", uri=True)
             rows = [(n, body, bytes(hash_).hex()) for n, body, hash_ in base.execute("SELECT sequence, body, hash FROM entry ORDER BY 1")]
             (number, head), = base.execute("SELECT entries, hash FROM head")
             return base.execute("PRAGMA user_version").fetchone()[0], rows, number, bytes(head).hex()
-    except (OSError, sqlite3.Error, ValueError, TypeError) as error:
-        raise Bad(f"{path} cannot be read as a ledger: {error}") from None
-    try:
-        export = load(path)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise Bad(f"{path} cannot be read as a ledger: {error}") from None
+    with reading(f"{path} is not what 'scumble ledger export' prints"):
+        export = parse(data, path)
         if any(parse(entry["text"], path) != entry["body"] for entry in export["entries"]):
             raise Bad(f"{path}: the text and the body of an entry say different things")
         rows = [(entry["sequence"], entry["text"], entry["hash"]) for entry in export["entries"]]
         return export["version"], rows, len(rows), export["head"]
-    except (KeyError, TypeError, AttributeError):
-        raise Bad(f"{path} is not what 'scumble ledger export' prints") from None
 
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
@@ -92,24 +94,22 @@ PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": 
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
 
 class Event:
-    """One event as docs/events.md describes it."""
+    """One event as docs/events.md describes it. Of a word that is not known only its moves are read, and no sum that it is in is confirmed."""
     def __init__(self, value, where):
-        try:
-            self.word, self.times, self.costs = value["mechanism"], value.get("times", 1), {}
-            known = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"] + PARAMETERS[self.word]
-            self.p = {name: self.parameter(name, value[name], where) for name in PARAMETERS[self.word]}
+        with reading(f"{where} is not in the form that docs/events.md gives it"):
+            self.word, self.times = value["mechanism"], value.get("times", 1)
+            self.is_known = str(self.word) in PARAMETERS and value.get("family") != "discrete-gaussian"  # whose orders nobody searches here
+            names = PARAMETERS[self.word] if self.is_known else []
+            known = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"] + names if self.is_known else value
+            self.p = {name: self.parameter(name, value[name], where) for name in names}
             self.everywhere, self.moves = self.read_moves(value)
             self.kind = value["sampling"]["kind"] if "sampling" in value else None
             if not set(value) <= set(known) or self.kind not in (None, "poisson", "without-replacement") or self.times < 1:
                 raise ValueError
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise Bad(f"{where} is not an event that this program knows") from None
     def parameter(self, name, value, where):
         if name in ("noise", "p", "q"):
             return Event({**value, "sensitivity": 1}, where) if name == "noise" else [mpf(mass) for mass in value]
         if name in ("family", "gamma", "alpha"):
-            if name == "family" and value != "cauchy4":  # of the other families there is no opinion here
-                raise ValueError
             return value if name == "family" else Fraction(value)
         if isinstance(value, bool) or value < 0 or (value == 0 and name not in ("epsilon", "delta", "rho")):
             raise ValueError
@@ -129,21 +129,18 @@ class Event:
         return [shift for names, shifts in self.moves["touches"] if names & scope for shift in shifts]
 
 # ----------------------------------------------------------------------------------- what a filter charges: closed forms, exact sums
-def path_epsilon(scale, clip, rise, levels):
-    """2/λ + Σφ: φ is how much less likely a test passes where a string loses somebody; each level is `rise` higher above its threshold."""
-    r = mp.exp(-1 / scale)
-    passes = lambda above: r ** (1 - above) / (1 + r) if above <= 0 else 1 - r ** above / (1 + r)
-    heights = [1 - clip + level * rise for level in range(1, int(min(levels, (140 * scale + clip) / rise + 3)))]
-    return 2 / scale + sum(mp.log(passes(above) / passes(max(above - 1, -clip))) for above in heights)
-
-def path_rho(scale, clip, rise, levels, known={}):
-    """sup D_α/α of the tests along a path, where one string loses and one gains, by composition; between orders K is below its chord."""
-    key, closed = (scale, clip, rise, levels), 2 * levels / scale * mp.tanh(1 / (2 * scale))
+@functools.lru_cache(None)
+def path(scale, clip, rise, levels):
+    """ε and ρ of the tests along a path, where one string loses and one gains. ε is 2/λ + Σφ: φ is how much less likely a test passes where a string
+    loses somebody; each level is `rise` higher above its threshold. ρ is sup D_α/α by composition; between orders K is below its chord."""
     lam, kappa, mu, height = float(scale), int(clip), int(rise), int(levels)
-    if key in known or (kappa + height * mu + 40 * lam) * height > 2e5:
-        return known.get(key, closed)
     r, far = math.exp(-1 / lam), int(40 * lam) + 10
     ln_pass = lambda u: (u - 1) / lam - math.log1p(r) if u <= 0 else math.log1p(-math.exp(-u / lam) / (1 + r))
+    heights = [1 - kappa + level * mu for level in range(1, int(min(height, (140 * lam + kappa) / mu + 3)))]
+    epsilon = 2 / scale + sum(ln_pass(above) - ln_pass(max(above - 1, -kappa)) for above in heights)
+    closed = 2 * levels / scale * mp.tanh(1 / (2 * scale))
+    if (kappa + height * mu + 40 * lam) * height > 2e5:
+        return epsilon, closed
     def both(u, order, step, is_root):
         """ln Σ P^α·Q^{1−α} over passing and failing, u above the threshold."""
         here, there = max(u, -kappa), max(u + step, -kappa)
@@ -151,22 +148,20 @@ def path_rho(scale, clip, rise, levels, known={}):
         failed, passed = mix(ln_pass(1 - here), ln_pass(1 - there)), mix(ln_pass(here), ln_pass(there))
         if is_root and here != there:  # its noisy count is published too: P/Q is e^{±1/λ} on the two sides of the larger count
             beyond = math.exp(ln_pass(here - max(here, there, 1) + 1))
-            less, more = math.exp((order - 1) / lam * step), math.exp(-(order - 1) / lam * step)
-            passed = beyond * more + max(math.exp(ln_pass(here)) - beyond, 0.0) * less
+            less = math.exp((order - 1) / lam * step)
+            passed = beyond / less + max(math.exp(ln_pass(here)) - beyond, 0.0) * less
         return math.log(failed + passed)
     def moment(order):
-        sum_ = 0.0
+        both_ways = 0.0
         for step in (-1, 1):
             tables = [[both(u, order, step, root) for u in range(-kappa - 1, far + 1)] for root in (False, True)]
             total = [0.0] * (kappa + (height - 1) * mu + far + 3)
             for level in range(height):
                 table = tables[level == height - 1]
-                for place in range(len(total)):
-                    total[place] += table[min(max(place - level * mu - 1, 0), len(table) - 1)]
-                for place in range(len(total) - 2, -1, -1):  # counts do not grow upwards
-                    total[place] = max(total[place], total[place + 1])
-            sum_ += total[0]
-        return sum_
+                total = [sum_ + table[min(max(place - level * mu - 1, 0), len(table) - 1)] for place, sum_ in enumerate(total)]
+                total = list(itertools.accumulate(reversed(total), max))[::-1]  # counts do not grow upwards
+            both_ways += total[0]
+        return both_ways
     pure, x = 2 * height / lam, 0.005
     before = min(moment(1 + x), pure * x)
     bound = before / x
@@ -177,13 +172,19 @@ def path_rho(scale, clip, rise, levels, known={}):
         roots = [(-a + sign * math.sqrt(max(a * a - a * b, 0))) / b for sign in (1, -1)] if b else []
         bound = max([bound] + [(a + b * t) / (t + t * t) for t in [x, next_x] + [t for t in roots if x < t < next_x]])
         x, before = next_x, after
-    return known.setdefault(key, closed if x * pure >= 600 else min(mpf(bound), closed))
+    return epsilon, closed if x * pure >= 600 else min(mpf(bound), closed)
 
-def smooth_epsilon(gamma, alpha, levels, known={}):
+def lowest(value, low, high):
+    """Where a function with one valley is lowest, by thirds."""
+    for _ in range(90):
+        third = (high - low) / 3
+        low, high = (low, high - third) if value(low + third) <= value(high - third) else (low + third, high)
+    return low
+
+@functools.lru_cache(None)
+def smooth_epsilon(gamma, alpha, levels):
     """sup ln p_s(z − D)/p_s′(z) of noise ∝ 1/(1 + (z/s)^4) over neighbouring levels, both orders, D = ⌊γ^l⌋ of the lesser level. With w = z − D it is
-    ln N(s′)/N(s) + ln(1 + ((w + D)/s′)^4) − ln(1 + (w/s)^4), which rises and then falls in w ≥ 0 and is less for w < 0: a ternary search on integers."""
-    if (gamma, alpha, levels) in known:
-        return known[gamma, alpha, levels]
+    ln N(s′)/N(s) + ln(1 + ((w + D)/s′)^4) − ln(1 + (w/s)^4), which rises and then falls in w ≥ 0 and is less for w < 0."""
     grow, t, table = (gamma - 1).denominator, 2 ** 64, []
     for _ in range(int(levels) + 1):
         scale = Fraction(-(-16 * t * alpha.denominator // (alpha.numerator << 64)), 16)
@@ -191,21 +192,14 @@ def smooth_epsilon(gamma, alpha, levels, known={}):
         t += t // grow
     def norm(s):
         x = math.sqrt(2) * math.pi * s
-        if x < 0.1:
-            return 1 + 2 * sum(s ** 4 / (s ** 4 + z ** 4) for z in range(1, 200))
         d = math.exp(-x)
         return math.pi * s / math.sqrt(2) * (1 - d * d + 2 * d * math.sin(x)) / (1 + d * d - 2 * d * math.cos(x))
     def worst(s, other, shift):
         loss = lambda w: math.log1p(((w + shift) / other) ** 4) - math.log1p((w / s) ** 4)
-        low, high = 0, int(100 * (s + other + shift)) + 10
-        while high - low > 100:
-            one, two = low + (high - low) // 3, high - (high - low) // 3
-            low, high = (one, high) if loss(one) < loss(two) else (low, two)
-        return math.log(norm(other) / norm(s)) + max(loss(w) for w in range(max(low - 100, 0), high + 101))
-    pairs = [(s, s, d) for s, d in table]
-    for (s, d), (wider, _) in zip(table, table[1:]):
-        pairs += [(s, wider, d), (wider, s, d)]
-    return known.setdefault((gamma, alpha, levels), mpf(max(worst(*pair) for pair in pairs)))
+        top = int(lowest(lambda w: -loss(w), 0.0, 100 * (s + other + shift) + 10))
+        return math.log(norm(other) / norm(s)) + max(loss(w) for w in range(max(top - 100, 0), top + 101))
+    steps = zip(table, table[1:] + table[-1:])
+    return mpf(max(worst(*pair) for (s, d), (wider, _) in steps for pair in ((s, s, d), (s, wider, d), (wider, s, d))))
 
 def shown(event, by, k):
     """With which probability a key shows that only a group of k owners has. If that of one owner is published with p, that of j is with at
@@ -217,93 +211,85 @@ def shown(event, by, k):
     most, j = one, 1
     while j < k and most < INF:
         end = min(max(j + 1, j + j // 16), k)
-        pure, rho, _, fail = cost(noise, 1, by * (end - 1), 1)
+        pure, rho, _, _, fail = cost(noise, 1, by * (end - 1), 1)
         ln_p = min(mp.log(-mp.expm1(-one)) - mp.log1p(-fail), ZERO) if fail < 1 else ZERO
-        ways = ([pure + ln_p] if pure is not None else []) + [-(mp.sqrt(-ln_p) - mp.sqrt(rho)) ** 2 if -ln_p > rho else ZERO]
-        likely = fail + mp.exp(min(ways))
+        likely = fail + mp.exp(min(pure + ln_p, -(mp.sqrt(-ln_p) - mp.sqrt(rho)) ** 2 if -ln_p > rho else ZERO))
         hazards = [-mp.log1p(-likely) if likely < 1 else INF]
         if not fail:  # the same of the complement
-            hazards += [(mp.sqrt(rho) + mp.sqrt(one)) ** 2] + ([pure + one] if pure is not None else [])
+            hazards += [(mp.sqrt(rho) + mp.sqrt(one)) ** 2, pure + one]
         most, j = max(most, min(hazards) / (j + 1)), end
     return max(-mp.expm1(-k * keys * most), delta) if most < INF else mpf(1)
 
-def growth(epsilon, owners):
-    return owners if epsilon == 0 else mp.expm1(owners * epsilon) / mp.expm1(epsilon)
-
+@functools.lru_cache(None)
 def cost(event, cells, by, k):
-    """(Σε, ρ, (ρ up to ω, ω), δ) of one run that k owners move; None where there is none."""
+    """Σε, ρ, ρ up to ω, ω and δ of one run that k owners move."""
     word, p, far, owners = event.word, event.p, by * k, mp.ceil(by) * k
-    pure_cells = lambda each: (cells * each, cells * each * mp.tanh(each / 2), None, ZERO)
+    cost_of = lambda pure, rho, delta=ZERO: (pure, rho, rho, INF, delta)
+    pure_cells = lambda each: cost_of(cells * each, cells * each * mp.tanh(each / 2))
     if word in ("gaussian", "discrete-gaussian"):
-        return None, cells * far ** 2 / (2 * p["sigma"] ** 2), None, ZERO
+        return cost_of(INF, cells * far ** 2 / (2 * p["sigma"] ** 2))
     if word in ("laplace", "discrete-laplace", "randomized-response", "pure"):
         return pure_cells(far / p["scale"] if "scale" in p else owners * p["epsilon"])
     if word == "exponential":  # a loss of range ε is ε²/8-zCDP [CR21]
-        return cells * far * p["epsilon"], cells * (far * p["epsilon"]) ** 2 / 8, None, ZERO
+        return cost_of(cells * far * p["epsilon"], cells * (far * p["epsilon"]) ** 2 / 8)
     if word == "approximate":
         pure = cells * owners * p["epsilon"]
-        return pure, pure * mp.tanh(pure / 2), None, min(p["delta"] * growth(p["epsilon"], cells * owners), mpf(1))
+        grown = mp.expm1(pure) / mp.expm1(p["epsilon"]) if pure else cells * owners
+        return cost_of(pure, pure * mp.tanh(pure / 2), min(p["delta"] * grown, mpf(1)))
     if word == "zcdp":
-        return None, p["rho"] * cells * owners ** 2, None, ZERO
+        return cost_of(INF, p["rho"] * cells * owners ** 2)
     if word == "tcdp" and p["omega"] > owners:
-        return None, None, (p["rho"] * cells * owners ** 2, p["omega"] / owners), ZERO
+        return INF, INF, p["rho"] * cells * owners ** 2, p["omega"] / owners, ZERO
     if word == "heavy-hitters":
-        path = [p[name] for name in PARAMETERS[word]]
-        return path_epsilon(*path) * cells * owners, path_rho(*path) * (cells * owners) ** 2, None, ZERO
-    if word == "smooth-noise":
+        epsilon, rho = path(*[p[name] for name in PARAMETERS[word]])
+        return cost_of(epsilon * cells * owners, rho * (cells * owners) ** 2)
+    if p.get("family") == "cauchy4":
         return pure_cells(owners * smooth_epsilon(p["gamma"], p["alpha"], p["levels"]))
     if word == "new-keys":
-        pure, rho, truncated, delta = cost(p["noise"], cells, by, k)
-        return pure, rho, truncated, delta + shown(event, by, k)
-    raise NoRule
+        *costs, delta = cost(p["noise"], cells, by, k)
+        return *costs, delta + shown(event, by, k)
+    return cost_of(INF, INF)
 
 class Sum:
-    """Σε, Σρ of events without ε, Σρ, Σρ up to ω, ω, Σδ: what 'after' in a ledger holds. None where an event has no such cost."""
+    """Σε, Σρ of events without ε, Σρ, Σρ up to ω, ω, Σδ: what 'after' in a ledger holds. `hole` says why no sum counts all of the events."""
     def __init__(self, events, scope, k=1):
         self.pure, self.rest, self.all, self.truncated, self.omega, self.delta, self.loose = ZERO, ZERO, ZERO, ZERO, INF, ZERO, mpf("1e-9")
+        self.hole, self.is_known = None, True  # whether every word in it is known here
         for event in events:
             self.add(event, "person" if event.kind == "without-replacement" and scope == "presence" else scope, k)
     def add(self, event, scope, k):
-        costs = event.costs.get((scope, k))
-        if costs is None:
-            costs = event.costs[scope, k] = [cost(event, cells, by, k) for cells, by in event.shifts(scope)]
+        costs = list(zip(*[cost(event, cells, by, k) for cells, by in event.shifts(scope)]))
         if not costs:
             return
-        self.loose = max(self.loose, mpf("1e-6" if event.word in ("heavy-hitters", "new-keys") else "0"))  # they search over orders
-        worst = lambda values: None if None in values else max(values)
-        plus = lambda sum_, one: None if sum_ is None or one is None else sum_ + event.times * one
-        pure, rho = worst([one[0] for one in costs]), worst([one[1] for one in costs])
-        truncated = rho if rho is not None or None in [one[2] for one in costs] else max(one[2][0] for one in costs)
-        if pure is None and truncated is None:
-            raise NoRule
-        self.delta += event.times * max(one[3] for one in costs)
-        self.all, self.truncated = plus(self.all, rho), plus(self.truncated, truncated)
-        self.omega = None if self.truncated is None else min([self.omega] + [one[2][1] for one in costs if rho is None])
-        self.pure, self.rest = (plus(self.pure, pure), self.rest) if pure is not None else (self.pure, plus(self.rest, rho))
+        pure, rho, truncated, delta = [event.times * max(costs[i]) for i in (0, 1, 2, 4)]
+        if pure == truncated == INF:
+            self.is_known = self.is_known and event.is_known
+            self.hole = f"there is {event.word!r}, which " + ("no sum can count" if event.is_known else "this program does not know")
+        if event.word in ("heavy-hitters", "new-keys"):  # they search over orders
+            self.loose = mpf("1e-6")
+        self.all, self.truncated, self.omega, self.delta = self.all + rho, self.truncated + truncated, min(self.omega, *costs[3]), self.delta + delta
+        self.pure, self.rest = (self.pure + pure, self.rest) if pure < INF else (self.pure, self.rest + rho)
     def epsilon(self, delta):
         """The filter's rule: a quarter of δ for the events' own, 7/10 for one conversion, 1/400 for each of twenty at fixed orders."""
         if self.delta * 4 > delta:
-            return None
+            return INF
         ways = [self.pure] if self.rest == 0 else []
-        if self.rest is not None and delta > 0:
+        if self.rest < INF and delta > 0:
             ways += [self.pure + converted(self.rest, delta / 400, 1 + mpf(2) ** j) for j in range(-2, 18)]
-        if self.all is not None and (delta > 0 or self.all == 0):
+        if self.all < INF and (delta > 0 or self.all == 0):
             ways.append(best_converted(self.all, delta * 7 / 10) if self.all else ZERO)
-        return min(ways, default=None)
+        return min(ways, default=INF)
     def rho(self, delta):
-        return self.all if self.delta <= delta else None
+        return self.all if self.delta <= delta else INF
 
 def converted(rho, delta, order):
     """[CKS20, Proposition 12] at one order."""
     return max(rho * order - mp.log(order * delta) / (order - 1) + mp.log(1 - 1 / order), ZERO) if rho else ZERO
 def best_converted(rho, delta):
-    """At its best order, searched by thirds: the bound has one valley in ln(α − 1)."""
-    r, ln_d, low, high = float(rho), float(mp.log(delta)), -13.8, 20.7
+    """At its best order: the bound has one valley in ln(α − 1)."""
+    r, ln_d = float(rho), float(mp.log(delta))
     value = lambda x: r * (1 + math.exp(x)) - (math.log1p(math.exp(x)) + ln_d) * math.exp(-x) - math.log1p(math.exp(-x))
-    for _ in range(90):
-        third = (high - low) / 3
-        low, high = (low, high - third) if value(low + third) <= value(high - third) else (low + third, high)
-    return converted(rho, delta, 1 + mp.exp(low))
+    return converted(rho, delta, 1 + mp.exp(lowest(value, -13.8, 20.7)))
 
 # ------------------------------------------------------- what events give away for certain: losses composed in integers, rounded down
 # A law of the loss Y = ln(P/Q) under P: P[Y > y] as a function, the least loss, the largest, P's mass where Q has none, and the mean.
@@ -313,31 +299,24 @@ def laplace(lam):
     tail = lambda y: ZERO if y >= lam else 1 - mp.exp((y - lam) / 2) / 2 if y >= -lam else mpf(1)
     return tail, -lam, lam, ZERO, lam - 1 + mp.exp(-lam)
 
-def atoms(pairs):
-    """Finitely many outcomes with their masses under P and under Q."""
-    finite = sorted((mp.log(p / q), p) for p, q in pairs if p > 0 and q > 0) or [(ZERO, ZERO)]
-    losses, above = [loss for loss, _ in finite], [ZERO]
-    for _, p in reversed(finite):
-        above.append(above[-1] + p)
+def atoms(outcomes, infinite=ZERO):
+    """Finitely many outcomes, as (loss, mass under P)."""
+    outcomes = sorted(outcomes)
+    losses, above = [loss for loss, _ in outcomes], [ZERO, *itertools.accumulate(mass for _, mass in reversed(outcomes))]
     tail = lambda y: above[len(losses) - bisect.bisect_right(losses, y)]
-    infinite = sum((p for p, q in pairs if q == 0), ZERO)
-    return tail, losses[0], losses[-1], infinite, ZERO if infinite else sum(loss * p for loss, p in finite)
+    return tail, losses[0], losses[-1], infinite, ZERO if infinite else sum(loss * mass for loss, mass in outcomes)
 def response(epsilon, values=2, delta=ZERO):
     """Randomized response; with two values and δ, the worst of all that is (ε, δ)-private [KOV15]."""
-    keep, all_ = 1 - delta, mp.exp(epsilon) + values - 1
-    p, q, rest = keep * mp.exp(epsilon) / all_, keep / all_, keep * (values - 2) / all_
-    return atoms([(p, q), (q, p), (rest, rest), (delta, ZERO)])
+    one = (1 - delta) / (mp.exp(epsilon) + values - 1)
+    return atoms([(epsilon, one * mp.exp(epsilon)), (-epsilon, one), (ZERO, one * (values - 2))], delta)
 @functools.lru_cache(None)
 def discrete_gaussian(sigma, s):
-    reach, weights, ratio = int(14 * sigma) + s, [mpf(1)], mp.exp(-1 / (2 * sigma ** 2))  # what lies beyond is left out
+    reach = int(14 * sigma) + s  # what lies beyond is left out
     if reach > 100000:
         return None
-    for x in range(reach):
-        weights.append(weights[-1] * ratio ** (2 * x + 1))
-    sums = list(itertools.accumulate(weights[:0:-1] + weights))
-    last = lambda y: min(max(int(mp.ceil(mpf(s) / 2 - y * sigma ** 2 / s)) - 1, -reach - 1), reach)  # outcomes up to it have a loss above y
-    tail = lambda y: sums[last(y) + reach] / sums[-1] if last(y) >= -reach else ZERO
-    return tail, (s - 2 * reach) * s / (2 * sigma ** 2), (s + 2 * reach) * s / (2 * sigma ** 2), ZERO, (s / sigma) ** 2 / 2
+    masses = [(x, mp.exp(-mpf(x * x) / (2 * sigma ** 2))) for x in range(-reach, reach + 1)]
+    total = sum(mass for _, mass in masses)
+    return atoms(((s * s - 2 * s * x) / (2 * sigma ** 2), mass / total) for x, mass in masses)
 def discrete_laplace(u, s):
     """Outcomes up to some number of steps have a loss above y."""
     r, last = mp.exp(-u), lambda y: min(max(mp.ceil((s - y / u) / 2) - 1, 0), s - 1)
@@ -373,7 +352,6 @@ def convolved(a, b):
 
 class Truth:
     """Lower bounds of ε(δ) and ρ of some events in a scope, for neighbours who move each event in one of the ways that it allows.
-
     Each loss is rounded down to a multiple of h, and so are masses: moving P's mass to a smaller loss only takes from E_P[(1 − e^{ε−Y})₊],
     also in a product. What leaves the window above is put at its end, what leaves it below is dropped, for the same reason."""
     SCALE, NODES = 10 ** 40, 600
@@ -403,14 +381,12 @@ class Truth:
             cut = max(end - low + 1, 1)
             ps[cut - 1:] = [sum(ps[cut - 1:])]
         return low, ps, (inf1 * (sum(ps2) + inf2) + sum(ps1) * inf2) // self.SCALE
-    def power(self, square, times):
-        result = None
-        while times:
-            if times & 1:
-                result = square if result is None else self.product(result, square)
-            times >>= 1
-            square = self.product(square, square) if times else None
-        return result
+    def power(self, one, times):
+        if times == 1:
+            return one
+        half = self.power(one, times // 2)
+        even = self.product(half, half)
+        return self.product(even, one) if times % 2 else even
     def epsilon(self, delta):
         """The ε at which the hockey-stick curve of these masses is δ."""
         low, masses, infinite = self.whole
@@ -431,43 +407,43 @@ class Out:
         self.count, self.lines, self.together = {"confirmed": 0, "not confirmed": 0, "refuted": 0}, [], {}
     def say(self, verdict, name, text, many=None, off=ZERO):
         self.count[verdict] += 1
-        if many and verdict == "confirmed":
-            number, worst = self.together.get(many, (0, ZERO))
-            self.together[many] = number + 1, max(worst, off)
+        if many:
+            number, worst = self.together.get((verdict, many), (0, ZERO))
+            self.together[verdict, many] = number + 1, max(worst, off)
         else:
             self.lines.append(f"{verdict:14} {name}: {text}")
-    def number(self, name, claim, value, low=ZERO, loose=mpf("1e-9"), many=None):
-        """A number that is `value` by the rule, and certainly not below `low`."""
-        claim = claim if claim is None else mpf(claim)
-        if claim is not None and claim < low * (1 - mpf("1e-12")):
+    def number(self, name, claim, value, sum_, low=ZERO, many=None):
+        """A number that is `value` by the rule of `sum_`, and certainly not below `low`."""
+        claim = INF if claim is None else mpf(claim)
+        if claim < low * (1 - mpf("1e-12")):
             return self.say("refuted", name, f"it says {nice(claim)}, and it is certainly at least {nice(low)}")
-        if claim is None and value is None:
+        if sum_.hole:
+            return self.say("not confirmed", name, sum_.hole, many)
+        if claim == value == INF:
             return self.say("confirmed", name, "no finite bound by the rule, as it says", many)
-        if None in (claim, value) or claim < value * (1 - mpf("1e-9")) or claim > value * (1 + loose) + mpf("1e-15"):
+        if claim < value * (1 - mpf("1e-9")) or claim > value * (1 + sum_.loose) + mpf("1e-15"):
             return self.say("not confirmed", name, f"it says {nice(claim)}, the events add up to {nice(value)}")
         off = abs(claim - value) / value if value else claim
         self.say("confirmed", name, f"{nice(claim)} within {nice(off)}" + (f"; certainly at least {nice(low)}" if low else ""), many, off)
     def end(self):
-        lines = [f"{'confirmed':14} {name}: {number} numbers, each within {nice(worst)}" for name, (number, worst) in self.together.items()]
-        print("\n".join(self.lines + lines + ["; ".join(f"{number} {verdict}" for verdict, number in self.count.items())]))
+        for (verdict, name), (number, worst) in self.together.items():
+            within = f", each within {nice(worst)}" if verdict == "confirmed" else ", for want of a sum"
+            self.lines.append(f"{verdict:14} {name}: {number} numbers{within}")
+        print("\n".join(self.lines + ["; ".join(f"{number} {verdict}" for verdict, number in self.count.items())]))
         return 1 if self.count["refuted"] else 3 if self.count["not confirmed"] else 0
 
 def nice(number):
-    return "none" if number is None else mp.nstr(number, 8) if number > mpf("1e-30") else "0"
-
+    return "none" if number == INF else mp.nstr(number, 8) if number > mpf("1e-30") else "0"
 def exactly(text):
     """A sum as the ledger writes it: a decimal, a fraction, 'inf' or 'none'."""
-    if text in ("none", "inf"):
-        return None if text == "none" else INF
-    return mpf(Fraction(text).numerator) / Fraction(text).denominator
+    return INF if text in ("none", "inf") else mpf(Fraction(text).numerator) / Fraction(text).denominator
 
 # --------------------------------------------------------------------------------------------------------------- ledger and report
 class Charge:
     def __init__(self, sequence, body):
-        if not isinstance(body.get("events"), list):
-            raise Bad(f"entry {sequence} has no list of events")
-        self.events = [Event(value, f"entry {sequence}, event {number}") for number, value in enumerate(body["events"], 1)]
-        self.sequence, self.release, self.kind, self.state = sequence, body.get("release"), body.get("kind"), "interrupted"
+        with reading(f"entry {sequence} has no list of events"):
+            self.events = [Event(value, f"entry {sequence}, event {number}") for number, value in enumerate(body["events"], 1)]
+        self.release, self.kind, self.state = body.get("release"), body.get("kind"), "interrupted"
     def for_groups(self, scope):
         """Entries from before 'new-keys', and trees of heavy hitters with a δ: counted as a whole (docs/events.md)."""
         has_delta = lambda event: event.word == "approximate" and event.p["delta"] > 0
@@ -479,34 +455,31 @@ class Charge:
             return self.events
         one, whole = Sum(self.events, scope), Event({"mechanism": "approximate", "epsilon": 0, "delta": 0}, "")
         epsilon, delta = (one.pure, one.delta) if one.rest == 0 else (one.epsilon(4 * one.delta), 4 * one.delta)
-        whole.p = {"epsilon": ZERO, "delta": mpf(1)} if epsilon is None else {"epsilon": epsilon, "delta": min(delta, mpf(1))}
+        whole.p = {"epsilon": ZERO, "delta": mpf(1)} if epsilon == INF else {"epsilon": epsilon, "delta": min(delta, mpf(1))}
         return [whole]
 
 def history(bodies, heads, out):
-    """All charges and what is in force; every running sum is compared."""
-    charges, noted, kinds = [], {"declaration": None, "data": None, "budget": None}, {}
+    """The charges by their entries, and what is in force; every running sum is compared."""
+    charges, noted = {}, {"declaration": None, "data": None, "budget": None}
     for sequence, body in enumerate(bodies, 1):
         entry = body.get("entry") if isinstance(body, dict) else None
         if entry in noted:
             noted[entry] = (sequence, body)
-        elif entry == "commit":
-            if body.get("of") not in [charge.sequence for charge in charges]:
-                raise Bad(f"entry {sequence} commits what was not reserved")
-            next(charge for charge in charges if charge.sequence == body["of"]).state = "committed"
+        elif entry == "commit" and body.get("of") in charges:
+            charges[body["of"]].state = "committed"
         elif entry == "reserve":
-            charges.append(Charge(sequence, body))
-            kinds[charges[-1].kind] = kinds.get(charges[-1].kind, 0) + 1
+            charges[sequence] = Charge(sequence, body)
             if body.get("after"):
-                running(sequence, body["after"], charges, kinds, noted, heads, out)
+                running(sequence, body["after"], charges.values(), noted, heads, out)
         else:
-            raise Bad(f"entry {sequence} is of a form that this program does not know")
+            raise Bad(f"entry {sequence} is of a form that this program does not know, or commits what was not reserved")
     return charges, noted
 
-def running(sequence, after, charges, kinds, noted, heads, out):
-    try:
-        events, sums = [event for charge in charges for event in charge.events], after["sums"]
+def running(sequence, after, charges, noted, heads, out):
+    with reading(f"the sums in entry {sequence} are not in a form that this program knows"):
+        events, sums, kinds = [event for charge in charges for event in charge.events], after["sums"], [charge.kind for charge in charges]
         links = {name: found and {"entry": found[0], "hash": heads[found[0]]} for name, found in noted.items()}
-        if after["kinds"] != kinds or any(after[name] != link for name, link in links.items()):
+        if after["kinds"] != {kind: kinds.count(kind) for kind in kinds} or any(after[name] != link for name, link in links.items()):
             out.say("refuted", f"entry {sequence}", "what it says of kinds and of the entries in force is not so")
         if after["rule"] != 1 or sums is None:
             return out.say("not confirmed", f"entry {sequence}", "its sums are not there, or by another rule than the one that is known here")
@@ -515,15 +488,13 @@ def running(sequence, after, charges, kinds, noted, heads, out):
         scopes += [(frozenset(one["attributes"]), one["spent"]) for one in sums["sets"]]
         for scope, text in scopes:
             mine = Sum([event for event in events if scope or event.everywhere], scope or "person")
+            if mine.hole:
+                return out.say("refuted" if mine.is_known else "not confirmed", f"entry {sequence}", f"it has sums, and {mine.hole}")
             claims = [exactly(word) for word in text.split(" ")]
             values = [mine.pure, mine.rest, mine.all, mine.truncated, mine.omega, mine.delta]
             for word, claim, value in zip(["Σε", "Σρ without ε", "Σρ", "Σρ below ω", "ω", "Σδ"], claims, values, strict=True):
-                name, same = f"entry {sequence}, {title(scope) if scope else 'any other attribute'}, {word}", claim == INF == value
-                out.number(name, ZERO if same else claim, ZERO if same else value, ZERO, mine.loose, "running sums in the ledger")
-    except NoRule:
-        out.say("refuted", f"entry {sequence}", "it has sums, and there is an event that none can count")
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
-        raise Bad(f"the sums in entry {sequence} are not in a form that this program knows") from None
+                name = f"entry {sequence}, {title(scope) if scope else 'any other attribute'}, {word}"
+                out.number(name, claim, value, mine, ZERO, "running sums in the ledger")
 def title(scope):
     return scope if isinstance(scope, str) else " + ".join(sorted(scope))
 
@@ -533,21 +504,17 @@ def read_limits(noted):
         words = text.split()
         value = {name: exactly(words[words.index(name) + 1]) for name in ("delta", "omega", "order") if name in words}
         return words[0], exactly(words[1]), value.get("omega"), value.get("order"), value["delta"]
-    try:
+    with reading("the budget in force is not in a form that this program knows"):
         found = noted["budget"][1]["limits"] if noted["budget"] else {"attributes": {}, "presence": None, "person": None, "every_attribute": None}
         limits = {frozenset([name]): limit(text) for name, text in found["attributes"].items()}
         limits.update({name: limit(found[name]) for name in ("presence", "person") if found[name]})
         return {**limits, "*": limit(found["every_attribute"])} if found["every_attribute"] else limits
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise Bad(f"the budget in entry {noted['budget'][0]} is not in a form that this program knows") from None
 def limit_of(limits, scope):
     return limits.get(scope) or (limits.get("*") if isinstance(scope, frozenset) and len(scope) == 1 else None)
 def usual_delta(limits, scope):
-    own = limit_of(limits, scope)
-    if own and (own[4] > 0 or (own[0] == "epsilon" and own[3] is None)):
-        return own[4]
-    least = min((limit[4] for limit in limits.values()), default=ZERO)
-    return least if least > 0 else mpf("1e-9")
+    own, least = limit_of(limits, scope), min((limit[4] for limit in limits.values()), default=ZERO)
+    is_own = own and (own[4] > 0 or (own[0] == "epsilon" and own[3] is None))
+    return own[4] if is_own else least if least > 0 else mpf("1e-9")
 
 def check_costs(where, told, events_of, names, limits, k, out):
     """ε, δ and ρ of each scope in one part of a summary; without limits δ is whatever was asked for."""
@@ -558,12 +525,9 @@ def check_costs(where, told, events_of, names, limits, k, out):
         usual = usual_delta(limits, scope) if limits is not None else delta
         if abs(delta - usual) > usual * mpf("1e-12"):
             out.say("not confirmed", f"{name}, δ", f"it says {nice(delta)}, the budget says {nice(usual)}")
-        try:
-            mine, truth = Sum(events, scope, k), Truth(events, scope, k)
-            out.number(f"{name}, ε at δ = {nice(delta)}", claim["epsilon"], mine.epsilon(delta), truth.epsilon(delta), mine.loose)
-            out.number(f"{name}, ρ", (claim.get("approximate_zcdp") or claim).get("rho"), mine.rho(delta), truth.rho, mine.loose)
-        except NoRule:
-            out.say("not confirmed", name, "there is an event that no sum can count")
+        mine, truth, rho = Sum(events, scope, k), Truth(events, scope, k), (claim.get("approximate_zcdp") or claim).get("rho")
+        out.number(f"{name}, ε at δ = {nice(delta)}", claim["epsilon"], mine.epsilon(delta), mine, truth.epsilon(delta))
+        out.number(f"{name}, ρ", rho, mine.rho(delta), mine, truth.rho)
 
 def check(report, bodies, heads, out):
     summary = report.get("summary", report) if isinstance(report, dict) else {}
@@ -574,14 +538,13 @@ def check(report, bodies, heads, out):
         return out.say("refuted", "the report's head", f"{head} after {entries} entries is not in this ledger's chain")
     out.say("confirmed", "the report's head", f"it is the ledger's, after {entries} of {len(bodies)} entries")
     charges, noted = history(bodies[:entries], heads, out)
-    limits, events = read_limits(noted), [event for charge in charges for event in charge.events]
+    limits, events = read_limits(noted), [event for charge in charges.values() for event in charge.events]
     names = {name for event in events if not event.everywhere for touch in event.moves["touches"] for name in touch[0]}
     names |= {name for table in noted["declaration"][1]["tables"].values() for name in table["columns"]} if noted["declaration"] else set()
     deltas = limits if "summary" in report else None
     check_costs("", summary, lambda scope: events, names, deltas, 1, out)
-    by_sequence = {charge.sequence: charge for charge in charges}
     for told in summary["releases"]:
-        charge = by_sequence.get(told["sequence"])
+        charge = charges.get(told["sequence"])
         if charge is None or [charge.release, charge.kind, charge.state] != [told[f] for f in ("release", "kind", "state")]:
             out.say("refuted", f"release {told['release']!r}", "the ledger's entry says otherwise")
             continue
@@ -590,7 +553,7 @@ def check(report, bodies, heads, out):
     if number != len(charges):
         out.say("refuted", "number of releases", f"{number} are told of, {len(charges)} are in the ledger")
     if "groups" in summary:
-        k, of_groups = summary["groups"]["size"], lambda scope: [event for charge in charges for event in charge.for_groups(scope)]
+        k, of_groups = summary["groups"]["size"], lambda scope: [event for one in charges.values() for event in one.for_groups(scope)]
         check_costs(f"groups of {k}, ", summary["groups"], of_groups, names, None, k, out)
     left = {frozenset([name]): one for name, one in summary["remaining"]["attributes"].items()}
     for scope, one in {**summary["remaining"], **left}.items():
@@ -601,17 +564,18 @@ def check(report, bodies, heads, out):
         mine, truth = Sum(events, scope), Truth(events, scope)
         for epsilon, delta in curve["epsilon_delta"]:
             name, delta = f"curve of {title(scope)} at δ = {delta}", mpf(delta)
-            out.number(name, epsilon, mine.epsilon(delta), truth.epsilon(delta), mine.loose, "points of the curves")
+            out.number(name, epsilon, mine.epsilon(delta), mine, truth.epsilon(delta), "points of the curves")
 
 def check_left(scope, left, limit, spent, out):
     name = f"left in the budget of {title(scope)}"
-    if limit is None:
-        return out.say("not confirmed", name, "the ledger holds no such limit")
+    if limit is None or spent.hole:
+        return out.say("not confirmed", name, spent.hole or "the ledger holds no such limit")
     word, most, omega, order, delta = limit
-    reach = None if spent.truncated is None or spent.delta > delta or (omega or order or 0) > spent.omega else spent.truncated
-    used = spent.rho(delta) if word == "rho" and not omega else reach if word == "rho" else \
-        (reach and reach * order) if order else spent.epsilon(delta)
-    value, claim = max(most - used, ZERO) if used is not None else ZERO, mpf(left[word])
+    if omega or order:
+        used = spent.truncated * (order or 1) if spent.delta <= delta and (omega or order) <= spent.omega else INF
+    else:
+        used = spent.rho(delta) if word == "rho" else spent.epsilon(delta)
+    value, claim = max(most - used, ZERO), mpf(left[word])
     off = abs(claim - value)
     if off <= max(spent.loose, mpf("1e-9")) * most and mpf(left["delta"]) == mpf(float(delta)):
         return out.say("confirmed", name, f"{word} {nice(claim)} within {nice(off)}")
@@ -621,15 +585,14 @@ def main(arguments):
     try:
         if len(arguments) != 2 or arguments[0].startswith("-"):
             raise Bad("give two files: verify.py REPORT LEDGER (the first lines of verify.py say which)")
-        out = Out()
-        report, found = load(arguments[0]), chain(arguments[1], out)
-        found and check(report, *found, out)
+        out, report = Out(), parse(load(arguments[0]), arguments[0])
+        with reading(f"{arguments[0]} or {arguments[1]} is not in a form that this program knows"):
+            found = chain(arguments[1], out)
+            found and check(report, *found, out)
         return out.end()
     except Bad as error:
         print(error, file=sys.stderr)
-    except (ArithmeticError, LookupError, TypeError, AttributeError, ValueError) as error:
-        print(f"{arguments[0]} or {arguments[1]} is not in a form that this program knows ({type(error).__name__}: {error})", file=sys.stderr)
-    return 2
+        return 2
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -102,6 +102,53 @@ fn ledgers_with_every_word_that_a_sum_can_count_are_confirmed() {
     assert!(said.contains("left in the budget of person: rho"), "{said}");
 }
 
+/// A ledger that holds what no sum counts has no ε, and the script has no opinion on one that somebody wrote beside it.
+#[test]
+fn words_that_no_sum_counts_are_not_confirmed() {
+    if !can_run() {
+        return;
+    }
+    let folder = with_ledger("other-words.json", "[budget]\nperson = { epsilon = 40.0, delta = 1e-6 }\n");
+    let told = folder.run(&["ledger", "show", "--json"]);
+    assert_ne!(told.status.code(), Some(0), "a sum was made of what has none");
+    let head = folder.json(&["ledger", "verify", "--json"]);
+    let cost = serde_json::json!({ "epsilon": 9.0, "delta": 1e-6, "rho": 1.0 });
+    let costs = serde_json::json!({ "presence": cost, "person": cost, "attributes": {} });
+    let mut summary = costs.clone();
+    summary["remaining"] = serde_json::json!({ "attributes": {} });
+    let release = |(name, sequence): (&str, u64)| {
+        let mut one = costs.clone();
+        one["release"] = name.into();
+        one["kind"] = "other".into();
+        one["state"] = "committed".into();
+        one["sequence"] = sequence.into();
+        one
+    };
+    summary["releases"] = [("sinh-normal", 1), ("pair", 3), ("smooth", 5)].map(release).to_vec().into();
+    let report = serde_json::json!({ "summary": summary, "ledger_entries": 6, "ledger_head": head["head"] });
+    folder.write("report.json", &report.to_string());
+    let output = python("verify.py", &[&folder.file("report.json"), &folder.file("scumble.ledger")]);
+    let said = String::from_utf8_lossy(&output.stdout).to_string();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for word in ["sinh-normal", "pair", "smooth-noise"] {
+        assert!(said.contains(&format!("there is '{word}', which no sum can count")), "{word}: {said}");
+    }
+}
+
+/// Every word of the vocabulary is in one of the ledgers.
+#[test]
+fn the_ledgers_have_every_word() {
+    let read = |name: &str| std::fs::read_to_string(repository().join("testdata/ledger").join(name)).unwrap();
+    let ledgers = ["every-word.json", "truncated-word.json", "other-words.json"].map(read).concat();
+    let page = std::fs::read_to_string(repository().join("docs/events.md")).unwrap();
+    let table = page.split("## The words").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let words: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert!(words.len() > 14, "{words:?}");
+    for word in words.iter().filter(|word| **word != "mechanism") {
+        assert!(ledgers.contains(&format!("\"mechanism\": \"{word}\"")), "{word} is in no ledger");
+    }
+}
+
 /// What noise that follows the data costs is searched by another program than the one that proves it.
 #[test]
 fn graphs_are_confirmed() {
