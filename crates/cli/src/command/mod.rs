@@ -48,6 +48,8 @@ pub enum Publish {
     Budget(engine::budget::Arguments),
     /// One ad-hoc SQL release through the same path as those of the project file
     Query(engine::query::Arguments),
+    /// Asks an interactive release, one question after the other; a round is charged when it opens
+    Ask(engine::ask::Arguments),
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
@@ -107,6 +109,7 @@ impl Publish {
             Self::Plan(arguments) => engine::plan::run(&arguments, quiet),
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
+            Self::Ask(arguments) => engine::ask::run(&arguments, quiet),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),

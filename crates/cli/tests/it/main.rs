@@ -26,6 +26,7 @@ mod noise;
 mod per_attribute;
 mod per_owner_first;
 mod project_file;
+mod queries;
 mod readme;
 mod real_tables;
 mod report_in_a_browser;

@@ -37,6 +37,7 @@ pub mod quantile;
 pub mod randomized_response;
 pub mod selection;
 pub mod smooth;
+pub mod sparse_vector;
 pub mod stability;
 pub mod stable_value;
 pub mod triangles;

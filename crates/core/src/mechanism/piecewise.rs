@@ -9,7 +9,7 @@ use crate::noise::{BitSource, uniform};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Points of the domain that are equally far from what is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,27 @@ pub(crate) fn sample<S: BitSource + ?Sized>(
     let segment = choose_segment(segments, length, rate, unit, bits)?;
     let offset = uniform::below(bits, &length(&segment));
     Some(segment.first + offset.to_u128().unwrap_or(0))
+}
+
+/// The same over candidates of which only is known how many have each distance: a distance, and which of its candidates, from 0 on.
+pub(crate) fn sample_group<S: BitSource + ?Sized>(
+    groups: &BTreeMap<u64, u64>,
+    rate: &BigRational,
+    unit: u128,
+    bits: &mut S,
+) -> Option<(u64, u64)> {
+    let mut start = 0u128;
+    let segments: Vec<Segment> = groups
+        .iter()
+        .map(|(distance, count)| {
+            let first = start;
+            start += u128::from(*count);
+            Segment { first, last: start - 1, distance: u128::from(*distance) }
+        })
+        .collect();
+    let place = sample(&segments, rate, unit, bits)?;
+    let (segment, (distance, _)) = segments.iter().zip(groups).find(|(segment, _)| segment.last >= place)?;
+    Some((*distance, (place - segment.first) as u64))
 }
 
 /// A segment with probability ∝ length·e^{−rate·distance}, exactly, for points of any kind that `length` can count.

@@ -12,7 +12,7 @@
 //! Scores are integers: a real score is brought to a grid first, and its sensitivity counted in steps of the grid. Which way
 //! neighbours move the scores is a [`Change`].
 
-use super::piecewise::{Segment, sample};
+use super::piecewise::sample_group;
 use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
@@ -37,7 +37,7 @@ pub enum Change {
 
 impl Change {
     /// How many times the score's sensitivity a difference of two scores moves.
-    fn gap_moves(self) -> u32 {
+    pub(crate) fn gap_moves(self) -> u32 {
         match self {
             Self::General => 2,
             Self::Monotone => 1,
@@ -165,7 +165,7 @@ impl Selection {
     }
 }
 
-/// Candidates of the same score are one segment: few distinct scores near the best decide.
+/// Candidates of the same score are one group: few distinct scores near the best decide.
 fn exponential<S: BitSource + ?Sized>(scores: &[i64], rate: &BigRational, bits: &mut S) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
     let behind = |score: i64| best.abs_diff(score);
@@ -173,21 +173,9 @@ fn exponential<S: BitSource + ?Sized>(scores: &[i64], rate: &BigRational, bits: 
     for score in scores {
         *groups.entry(behind(*score)).or_default() += 1;
     }
-    let mut start = 0u128;
-    let segments: Vec<Segment> = groups
-        .iter()
-        .map(|(distance, count)| {
-            let first = start;
-            start += u128::from(*count);
-            Segment { first, last: start - 1, distance: u128::from(*distance) }
-        })
-        .collect();
-    let place = sample(&segments, rate, 1, bits).unwrap_or(0);
-    // Which candidate has this place in the order by score: the (place − first)-th of its segment.
-    let found = segments.iter().find(|segment| segment.last >= place).copied();
-    let Segment { first, distance, .. } = found.unwrap_or(Segment { first: 0, last: 0, distance: 0 });
-    let mut same = scores.iter().enumerate().filter(|(_, score)| u128::from(behind(**score)) == distance);
-    same.nth((place - first) as usize).map_or(0, |(index, _)| index)
+    let (distance, place) = sample_group(&groups, rate, 1, bits).unwrap_or((0, 0));
+    let mut same = scores.iter().enumerate().filter(|(_, score)| behind(**score) == distance);
+    same.nth(place as usize).map_or(0, |(index, _)| index)
 }
 
 /// A random order, drawn as far as it is needed.

@@ -34,11 +34,13 @@ mod transform;
 mod tests;
 
 pub mod conjunctions;
+pub mod interactive;
 pub mod mwem;
 pub mod planner;
 pub mod projection;
 pub mod psd;
 pub mod residual;
+pub mod small_table;
 
 /// 95% of a normal law are within this many standard deviations.
 const NORMAL_95: f64 = 1.959_963_984_540_054;

@@ -9,6 +9,7 @@ mod added;
 mod chosen;
 mod learners;
 mod moves;
+mod questions;
 mod sensitive;
 mod statistics;
 mod workloads;
@@ -48,14 +49,20 @@ const DRAWN: &[Drawn] = &[
     ("mechanism/selection/top.rs", "release", &[chosen::generalized_histogram]),
     ("mechanism/smooth/mod.rs", "release", &[sensitive::smooth]),
     ("mechanism/smooth/mod.rs", "release_with_level", &[sensitive::level]),
+    ("mechanism/sparse_vector.rs", "ask", &[questions::sparse_vector]),
+    ("mechanism/sparse_vector.rs", "open", &[questions::sparse_vector]),
+    ("mechanism/sparse_vector.rs", "release", &[questions::sparse_vector]),
     ("mechanism/stability.rs", "release", &[chosen::stability_histogram, chosen::key_selection]),
     ("mechanism/stable_value.rs", "release", &[sensitive::stable_value]),
     ("workload/conjunctions/mod.rs", "release", &[workloads::conjunctions]),
+    ("workload/interactive.rs", "ask", &[questions::interactive]),
+    ("workload/interactive.rs", "open", &[questions::interactive]),
     ("workload/mwem.rs", "release", &[workloads::mwem_measures, workloads::mwem_picks]),
     ("workload/people.rs", "release", &[added::people]),
     ("workload/projection/mod.rs", "release", &[workloads::projection]),
     ("workload/psd/mod.rs", "release", &[workloads::pairs]),
     ("workload/residual.rs", "release", &[workloads::residual]),
+    ("workload/small_table.rs", "release", &[questions::small_table]),
     ("learn/distribution.rs", "estimate", &[learners::a_distribution]),
     ("learn/halfspace.rs", "learn", &[learners::a_halfspace]),
     ("learn/point.rs", "learn", &[learners::a_point]),
@@ -111,14 +118,17 @@ compare! {
     obvious_answer: "mechanism/selection/obvious.rs",
     generalized_histogram: "mechanism/selection/top.rs",
     smooth: "mechanism/smooth/mod.rs",
+    sparse_vector: "mechanism/sparse_vector.rs",
     stability: "mechanism/stability.rs",
     stable_value: "mechanism/stable_value.rs",
     conjunctions: "workload/conjunctions/mod.rs",
+    interactive: "workload/interactive.rs",
     mwem: "workload/mwem.rs",
     people: "workload/people.rs",
     projection: "workload/projection/mod.rs",
     pairs: "workload/psd/mod.rs",
     residual: "workload/residual.rs",
+    small_table: "workload/small_table.rs",
     learn_distribution: "learn/distribution.rs",
     learn_halfspace: "learn/halfspace.rs",
     learn_point: "learn/point.rs",

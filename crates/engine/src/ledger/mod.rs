@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+pub(crate) use store::Reservation;
 use store::Trouble;
 
 const APPLICATION: i32 = 0x5343_4D42;
@@ -199,6 +200,20 @@ impl Ledger {
         let query = "SELECT EXISTS (SELECT 1 FROM entry WHERE instr(body, ?1))";
         let text = format!("\"kind\":\"{kind}\"");
         self.connection.query_row(query, [text], |row| row.get(0)).map_err(|error| trouble(&self.path, &error))
+    }
+
+    /// All reservations of a release, in order.
+    pub(crate) fn reservations(&self, release: &str) -> Result<Vec<Reservation>> {
+        self.read(|connection| store::reservations(connection, release))
+    }
+
+    /// The receipt of a reservation that is there: for a release that goes on after its first answer, and whoever asks has looked that it may.
+    pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
+        let (value, _) = self.read(|connection| store::linked(connection, head))?;
+        match value["entry"] == "reserve" {
+            true => Ok(Receipt { sequence: head.entries, head: head.clone() }),
+            false => Err(self.damaged(&format!("entry {} is no reservation", head.entries))),
+        }
     }
 
     /// Reads at one moment, whatever other processes write meanwhile.
@@ -406,6 +421,14 @@ fn budget_body(limits: &Value, because: Option<&str>) -> String {
 /// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.
 pub fn folder(path: &Path) -> Result<PathBuf> {
     Ok(path::resolved(path)?.parent().unwrap_or(Path::new("/")).to_path_buf())
+}
+
+/// A file beside a ledger, whose name is the ledger's with this end.
+pub(crate) fn beside(ledger: &Path, end: &str) -> Result<PathBuf> {
+    let ledger = path::resolved(ledger)?;
+    let mut name = ledger.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    Ok(ledger.with_file_name(name))
 }
 
 fn replaced(path: &Path) -> Error {

@@ -107,7 +107,8 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
             }
             Some("commit") => {
                 let (of, output) = committed(&value, sequence)?;
-                outputs.insert(of, output);
+                // From the newest down: the last commit of a reservation counts.
+                outputs.entry(of).or_insert(output);
             }
             _ => {}
         }
@@ -137,9 +138,43 @@ pub(super) fn last_committed(connection: &Connection, release: &str) -> Result<O
     Ok(None)
 }
 
-/// What the commit of a reservation says, if there is one.
+/// A reservation, as far as it tells whether its release may go on.
+#[derive(Debug, Clone)]
+pub(crate) struct Reservation {
+    /// The head of the chain after it.
+    pub head: Head,
+    /// The digest of what was declared; empty where an older ledger has none.
+    pub request: String,
+    /// How often it was committed.
+    pub commits: u64,
+}
+
+/// All reservations of a release, in order.
+pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec<Reservation>> {
+    let name = format!("\"release\":{}", Value::from(release));
+    let mut found: BTreeMap<u64, Reservation> = BTreeMap::new();
+    for head in mentioning(connection, &name, 0)? {
+        let (value, _) = linked(connection, &head)?;
+        if value["entry"] == "reserve" && value["release"] == release {
+            let request = value["request"].as_str().unwrap_or_default().to_string();
+            found.insert(head.entries, Reservation { head, request, commits: 0 });
+        }
+    }
+    let first = found.keys().next().copied().unwrap_or(u64::MAX);
+    for at in mentioning(connection, "\"entry\":\"commit\"", first)? {
+        let body: String =
+            connection
+                .query_row("SELECT body FROM entry WHERE sequence = ?1", [at.entries as i64], |row| row.get(0))?;
+        let value = parsed(&body, at.entries)?;
+        let of = value["of"].as_u64().and_then(|of| found.get_mut(&of)).filter(|_| value["entry"] == "commit");
+        of.into_iter().for_each(|reservation| reservation.commits += 1);
+    }
+    Ok(found.into_values().collect())
+}
+
+/// What the last commit of a reservation says, if there is one.
 fn output_of(connection: &Connection, sequence: u64) -> Result<Option<Output>> {
-    for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)? {
+    for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)?.into_iter().rev() {
         let (value, _) = linked(connection, &at)?;
         if value["entry"] == "commit" && value["of"] == sequence {
             return Ok(Some(committed(&value, at.entries)?.1));
@@ -201,7 +236,7 @@ fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, V
 }
 
 /// The entry whose hash is `at`'s, and the head before it.
-fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
+pub(super) fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
     let missing = || Trouble::Damaged(format!("entry {} is missing", at.entries));
     let row = |column: &str, sequence: u64| format!("SELECT {column} FROM entry WHERE sequence = {sequence}");
     let body: Option<String> = connection.query_row(&row("body", at.entries), [], |row| row.get(0)).optional()?;

@@ -8,7 +8,7 @@
 //! changed rows are a new release, for whoever wants one and says so.
 
 use super::publish::file_names;
-use super::{Planned, Runner, bounds, exact_count};
+use super::{Planned, Runner, bounds, exact_count, interactive};
 use crate::attackers::declared;
 use crate::check;
 use crate::error::{Error, Result};
@@ -81,6 +81,10 @@ impl Runner<'_> {
 
     /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
     pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
+        // Of an interactive release there is always more to ask.
+        if planned.request.kind == interactive::NAME {
+            return Ok(None);
+        }
         let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
         Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))

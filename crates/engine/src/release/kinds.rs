@@ -2,7 +2,7 @@
 
 use super::{
     CostAbout, Kind, anonymized_histogram, bounds, cdf, degrees, exact_count, exact_if_stable, heavy_hitters,
-    histogram, marginals, mode, quantiles, sql, triangles,
+    histogram, interactive, marginals, mode, quantiles, small_table, sql, triangles,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -17,6 +17,8 @@ pub static KINDS: &[&Kind] = &[
     &quantiles::KIND,
     &marginals::MARGINALS,
     &marginals::SYNTHETIC,
+    &small_table::KIND,
+    &interactive::KIND,
     &heavy_hitters::KIND,
     &mode::KIND,
     &exact_if_stable::KIND,

@@ -109,6 +109,11 @@ impl<'a> Charged<'a> {
         Self { receipt, backend, key, bits }
     }
 
+    /// The same with the key of an earlier part of the same release.
+    pub(super) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
+        Self { receipt, backend, key, bits }
+    }
+
     /// The charge's place in the ledger.
     pub fn sequence(&self) -> u64 {
         self.receipt.sequence()

@@ -8,7 +8,7 @@ mod document;
 use super::kept::is_published;
 use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
 use super::publish::file_names;
-use super::{Floor, marginals};
+use super::{Floor, interactive, marginals};
 use crate::attackers::Counted;
 use crate::ledger::{Charge, State};
 use document::Document;
@@ -57,13 +57,22 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
         let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
-        let read = if is_newest { read(out, &charge) } else { Err("paid for again since, and replaced".to_string()) };
+        let read = if is_newest { read(out, &charge) } else { Err(replaced(&charge)) };
         match read {
             Ok(published) => shown.push(published),
             Err(why) => unshown.push(Unshown { charge, why }),
         }
     }
     (shown, unshown)
+}
+
+/// Why an older charge of a name is not shown by itself.
+fn replaced(charge: &Charge) -> String {
+    let why = match charge.kind == interactive::NAME {
+        true => "an earlier round: its answers stand with those of the last",
+        false => "paid for again since, and replaced",
+    };
+    why.to_string()
 }
 
 /// The part of a release's JSON that reports are made of.

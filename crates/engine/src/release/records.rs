@@ -16,13 +16,14 @@ use crate::backend::hash::{Key, SipHasher};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use crate::project::{Column, Domain, Project, Request};
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::DataFusionError;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -161,6 +162,45 @@ impl Attributes {
             Values::Unknown => None,
         };
         self.values.iter().map(size).collect()
+    }
+
+    /// The values of each attribute in the order of their codes, as columns of a plan; a missing value of its own is NULL. None of what is unknown.
+    pub fn arrays(&self) -> Vec<ArrayRef> {
+        let own = (self.missing == Missing::Value).then_some(());
+        let array = |values: &Values| -> ArrayRef {
+            match values {
+                Values::Truth => {
+                    Arc::new([Some(false), Some(true)].into_iter().chain(own.map(|()| None)).collect::<BooleanArray>())
+                }
+                Values::Whole { lower, number } => {
+                    let numbers = (0..i64::from(*number)).map(|step| Some(lower + step));
+                    Arc::new(numbers.chain(own.map(|()| None)).collect::<Int64Array>())
+                }
+                Values::Texts(texts) => {
+                    let texts = texts.iter().map(|text| Some(text.as_str()));
+                    Arc::new(texts.chain(own.map(|()| None)).collect::<StringArray>())
+                }
+                Values::Unknown => Arc::new(StringArray::new_null(0)),
+            }
+        };
+        self.values.iter().map(array).collect()
+    }
+
+    /// What the values of each attribute are called, in the order of their codes.
+    pub fn labels(&self) -> Vec<Vec<String>> {
+        let own = (self.missing == Missing::Value).then(|| MISSING_TEXT.to_string());
+        let named = |values: &Values| -> Vec<String> {
+            let known: Vec<String> = match values {
+                Values::Truth => vec!["false".to_string(), "true".to_string()],
+                Values::Whole { lower, number } => {
+                    (0..i64::from(*number)).map(|step| (lower + step).to_string()).collect()
+                }
+                Values::Texts(texts) => texts.clone(),
+                Values::Unknown => return Vec::new(),
+            };
+            known.into_iter().chain(own.clone()).collect()
+        };
+        self.values.iter().map(named).collect()
     }
 
     /// Whether another value of one attribute may mean another record altogether.

@@ -4,7 +4,7 @@ use super::guarded::guarded;
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
-use super::{Analysed, Answers, Charged, Plan, alone, kinds};
+use super::{Analysed, Answers, Charged, Plan, alone, interactive, kinds};
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
@@ -44,7 +44,7 @@ pub struct Outcome {
 }
 
 /// A mark for each table.
-type Marks = BTreeMap<String, String>;
+pub(super) type Marks = BTreeMap<String, String>;
 
 /// Plans and runs the releases of one project.
 pub struct Runner<'a> {
@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
-    fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
+    pub(super) fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
         alone::in_ledger(planned, before)?;
         if self.project.budget == Budget::default() {
             return Ok(());
@@ -201,6 +201,12 @@ impl<'a> Runner<'a> {
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
     ) -> Result<(Vec<Outcome>, Head)> {
+        if let Some(planned) = releases.iter().find(|planned| planned.request.kind == interactive::NAME) {
+            return Err(Error::input(format!(
+                "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
+                name = planned.request.name
+            )));
+        }
         self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
@@ -224,7 +230,7 @@ impl<'a> Runner<'a> {
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
     /// folder: a charge in a ledger that was written over is none.
-    fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
+    pub(super) fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
         let ledger = real(&self.ledger);
         let beside = ["", "-wal", "-shm", "-journal", ".key"].map(|end| {
             let mut name = ledger.file_name().unwrap_or_default().to_os_string();
@@ -250,7 +256,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
-    fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
+    pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
         let backend = Backend::with_data(self.project, &tables_of(releases))?;
         for planned in releases {
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
@@ -264,7 +270,7 @@ impl<'a> Runner<'a> {
     /// # Guarantee
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
-    fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
+    pub(super) fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
         let states = check::state(self.project, &tables_of(releases))?;
         let key = ledger::Key::existing(&self.ledger)?;
         let passed = |state: &TableState| {
@@ -279,7 +285,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What a release runs under.
-    fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
+    pub(super) fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
         let tables = self.declared(planned, &ledger::folder(&self.ledger)?)?;
         let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
         Ok(About {
@@ -372,14 +378,14 @@ struct Made {
 }
 
 /// The one sentence for everything that can fail after a charge: it depends on no value and on no cause.
-fn interrupted(name: &str) -> Error {
+pub(super) fn interrupted(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
     ))
 }
 
 /// The outputs are there, and the ledger does not know.
-fn uncommitted(name: &str) -> Error {
+pub(super) fn uncommitted(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
     ))
@@ -397,6 +403,6 @@ fn decimal(number: f64) -> String {
 }
 
 /// The places of a release's files.
-fn places(out: &Path, planned: &Planned) -> Result<Places> {
+pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
     Places::claim(out, &file_names(&planned.request.name))
 }

@@ -10,6 +10,7 @@ pub(crate) mod above;
 pub(crate) mod below;
 mod bounded;
 mod casts;
+pub(crate) mod cells;
 mod dates;
 pub(crate) mod derivation;
 pub(crate) mod describe;

@@ -234,6 +234,18 @@ const BEYOND: &[Case] = &[
         rho: false,
         ..SQL
     },
+    Case {
+        kind: "small-table",
+        fields: "table = \"once\"\ncolumns = [\"sex\"]\nmissing = \"never\"",
+        rho: false,
+        ..SQL
+    },
+    Case {
+        kind: "interactive",
+        fields: "table = \"visits\"\ncolumns = [\"day\", \"sex\"]\npeople = 5000",
+        rho: false,
+        ..SQL
+    },
 ];
 
 /// The release that others are about.

@@ -1,5 +1,6 @@
 //! The commands that touch tables and the ledger. Each builds its whole output before it writes any of it.
 
+pub mod ask;
 pub mod bounds;
 pub mod budget;
 pub mod check;

@@ -12,7 +12,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute, rounded_up};
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Estimates, Expected, Floor, Planned};
+use scumble_engine::release::{Estimates, Expected, Floor, Planned, Runner};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -56,7 +56,8 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
         return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
     }
-    let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    let mut planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    planned.iter_mut().try_for_each(|planned| rounds_left(&runner, planned))?;
     // What is published already is kept, and costs nothing more.
     let before = planned.iter().map(|planned| runner.published_before(planned)).collect::<Result<Vec<_>, _>>()?;
     let fits =
@@ -105,10 +106,21 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     fits.map_err(Failure::from)
 }
 
+/// An interactive release costs what its rounds cost that are still to open.
+fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure> {
+    let Some((charged, all)) = runner.rounds(planned)?.filter(|(charged, _)| *charged > 0) else { return Ok(()) };
+    let left = all.saturating_sub(charged);
+    let events = planned.plan.events.drain(..).filter(|_| left > 0);
+    planned.plan.events = events.map(|event| event.repeated(left)).collect::<Result<_, _>>()?;
+    planned.plan.notes.push(format!("{charged} of {all} rounds are charged; what is shown is the cost of the rest."));
+    Ok(())
+}
+
 /// One line, and what somebody has to know before all else.
 fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let mut text = line::line(planned, project, delta)?;
-    let is_urgent = |note: &&String| ["Warning", "Hardly anything"].iter().any(|start| note.starts_with(start));
+    let is_urgent =
+        |note: &&String| ["Warning", "Hardly anything", "Recommended"].iter().any(|start| note.starts_with(start));
     for note in planned.plan.notes.iter().filter(is_urgent) {
         text.push_str(&format!("  {note}\n"));
     }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
-use scumble_engine::project::Project;
+use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{Kept, Outcome};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -44,9 +44,19 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             )));
         }
     }
-    let wanted =
-        project.releases.iter().filter(|request| arguments.only.is_empty() || arguments.only.contains(&request.name));
-    let planned = wanted.map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    let (asked, wanted): (Vec<&Request>, Vec<&Request>) = project
+        .releases
+        .iter()
+        .filter(|request| arguments.only.is_empty() || arguments.only.contains(&request.name))
+        .partition(|request| request.kind == "interactive");
+    // What is asked one question after the other is not released with the others.
+    if let Some(request) = asked.first().filter(|_| wanted.is_empty() || !arguments.only.is_empty()) {
+        return Err(Failure::Input(format!(
+            "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
+            name = request.name
+        )));
+    }
+    let planned = wanted.into_iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     if planned.is_empty() {
         return Err(Failure::Input(format!(
             "{} has no [[release]]: there is nothing to do",

@@ -43,7 +43,7 @@ const MOST_OPERATIONS: u128 = 1 << 24;
 /// The most bytes of texts.
 const MOST_BYTES: u128 = 1 << 28;
 /// How many combinations are evaluated at a time.
-const BATCH: u64 = 8192;
+pub(in crate::sql) const BATCH: u64 = 8192;
 /// Numbers are listed up to this many; categories as they are declared.
 const MOST_LISTED: usize = 10_000;
 
@@ -443,7 +443,11 @@ impl Planner {
 }
 
 /// Some of all combinations: the last variable changes fastest.
-fn batch(schema: &Arc<Schema>, values: &[ArrayRef], rows: std::ops::Range<u64>) -> Outcome<RecordBatch> {
+pub(in crate::sql) fn batch(
+    schema: &Arc<Schema>,
+    values: &[ArrayRef],
+    rows: std::ops::Range<u64>,
+) -> Outcome<RecordBatch> {
     let mut columns = Vec::new();
     let mut stride = 1;
     for values in values.iter().rev() {

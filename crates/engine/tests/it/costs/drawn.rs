@@ -8,6 +8,7 @@
 mod statistics;
 
 mod beyond;
+mod questions;
 
 use crate::support::Folder;
 use scumble::event::{Event, Word};
@@ -34,6 +35,8 @@ pub const KINDS: &[&str] = &[
     "degrees",
     "mode",
     "exact-if-stable",
+    "small-table",
+    "interactive",
 ];
 
 /// So many releases of the same request on one table, with the events of one.

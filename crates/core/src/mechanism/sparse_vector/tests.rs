@@ -1,0 +1,151 @@
+use super::*;
+use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::scope::Scope;
+
+/// P\[DLap = z\] and P\[DLap < k\], in closed form.
+struct Laplace(f64);
+
+impl Laplace {
+    fn of(noise: &DiscreteLaplace) -> Self {
+        Self((-1.0 / noise.scale().get()).exp())
+    }
+
+    fn mass(&self, z: i64) -> f64 {
+        (1.0 - self.0) / (1.0 + self.0) * self.0.powi(z.abs() as i32)
+    }
+
+    fn below(&self, k: i64) -> f64 {
+        let tail = |k: i64| self.0.powi(k as i32) / (1.0 + self.0);
+        if k <= 0 { tail(1 - k) } else { 1.0 - tail(k) }
+    }
+}
+
+/// P\[first at or above is t\] = Σ_ρ P\[ρ\]·Π P\[ν < T + ρ − u_i\]·P\[ν ≥ T + ρ − u_t\]; the last is that none is.
+pub(crate) fn law(test: &SparseVector, scores: &[i64], threshold: i64) -> Vec<f64> {
+    let (rho, nu) = (Laplace::of(&test.threshold), Laplace::of(&test.question));
+    let reach = (45.0 * test.threshold.scale().get()) as i64 + 60;
+    let mut law = vec![0.0; scores.len() + 1];
+    for secret in -reach..=reach {
+        let mut open = rho.mass(secret);
+        for (chance, score) in law.iter_mut().zip(scores) {
+            let limit = threshold + secret - score;
+            *chance += open * nu.below(1 - limit);
+            open *= nu.below(limit);
+        }
+        law[scores.len()] += open;
+    }
+    law
+}
+
+fn distribution(test: &SparseVector, scores: &[i64], threshold: i64) -> Distribution<usize> {
+    let law = law(test, scores, threshold);
+    Distribution::new(law.into_iter().map(|p| Probability::near(p, 1e-10)).enumerate(), 1e-15)
+}
+
+fn golden(name: &str) -> serde_json::Value {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/survey.json"));
+    let all: serde_json::Value = serde_json::from_str(text).unwrap();
+    all["vectors"].as_array().unwrap().iter().find(|vector| vector["name"] == name).unwrap().clone()
+}
+
+#[test]
+fn sequences_have_the_golden_probabilities() {
+    for name in ["s5_sparse_vector_short", "s5_sparse_vector_tight"] {
+        let vector = golden(name);
+        let input = |field: &str| vector["input"][field].clone();
+        let scores = |field: &str| serde_json::from_value::<Vec<i64>>(input(field)).unwrap();
+        let rates = ["scale_threshold", "scale_query"].map(|field| 1.0 / input(field).as_f64().unwrap());
+        let threshold = input("threshold").as_i64().unwrap();
+        // Where all scores move the same way, the same noise is worth half as much on the questions.
+        let general = SparseVector::new(rates[0], 2.0 * rates[1], Change::General).unwrap();
+        let monotone = SparseVector::new(rates[0], rates[1], Change::Monotone).unwrap();
+        for test in [&general, &monotone] {
+            let near = |field: &str, found: f64| {
+                let expected = vector["expected"][field].as_f64().unwrap();
+                assert!((found - expected).abs() <= 1e-9 * expected, "{name}: {field} is {found}, not {expected}");
+            };
+            let (left, right) =
+                (law(test, &scores("scores"), threshold), law(test, &scores("neighbour_scores"), threshold));
+            let last = left.len() - 2;
+            near("probability", left[last]);
+            near("neighbour_probability", right[last]);
+            near("no_crossing_probability", left[last + 1]);
+            near("log_ratio", (left[last] / right[last]).ln());
+            let claim = if test.change == Change::Monotone { "claim_monotone" } else { "claim" };
+            near(claim, test.epsilon.get());
+        }
+    }
+}
+
+/// All score vectors of three questions, with all that differ as one owner may change them.
+fn pairs(change: Change, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
+    let vectors = |low: i64, high: i64| {
+        (low..=high).flat_map(move |a| (low..=high).flat_map(move |b| (low..=high).map(move |c| vec![a, b, c])))
+    };
+    let least = if change == Change::General || both_ways { -1 } else { 0 };
+    let moved = |scores: &[i64], by: &[i64]| scores.iter().zip(by).map(|(score, by)| score + by).collect::<Vec<i64>>();
+    vectors(-2, 2)
+        .flat_map(|scores| vectors(least, 1).map(move |by| (scores.clone(), moved(&scores, &by))).collect::<Vec<_>>())
+        .collect()
+}
+
+/// In presence, person and attributes, both orders (`check` looks at both), sequences of three questions.
+#[test]
+fn every_sequence_costs_what_the_event_says() {
+    let value = AttributeSet::new(["value"]).unwrap();
+    for (change, seen) in [(Change::General, [false, true, true]), (Change::Monotone, [false, true, true])] {
+        let test = SparseVector::new(0.3, 0.6, change).unwrap();
+        let events = test.events(&value).unwrap();
+        for (scope, both_ways) in [Scope::Presence, Scope::Person, Scope::Attributes(value.clone())].iter().zip(seen) {
+            let claim = Claim::of(&events, scope, &[0.2, 0.5]);
+            check(&pairs(change, both_ways), |scores| distribution(&test, scores, 1), &claim, Slack::ANY);
+        }
+        let unread = Scope::Attributes(AttributeSet::new(["other"]).unwrap());
+        assert_eq!(Claim::of(&events, &unread, &[]).pure, Some(0.0));
+    }
+}
+
+/// 20 questions that come nearer, and one that goes away: within 1% of the claim, so that a claim 1% too small fails.
+#[test]
+fn the_claim_is_tight() {
+    for change in [Change::General, Change::Monotone] {
+        let test = SparseVector::within(0.9, change).unwrap();
+        let (mut left, mut right) = (vec![2; 40], vec![3; 40]);
+        left.push(-12);
+        // Where all move the same way, the worst that the last can do is to stay.
+        right.push(if change == Change::General { -13 } else { -12 });
+        let pairs = [(left, right)];
+        let claim = |epsilon: f64| Claim { pure: Some(epsilon), ..Claim::default() };
+        let law = |scores: &Vec<i64>| distribution(&test, scores, 0);
+        check(&pairs, law, &claim(0.9), Slack { pure: 0.01, ..Slack::ANY });
+        assert!(std::panic::catch_unwind(|| check(&pairs, law, &claim(0.9 * 0.99), Slack::ANY)).is_err());
+    }
+}
+
+/// "Charged only on updates" is false: answers that were all below have cost ε₁ already.
+#[test]
+fn an_open_round_has_cost_its_first_part() {
+    let test = SparseVector::new(0.3, 0.6, Change::General).unwrap();
+    let none = |score: i64| law(&test, &[score; 300], 0)[300];
+    let lost = (none(0) / none(1)).ln();
+    assert!(lost > 0.299 && lost <= 0.3 + 1e-9, "{lost}");
+}
+
+#[test]
+fn what_is_exceeded_is_the_least() {
+    for scale in [0.1, 1.0, 3.3, 250.0, 7.39e3] {
+        let above = |t: f64| 2.0 * (-(t + 1.0) / scale).exp() / (1.0 + (-1.0f64 / scale).exp());
+        for p in [0.9, 0.5, 0.05, 1e-6, 1e-12] {
+            let t = exceeded(Scale::new(scale).unwrap(), p) as f64;
+            assert!(above(t) <= p && (t == 0.0 || above(t - 1.0) > p), "{scale} {p} {t}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    assert!(SparseVector::within(0.0, Change::General).is_err());
+    assert!(SparseVector::new(0.1, 0.0, Change::General).is_err());
+    assert!(SparseVector::new(f64::NAN, 1.0, Change::General).is_err());
+    assert_eq!(format!("{:?}", Round::resumed(12345)), "Round(secret)");
+}

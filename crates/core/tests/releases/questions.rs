@@ -1,0 +1,109 @@
+//! Many questions: which is the first above a threshold, what is measured then, and which small table is drawn.
+
+use crate::statistics::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes, proportional};
+use scumble::event::Word;
+use scumble::mechanism::selection::Change;
+use scumble::mechanism::sparse_vector::SparseVector;
+use scumble::noise::InsecureSeededSource;
+use scumble::scope::AttributeSet;
+use scumble::workload::interactive::{Answer, Interactive};
+use scumble::workload::small_table::SmallTable;
+use std::collections::BTreeMap;
+
+/// P\[first at or above\], from both noises.
+fn first_above(threshold: &Law, question: &Law, distances: &[i64]) -> BTreeMap<Option<usize>, f64> {
+    let mut law = BTreeMap::new();
+    for (secret, mass) in threshold.iter() {
+        let mut open = mass;
+        for (index, distance) in distances.iter().enumerate() {
+            let above = question.at_least(distance + secret);
+            *law.entry(Some(index)).or_insert(0.0) += open * above;
+            open *= 1.0 - above;
+        }
+        *law.entry(None).or_insert(0.0) += open;
+    }
+    law
+}
+
+/// The event says ε₁ + ε₂, of which the split that was asked for is ε₁ to ε₂.
+pub fn sparse_vector() {
+    for (change, gap, seed) in [(Change::General, 2.0, 240), (Change::Monotone, 1.0, 241)] {
+        let test = SparseVector::new(0.5, 0.8, change).unwrap();
+        let events = test.events(&AttributeSet::empty()).unwrap();
+        let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
+        let (first, second) = (epsilon.get() * 0.5 / 1.3, epsilon.get() * 0.8 / 1.3);
+        let scores = [3i64, 6, 5];
+        // T − u for T = 7; noise that is too small shows in both.
+        let law = |factor: f64| {
+            first_above(
+                &Law::discrete_laplace(factor / first),
+                &Law::discrete_laplace(factor * gap / second),
+                &[4, 1, 2],
+            )
+        };
+        let mut bits = InsecureSeededSource::new(seed);
+        let drawn: Vec<Option<usize>> = (0..4 * DRAWS).map(|_| test.release(&scores, 7, &mut bits)).collect();
+        outcomes(&format!("sparse vector, {change:?}"), drawn, &law(1.0), &law(0.9));
+        // The secret alone, and one question alone, given the secret.
+        let drawn: Vec<i64> = (0..DRAWS).map(|_| test.open(&mut bits).secret() as i64).collect();
+        let secret = |factor: f64| Law::discrete_laplace(factor / first);
+        noise_as_said("the secret of a threshold", &drawn, &secret(1.0), &secret(SLIP));
+        let above = |factor: f64| {
+            let yes = Law::discrete_laplace(factor * gap / second).at_least(4);
+            BTreeMap::from([(true, yes), (false, 1.0 - yes)])
+        };
+        let zero = || scumble::mechanism::sparse_vector::Round::resumed(0);
+        let drawn = (0..4 * DRAWS).map(|_| test.ask(zero(), 3, 7, &mut bits).is_none());
+        outcomes("one question", drawn, &above(1.0), &above(SLIP));
+    }
+}
+
+/// A question that is far off is measured with the noise of the event; one whose round is open keeps its secret.
+pub fn interactive() {
+    let plan = Interactive::new(16, 1_000_000, 10, 2, 0.8, 0.1).unwrap();
+    let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
+    let mut bits = InsecureSeededSource::new(250);
+    let drawn: Vec<i64> = (0..DRAWS)
+        .map(|_| {
+            let round = plan.open(&mut bits);
+            match plan.ask(round, 900_000, 0, &mut bits) {
+                Answer::Measured(noisy) => noisy - 900_000,
+                Answer::Model(_) => panic!("this is off by far more than the threshold"),
+            }
+        })
+        .collect();
+    noise_as_said("a measured answer", &drawn, &Law::of_event(&events[1], 1.0), &Law::of_event(&events[1], SLIP));
+    let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
+    let share = 1.0 / (1.0 + 4f64.cbrt());
+    let law = |factor: f64| Law::discrete_laplace(factor / (epsilon.get() * share));
+    let drawn: Vec<i64> = (0..DRAWS).map(|_| plan.open(&mut bits).secret() as i64).collect();
+    noise_as_said("the secret of a round", &drawn, &law(1.0), &law(SLIP));
+    // At the threshold itself: which side is a matter of both noises.
+    let nu = |factor: f64| Law::discrete_laplace(factor * 2.0 / (epsilon.get() * (1.0 - share)));
+    let tested = |factor: f64| first_above(&law(factor), &nu(factor), &[9]);
+    let threshold = plan.promise().threshold;
+    let drawn = (0..4 * DRAWS).map(|_| {
+        let round = plan.open(&mut bits);
+        matches!(plan.ask(round, threshold - 9, 0, &mut bits), Answer::Measured(_)).then_some(0)
+    });
+    outcomes("a test", drawn, &tested(1.0), &tested(SLIP));
+}
+
+/// P\[y\] ∝ e^{ε·score/2m}.
+pub fn small_table() {
+    let conditions = [vec![true, false], vec![false, true]];
+    let table = SmallTable::new(&conditions, 2, 0.9).unwrap();
+    let events = table.events(&AttributeSet::empty()).unwrap();
+    let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
+    let law = |epsilon: f64| {
+        // Of 6 and 2 owners, 8 in all: m·c − N·Y is (12 − 8k, 4 − 8(2 − k)) with k rows of the first kind.
+        let off = |k: i64| (12 - 8 * k).abs().max((4 - 8 * (2 - k)).abs());
+        proportional((0..=2).map(|k| (2 - k, (-epsilon * off(2 - k) as f64 / 4.0).exp())))
+    };
+    let mut bits = InsecureSeededSource::new(260);
+    let drawn = (0..DRAWS / 2).map(|_| {
+        let drawn = table.release(&[6, 2], 8, &mut bits).unwrap();
+        drawn.iter().filter(|element| **element == 0).count() as i64
+    });
+    outcomes("a small table", drawn, &law(epsilon.get()), &law(epsilon.get() / SLIP));
+}
