@@ -300,13 +300,13 @@ fn bad_declarations_are_refused_with_a_sentence() {
         b = { type = \"int\", lower = 1, upper = 4000 }\n[[release]]\nname = \"r\"\ntable = \"people\"\nkind = \"interactive\"\ncolumns = [\"a\", \"b\"]\npeople = 9\ncost = { epsilon = 1 }\n";
     for (release, words) in [
         (ASKED.replace("people = 2000\n", ""), "needs 'people', how many owners there are"),
-        (ASKED.replace("updates = 6", "updates = 0"), "updates"),
+        (ASKED.replace("updates = 6", "updates = 0"), "this must be a whole number of at least 1"),
         (ASKED.replace("updates = 6", "updates = 2000000"), "1 to 1000000 times, not 2000000"),
-        (ASKED.replace("questions = 30", "questions = 0"), "questions"),
+        (ASKED.replace("questions = 30", "questions = 0"), "this must be a whole number of at least 1"),
         (ASKED.replace("epsilon = 60", "rho = 1"), "takes an epsilon"),
         (ASKED.replace("columns = [\"age\", \"smokes\", \"sex\"]", "columns = []"), "at least one column"),
         (ASKED.replace("\"sex\"]", "\"sox\"]"), "did you mean 'sex'?"),
-        (SMALL.replace("size = 4", "size = 0"), "size"),
+        (SMALL.replace("size = 4", "size = 0"), "this must be a whole number of at least 1"),
         (SMALL.replace("size = 4", "size = 60"), "10^8 comparisons: take fewer rows, columns or values; MWEM"),
         (SMALL.replace(CONDITIONS, "[]"), "at least one condition"),
         (SMALL.replace(CONDITIONS, "[\"income = 3\"]"), "which is not among the columns"),
@@ -380,9 +380,11 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn the_page_of_questions_is_true() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md")).unwrap();
-    let blocks = |start: &str| page.split(start).skip(1).map(|rest| rest.split("```").next().unwrap().to_string());
+    let blocks = |start: &str| -> Vec<String> {
+        page.split(start).skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect()
+    };
     let table = format!("[dataset.people]\nsource = \"people.csv\"\n{COLUMNS}");
-    let releases: Vec<String> = blocks("```toml\n").collect();
+    let releases = blocks("```toml\n");
     assert_eq!(releases.len(), 2);
     for release in &releases {
         let folder = Folder::with(&[("people.csv", &people()), ("scumble.toml", &format!("{table}{release}"))]);
@@ -391,7 +393,7 @@ fn the_page_of_questions_is_true() {
             folder.stdout(&["release"]);
             continue;
         }
-        let lines: Vec<String> = blocks("```\nscumble ask").map(|block| format!("ask{block}")).collect();
+        let lines: Vec<String> = blocks("```\nscumble ask").iter().map(|block| format!("ask{block}")).collect();
         assert_eq!(lines.len(), 1);
         let commands: Vec<&str> =
             lines[0].lines().map(|line| line.split("     ").next().unwrap().trim_start_matches("scumble ")).collect();
