@@ -92,18 +92,15 @@ pub fn interactive() {
 /// P\[y\] ∝ e^{ε·score/2m}.
 pub fn small_table() {
     let conditions = [vec![true, false], vec![false, true]];
-    let table = SmallTable::new(&conditions, 2, 0.9).unwrap();
+    let table = SmallTable::new(&conditions, 2, 0.5).unwrap();
     let events = table.events(&AttributeSet::empty()).unwrap();
     let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
-    let law = |epsilon: f64| {
-        // Of 6 and 2 owners, 8 in all: m·c − N·Y is (12 − 8k, 4 − 8(2 − k)) with k rows of the first kind.
-        let off = |k: i64| (12 - 8 * k).abs().max((4 - 8 * (2 - k)).abs());
-        proportional((0..=2).map(|k| (2 - k, (-epsilon * off(2 - k) as f64 / 4.0).exp())))
-    };
+    // Of 8 owners, all of the first kind: m·c − N·Y is 16 − 8k and −8(2 − k) with k rows of the first kind.
+    let law = |epsilon: f64| proportional((0..=2).map(|k| (k, (-epsilon * (16 - 8 * k) as f64 / 4.0).exp())));
     let mut bits = InsecureSeededSource::new(260);
-    let drawn = (0..DRAWS / 2).map(|_| {
-        let drawn = table.release(&[6, 2], 8, &mut bits).unwrap();
+    let drawn = (0..DRAWS).map(|_| {
+        let drawn = table.release(&[8, 0], 8, &mut bits).unwrap();
         drawn.iter().filter(|element| **element == 0).count() as i64
     });
-    outcomes("a small table", drawn, &law(epsilon.get()), &law(epsilon.get() / SLIP));
+    outcomes("a small table", drawn, &law(epsilon.get()), &law(epsilon.get() / 0.88));
 }
