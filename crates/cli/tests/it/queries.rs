@@ -213,11 +213,9 @@ fn questions_at_once_are_asked_one_after_the_other() {
 #[test]
 fn an_owner_counts_once_and_what_is_missing_is_null() {
     let rows: String = (0..5000).map(|row| format!("{},{}\n", row / 5, if row < 2000 { "" } else { "true" })).collect();
-    let project = format!(
-        "[dataset.people]\nsource = \"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 5\n[dataset.people.columns]\nsmokes = {{ type = \"bool\" }}\n\
-         [[release]]\nname = \"r\"\ntable = \"people\"\nkind = \"interactive\"\ncolumns = [\"smokes\"]\npeople = 1000\nquestions = 20\nupdates = 9\ncost = {{ epsilon = 900 }}\n"
-    );
-    let folder = Folder::with(&[("people.csv", &format!("id,smokes\n{rows}")), ("scumble.toml", &project)]);
+    let project = "[dataset.people]\nsource = \"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 5\n[dataset.people.columns]\nsmokes = { type = \"bool\" }\n\
+         [[release]]\nname = \"r\"\ntable = \"people\"\nkind = \"interactive\"\ncolumns = [\"smokes\"]\npeople = 1000\nquestions = 20\nupdates = 9\ncost = { epsilon = 900 }\n";
+    let folder = Folder::with(&[("people.csv", &format!("id,smokes\n{rows}")), ("scumble.toml", project)]);
     let within = |question: &str, truth: i64| {
         let answer = ask(&folder, question);
         let interval = |end: usize| answer["answer_interval"][end].as_f64().unwrap() as i64;
