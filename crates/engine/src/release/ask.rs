@@ -84,9 +84,10 @@ impl Runner<'_> {
             )));
         }
         let opened = interactive::opened(request, self.project())?;
+        self.hold_budget()?;
         let mut round = self.plan(request)?;
         round.plan.events.clone_from(&opened.round);
-        let digest = request_digest(self.project(), &round);
+        let digest = request_digest(self.project(), &round)?;
         let one = std::slice::from_ref(&round);
         let before = self.agreed(&round)?;
         let backend = self.preflight(one)?;
@@ -119,7 +120,7 @@ impl Runner<'_> {
             return Ok(None);
         }
         let all = planned.plan.events.iter().map(scumble::Event::times).max().unwrap_or(0);
-        let request = request_digest(self.project(), planned);
+        let request = request_digest(self.project(), planned)?;
         let charged = Ledger::open_existing(self.ledger())?
             .map_or(Ok(Vec::new()), |ledger| ledger.reservations(&planned.request.name))?;
         Ok(Some((charged.iter().filter(|one| one.request == request).count() as u64, all)))
