@@ -15,6 +15,10 @@ use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
+mod texts;
+
+pub use texts::Texts;
+
 /// A histogram over the keys 0, …, last.
 ///
 /// ```

@@ -23,6 +23,9 @@ use crate::noise::{BitSource, KNorm};
 use crate::quantity::{Beta, Epsilon, Scale, Sensitivity, checked};
 use libm::lgamma;
 
+mod marginal;
+use marginal::Marginal;
+
 /// ℓ∞ K-norm noise on a vector of answers.
 #[derive(Debug, Clone)]
 pub struct KNormMechanism {
@@ -49,6 +52,35 @@ impl KNormMechanism {
         let mut answers = values.to_vec();
         self.sampler.add_to(&mut answers, bits)?;
         Ok(answers)
+    }
+
+    /// The noise alone, for answers that do not end at 64 bits.
+    pub fn noise<S: BitSource + ?Sized>(&self, bits: &mut S) -> Vec<i128> {
+        self.sampler.sample_wide(bits)
+    }
+
+    /// What one answer is off by, in the root mean square.
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift};
+    /// use scumble::mechanism::k_norm::KNormMechanism;
+    /// use scumble::quantity::Scale;
+    /// let of = |answers| KNormMechanism::new(Scale::new(100.0)?, answers, Moves::everywhere(Shift::one_cell(1.0)?));
+    /// // √((k+1)(k+2)/3) scales, where k answers with ε/k each have √2·k.
+    /// assert!((of(10)?.standard_deviation() / 100.0 - 44f64.sqrt()).abs() < 1e-3);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn standard_deviation(&self) -> f64 {
+        self.marginal().standard_deviation()
+    }
+
+    /// How far one answer is off, except with probability β.
+    pub fn quantile(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+        Ok(self.marginal().quantile(checked::<Beta>(beta)?.get()))
+    }
+
+    fn marginal(&self) -> Marginal {
+        Marginal::new(self.scale.get(), self.dimension)
     }
 
     /// What a release is, for the ledger: 1/scale (rounded up) for a move of one unit.

@@ -9,10 +9,11 @@
 use super::additive::Noise;
 use crate::calibrate::{Moved, Target, scale_for_pure};
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift, Word};
+use crate::event::{Charge, Event, Moves, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
-use crate::scope::Scope;
+use crate::quantity::{Beta, Delta, Epsilon, Exact, Probability, checked};
+use crate::scope::{AttributeSet, Scope};
+use num_rational::BigRational;
 use std::borrow::Borrow;
 
 /// What one owner can contribute: to at most `keys` keys, at most `per_key` to the count of each.
@@ -196,6 +197,8 @@ pub struct KeySelection {
     probabilities: Vec<f64>,
 }
 
+/// From here on a larger ε changes nothing that f64 can tell.
+const LARGEST_EXPONENT: f64 = 700.0;
 /// Beyond this many steps the probabilities are refused: ε/g is then too small to be of use.
 const MOST_STEPS: usize = 50_000_000;
 
@@ -213,7 +216,9 @@ impl KeySelection {
             ));
         }
         let keys = f64::from(keys_per_owner);
-        let (growth, shrink) = ((epsilon.get() / keys).exp(), (-epsilon.get() / keys).exp());
+        // e^710 is no number, and infinity times π(0) = 0 none either: a key of one owner was published for sure then. Less is within ε too.
+        let each = (epsilon.get() / keys).min(LARGEST_EXPONENT);
+        let (growth, shrink) = (each.exp(), (-each).exp());
         let per_key = -((-delta.get()).ln_1p() / keys).exp_m1() * (1.0 - 1e-12);
         let mut probabilities = vec![0.0f64];
         while let Some(&before) = probabilities.last().filter(|last| **last < 1.0) {
@@ -262,10 +267,57 @@ impl KeySelection {
         Ok(published)
     }
 
-    /// What was done. Replacing an owner is one leaving and one coming.
+    /// What was done, by scope. Replacing an owner is one leaving and one coming.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let moves = Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(2.0)?], Vec::new());
-        Ok(vec![Event::new(Word::Approximate { epsilon: self.epsilon, delta: self.delta }, moves)])
+        self.events_moving(&Contribution::new(self.keys, 1)?.moves()?)
+    }
+
+    /// The same where neighbours change the owners of keys as `moves` say: so many keys, each by one owner.
+    ///
+    /// # Guarantee
+    /// Keys are published independently of each other, each (ε/g, 1 − (1 − δ)^{1/g})-privately in its number of owners, so that n changed
+    /// keys cost (nε/g, 1 − (1 − δ)^{n/g}) by composition (a replaced owner of g keys: 2ε and not much more than 2δ). Refused where a number of
+    /// owners moves by more than 1.
+    ///
+    /// ```
+    /// use scumble::mechanism::stability::{Contribution, KeySelection};
+    /// let selection = KeySelection::new(0.5, 1e-6, 3)?;
+    /// assert_eq!(selection.events()?, selection.events_moving(&Contribution::new(3, 1)?.moves()?)?);
+    /// assert!(selection.events_moving(&Contribution::new(3, 2)?.moves()?).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn events_moving(&self, moves: &Moves) -> Result<Vec<Event>> {
+        let (presence, person, touches, _) = moves.parts();
+        let mut touched: Vec<(AttributeSet, Charge)> = Vec::new();
+        for touch in touches {
+            let charge = self.charge(&touch.shifts)?;
+            // Sets that cost the same are one: a change of both is charged once.
+            match touched.iter_mut().find(|(_, other)| *other == charge) {
+                Some((attributes, _)) => *attributes = attributes.union(&touch.attributes),
+                None => touched.push((touch.attributes.clone(), charge)),
+            }
+        }
+        charged_by_scope(self.charge(presence)?, self.charge(person)?, touched)
+    }
+
+    /// (ε, δ) of the most keys that one of these moves changes.
+    fn charge(&self, shifts: &[Shift]) -> Result<Charge> {
+        if shifts.iter().any(|shift| shift.by.get() > 1.0) {
+            return Err(Error::refused("key selection counts each owner of a key once: the number moves by at most 1"));
+        }
+        let changed = shifts.iter().map(|shift| shift.cells).max().unwrap_or(0);
+        let times = BigRational::new(changed.into(), self.keys.into());
+        let epsilon = Exact::from_rational(Exact::from_f64(self.epsilon.get())?.rational() * &times).to_f64_up();
+        let delta = match changed == u64::from(self.keys) {
+            true => self.delta.get(),
+            // 1 − (1−δ)^{n/g}, rounded up.
+            false => {
+                let hazard = -(-self.delta.get()).ln_1p() * changed as f64 / f64::from(self.keys);
+                (-(-hazard).exp_m1() * (1.0 + 1e-12)).min(1.0)
+            }
+        };
+        let word = Word::Approximate { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta)? };
+        Ok((word, vec![Shift::one_cell(if changed == 0 { 0.0 } else { 1.0 })?]))
     }
 
     /// How many owners a key needs to be published, except with probability β. There is no count to be off.

@@ -71,17 +71,33 @@ impl KNorm {
         Ok(())
     }
 
+    /// One draw of k coordinates as they are, for sums that do not end at 64 bits.
+    pub fn sample_wide<S: BitSource + ?Sized>(&self, bits: &mut S) -> Vec<i128> {
+        let mut noise = Vec::with_capacity(self.dimension);
+        self.draw(bits, |point| noise.push(point));
+        noise
+    }
+
+    fn add<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
+        let mut values = values.iter_mut();
+        self.draw(bits, |point| {
+            if let Some(value) = values.next() {
+                *value = add(*value, point);
+            }
+        });
+    }
+
     /// A uniform point of the cube of radius N, where P\[N = n\] ∝ (2n+1)^k e^{−n/scale}: a point z is in all cubes with
     /// n ≥ ‖z‖∞, and Σ_{n ≥ m} e^{−n/scale} ∝ e^{−m/scale}.
-    fn add<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
+    fn draw<S: BitSource + ?Sized>(&self, bits: &mut S, mut coordinate: impl FnMut(i128)) {
         let radius = self.radius.shape().mode.saturating_add(self.radius.sample_wide(bits));
         let points = 2 * radius.unsigned_abs() + 1;
-        for value in values {
+        for _ in 0..self.dimension {
             let point = match u64::try_from(points) {
                 Ok(points) => below(bits, points).into(),
                 Err(_) => below(bits, points) as i128,
             };
-            *value = add(*value, point - radius);
+            coordinate(point - radius);
         }
     }
 }

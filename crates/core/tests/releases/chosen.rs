@@ -320,7 +320,7 @@ pub fn key_selection() {
 pub fn a_replaced_owner_moves_two_keys() {
     let selection = KeySelection::new(epsilon(0.5), Delta::new(1e-3).unwrap(), 1).unwrap();
     let claim = |scope: Scope, at: f64| {
-        let loss = Loss::of(&[selection.events().unwrap().remove(0)], &scope).unwrap();
+        let loss = Loss::of(selection.events().unwrap(), &scope).unwrap();
         loss.delta(epsilon(at)).unwrap().upper
     };
     let coin = |owners: u64| [selection.probability(owners), 1.0 - selection.probability(owners)];

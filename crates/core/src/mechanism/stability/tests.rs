@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Touch;
 use crate::harness::{self, Claim, Distribution, Slack, check, effort, neighbours};
 use crate::loss::Loss;
 use crate::loss::filter::Spent;
@@ -262,5 +263,94 @@ fn a_threshold_that_no_count_reaches_is_refused() {
     }
     for (noise, delta, keys) in [(laplace(1e15), 1e-290, 1), (gaussian(1e16), 1e-290, 1_000_000)] {
         assert!(of(noise, delta, keys).unwrap().threshold() > 0);
+    }
+}
+
+/// The exact law of which keys are published, given the owners of each, in one number for each set.
+fn shown_keys(selection: &KeySelection, owners: &[u64]) -> Vec<f64> {
+    let mut law = vec![1.0];
+    for count in owners {
+        let shown = selection.probability(*count);
+        law = law.iter().flat_map(|mass| [mass * (1.0 - shown), mass * shown]).collect();
+    }
+    law
+}
+
+/// All owners of at most two of three keys, coming, going and being replaced, beside many others: through the probabilities that are drawn from,
+/// against the filter and the accountant. An event that charged a replaced owner as a group of two claimed δ(1 + e^ε) and not 2δ.
+#[test]
+fn selected_keys_cost_what_their_events_say() {
+    for (epsilon, delta, keys) in [(0.5, 0.01, 1), (2.0, 1e-4, 1), (1.0, 0.01, 2), (4.0, 1e-4, 2)] {
+        let selection = KeySelection::new(epsilon, delta, keys).unwrap();
+        let records: Vec<[u64; 3]> = match keys {
+            1 => vec![[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+            _ => vec![[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]],
+        };
+        let events = selection.events().unwrap();
+        let claims = [Scope::Presence, Scope::Person].map(|scope| {
+            let spent = Spent::of(&events, &scope).unwrap();
+            (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
+        });
+        let most = selection.certain_from() + 1;
+        let mut tightest = [0.0f64; 2];
+        for others in (0..most * most).map(|code| [code % most, code / most, (code % most) / 2]) {
+            let with = |record: &[u64; 3]| shown_keys(&selection, &[0, 1, 2].map(|key| others[key] + record[key]));
+            let laws: Vec<Vec<f64>> = records.iter().map(with).chain([with(&[0; 3])]).collect();
+            for (i, p) in laws.iter().enumerate() {
+                for (j, q) in laws.iter().enumerate() {
+                    let replaced = usize::from(i < records.len() && j < records.len());
+                    let (at, claimed) = claims[replaced];
+                    let found: f64 = p.iter().zip(q).map(|(p, q)| (p - at.exp() * q).max(0.0)).sum();
+                    assert!(
+                        found <= claimed * (1.0 + 1e-9),
+                        "{epsilon} {delta} {keys}, {replaced}: {found} of {claimed}"
+                    );
+                    tightest[replaced] = tightest[replaced].max(found / claimed);
+                }
+            }
+        }
+        // Both coins of a replaced owner do not lose the most at once.
+        let enough = if keys == 1 { [0.9999, 0.5] } else { [0.7, 0.3] };
+        assert!(tightest[0] > enough[0] && tightest[1] > enough[1], "{epsilon} {delta} {keys}: {tightest:?}");
+    }
+}
+
+#[test]
+fn what_several_changed_keys_cost() {
+    let selection = KeySelection::new(0.6, 1e-6, 3).unwrap();
+    let cost = |scope: Scope| {
+        let spent = Spent::of(&selection.events().unwrap(), &scope).unwrap();
+        (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
+    };
+    // Not less, and not more than sums on the ledger's grid are rounded up by.
+    let is = |found: f64, cost: f64| found >= cost && found <= cost * (1.0 + 1e-11);
+    let (epsilon, delta) = cost(Scope::Presence);
+    assert!(is(epsilon, 0.6) && is(delta, 1e-6), "{epsilon} {delta}");
+    let (epsilon, delta) = cost(Scope::Person);
+    assert!(is(epsilon, 1.2) && is(delta, 2e-6 - 1e-12), "{epsilon} {delta}");
+    // Attributes of the key are a person's, filters alone one key's.
+    let touch = |name: &str, cells: u64| Touch {
+        attributes: AttributeSet::new([name]).unwrap(),
+        shifts: vec![Shift::new(cells, 1.0).unwrap()],
+    };
+    let (one, two) = (vec![Shift::new(3, 1.0).unwrap()], vec![Shift::new(6, 1.0).unwrap()]);
+    let moves = Moves::by_scope(one, two, vec![touch("town", 6), touch("age", 6), touch("sick", 1)]);
+    let events = selection.events_moving(&moves).unwrap();
+    let spent = |names: &[&str]| {
+        let scope = Scope::Attributes(AttributeSet::new(names.iter().copied()).unwrap());
+        Spent::of(&events, &scope).unwrap().pure_sum().unwrap().to_f64_up()
+    };
+    assert!(is(spent(&["town"]), 1.2) && is(spent(&["town", "age"]), 1.2) && spent(&["nothing"]) == 0.0);
+    assert!(is(spent(&["sick"]), 0.2));
+}
+
+/// e^ε was infinity from 709.8 on, infinity times nothing is no number, and the lesser of that and one was one: a key of a single owner was published
+/// for sure, whatever δ.
+#[test]
+fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
+    for epsilon in [1.0, 700.0, 709.9, 1e4, 1e9] {
+        let selection = KeySelection::new(epsilon, 1e-6, 1).unwrap();
+        assert!(selection.probability(1) <= 1e-6, "{epsilon}: {}", selection.probability(1));
+        assert!(epsilon < 700.0 || selection.probability(2) > 0.5, "{epsilon}");
     }
 }
