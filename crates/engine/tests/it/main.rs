@@ -6,6 +6,7 @@ mod costs;
 mod fuzz;
 mod kinds;
 mod ledger;
+mod pictures;
 mod strings;
 #[path = "../support/mod.rs"]
 mod support;
