@@ -261,9 +261,9 @@ fn plan_touches_no_data() {
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
     let release = &shown["releases"][0];
     assert_eq!(shown["fits"], true);
-    // Two measures share 0.5: the count has scale 2/0.25, and a standard error of about √2 times that.
+    // Two numbers share one noise of scale 2/0.5: the count has a standard error of √(3·4/3) times that, and would have 2·√2 with noise of its own.
     let error = release["errors"][0]["standard_error"].as_f64().unwrap();
-    assert!((error - 8.0 * 2f64.sqrt()).abs() < 0.05, "{shown}");
+    assert!((error - 8.0).abs() < 0.05, "{shown}");
     assert_eq!(epsilon(&release["costs"]["attributes"]["disease"]), 0.0);
     assert!(!folder.path().join("scumble.ledger").exists());
 }
@@ -279,8 +279,9 @@ fn plan_tells_what_nobody_could_beat() {
         ("many", "SELECT age, COUNT(*) AS n FROM people GROUP BY age", "epsilon = 0.5"),
         ("gaussian", "SELECT age, COUNT(*) AS n FROM people GROUP BY age", "rho = 0.01"),
     ];
-    let list = releases
-        .map(|(name, sql, cost)| format!("[[release]]\nname = \"{name}\"\nsql = \"{sql}\"\ncost = {{ {cost} }}\n"));
+    let list = releases.map(|(name, sql, cost)| {
+        format!("[[release]]\nname = \"{name}\"\nsql = \"{sql}\"\nnoise = \"each\"\ncost = {{ {cost} }}\n")
+    });
     let declarations = wide.split("[budget]").next().unwrap();
     fs::write(folder.path().join("scumble.toml"), format!("{declarations}{}", list.concat())).unwrap();
     let output = scumble(folder.path(), &["plan", "--json"]);

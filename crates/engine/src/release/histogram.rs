@@ -3,7 +3,8 @@
 use super::field::{Field, Placed};
 use super::rows::{BOUNDING, TABLE, column, quoted, table};
 use super::sql::{BOUNDING_REPORT, analysed};
-use super::{Analysed, CostAbout, Kind};
+use super::top::MAX_BYTES;
+use super::{Analysed, CostAbout, Kind, huge_histogram};
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Project, Request, Table};
@@ -16,11 +17,12 @@ pub(super) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
 /// The kind `histogram`.
 pub(super) static KIND: Kind = Kind {
     name: "histogram",
-    about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners",
+    about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners; of all texts of up to some bytes, those with enough rows",
     fields: &[
         TABLE.listed(),
         COLUMN.listed(),
         COLUMNS.listed(),
+        MAX_BYTES.listed(),
         BOUNDING[0],
         BOUNDING[1],
         BOUNDING[2],
@@ -31,8 +33,19 @@ pub(super) static KIND: Kind = Kind {
 };
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    if MAX_BYTES.read(request)?.is_some() && request.fields.get(BOUNDING_REPORT.name).is_some() {
+        return Err(MAX_BYTES.error(request, "max_bytes and bounding_report are not given together: leave one out"));
+    }
+    if let Some(huge) = huge_histogram::analyse(&counted(request, project)?, request, project)? {
+        return Ok(huge);
+    }
     let (sql, place) = query(request, project)?;
     analysed(&sql, request, project, move |error| error.or_at(place.clone()))
+}
+
+/// Whether its texts are too many to be a query's groups.
+pub(super) fn is_huge(request: &Request) -> Result<bool> {
+    Ok(MAX_BYTES.read(request)?.is_some())
 }
 
 /// The query that such a release is, and where errors of it are.

@@ -2,7 +2,7 @@
 
 use super::{
     CostAbout, Kind, anonymized_histogram, bounds, cdf, degrees, exact_count, exact_if_stable, heavy_hitters,
-    histogram, interactive, marginals, mode, quantiles, small_table, sql, triangles,
+    histogram, interactive, marginals, mode, quantiles, small_table, sql, top, triangles,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -21,6 +21,7 @@ pub static KINDS: &[&Kind] = &[
     &interactive::KIND,
     &heavy_hitters::KIND,
     &mode::KIND,
+    &top::KIND,
     &exact_if_stable::KIND,
     &triangles::KIND,
     &degrees::KIND,

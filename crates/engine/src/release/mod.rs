@@ -21,6 +21,7 @@ mod graph;
 mod guarded;
 mod heavy_hitters;
 mod histogram;
+mod huge_histogram;
 mod interactive;
 mod kept;
 mod key_sets;
@@ -42,6 +43,7 @@ mod run;
 mod small_table;
 mod smooth_quantiles;
 mod sql;
+mod top;
 mod triangles;
 mod universe;
 

@@ -147,23 +147,49 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     }
 }
 
+/// The least noise of `runs` independent runs, each of which moves like this, that stays within the cost.
+///
+/// # Guarantee
+/// As for [`calibrate`] of so many measures.
+pub fn calibrate_runs(cost: &Cost, moves: &Moves, runs: usize) -> Result<Noise> {
+    let scope = match cost.scope {
+        CostScope::Person | CostScope::Attribute => Scope::Person,
+        CostScope::Presence => Scope::Presence,
+    };
+    let shifts = moves.shifts(&scope);
+    match &cost.target {
+        Goal::Epsilon(epsilon) => {
+            let pure = laplace(&shifts, &share_of(epsilon, runs)?)?;
+            let rho = cost.delta.as_ref().map(|delta| largest_rho(epsilon, delta)).transpose()?;
+            let Some(rho) = rho.filter(|rho| *rho > Exact::zero()) else { return Ok(pure) };
+            let concentrated = gaussian(&shifts, &share_of(&rho, runs)?)?;
+            let is_better = concentrated.standard_deviation() < pure.standard_deviation();
+            Ok(if is_better { concentrated } else { pure })
+        }
+        Goal::Rho(rho) => gaussian(&shifts, &share_of(rho, runs)?),
+        Goal::Accuracy { within, confidence } => accurate(Some(1.0), *within, 1.0 - confidence),
+    }
+}
+
 /// All errors together; the rank error of a quantile goes with 1/ε.
 fn total(calibrated: &Calibrated) -> f64 {
     let noises = calibrated.noises.iter().map(Noise::standard_deviation);
     noises.chain(calibrated.quantiles.iter().map(|epsilon| 1.0 / epsilon.get())).sum()
 }
 
-/// The δ of key selection: what the ledger's rule leaves to it of an (ε, δ), and all of the δ beside a ρ. Where the cost does not say,
-/// a hundredth of what the rule leaves of the smallest budget's.
+/// The δ of key selection, where keys are selected.
 fn key_delta(cost: &Cost, demand: &Demand<'_>) -> Result<Option<f64>> {
-    if !demand.selects_keys {
-        return Ok(None);
-    }
+    demand.selects_keys.then(|| delta_of_keys(cost, demand.default_delta.as_ref())).transpose()
+}
+
+/// The δ of key selection: what the ledger's rule leaves to it of an (ε, δ), and all of the δ beside a ρ. Where the cost does not say,
+/// a hundredth of what the rule leaves of the smallest budget's, which is `default`.
+pub fn delta_of_keys(cost: &Cost, default: Option<&Exact>) -> Result<f64> {
     let hundredth = |delta: &Exact| own_share(delta).to_f64_down() / 100.0;
-    match (&cost.delta, &demand.default_delta) {
-        (Some(delta), _) if matches!(cost.target, Goal::Rho(_)) => Ok(Some(delta.to_f64_down())),
-        (Some(delta), _) => Ok(Some(own_share(delta).to_f64_down())),
-        (None, Some(delta)) => Ok(Some(hundredth(delta))),
+    match (&cost.delta, default) {
+        (Some(delta), _) if matches!(cost.target, Goal::Rho(_)) => Ok(delta.to_f64_down()),
+        (Some(delta), _) => Ok(own_share(delta).to_f64_down()),
+        (None, Some(delta)) => Ok(hundredth(delta)),
         (None, None) => Err(Error::input(
             "the groups are not public, so they are selected privately, which needs a delta: write cost = { epsilon = …, delta = 1e-9 }, give the budget a delta, or declare the column's values",
         )),

@@ -99,9 +99,8 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Re
             );
             Err(source.error("group by", sentence))
         }
-        Some(_) if query.measures.is_empty() && query.quantiles.is_empty() => {
-            Err(source.error("select", "the query asks for no aggregate; add COUNT(*), for example"))
-        }
+        Some(_) if query.measures.is_empty() && query.quantiles.is_empty() => Err(source
+            .error("select", "the query asks for no aggregate, and its keys are public; add COUNT(*), for example")),
         Some(_) => Ok(query),
     }
 }

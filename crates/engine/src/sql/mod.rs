@@ -14,6 +14,7 @@ pub(crate) mod cells;
 mod dates;
 pub(crate) mod derivation;
 pub(crate) mod describe;
+mod distinct;
 mod executed;
 mod function;
 pub(crate) mod integers;

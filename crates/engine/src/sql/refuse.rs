@@ -1,7 +1,7 @@
 //! What the grammar allows and a private plan does not: refused by name and position before anything is planned.
 
 use super::sets::MOST_SETS;
-use super::{Source, limits};
+use super::{Source, distinct, limits};
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::Project;
@@ -35,6 +35,9 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
         return Err(Error::input("query: only SELECT is answered; nothing is ever written to a table"));
     }
     limits::statement(&statement)?;
+    if let Some((span, sentence)) = distinct::refusal(&statement) {
+        return Err(located(span, sentence));
+    }
     let mut names: BTreeSet<String> = project.tables.keys().cloned().collect();
     collect_common_tables(&statement, &mut names);
     let mut refuser = Refuser { names, project };
@@ -44,8 +47,9 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     }
 }
 
-/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, and VARIANCE is VAR_SAMP.
+/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a GROUP BY.
 fn in_other_words(mut statement: Statement) -> Statement {
+    distinct::as_groups(&mut statement);
     let _ = visit_expressions_mut(&mut statement, |expression| {
         if let Expr::Function(function) = expression {
             match function.name.to_string().to_lowercase().as_str() {
@@ -128,10 +132,6 @@ impl Visitor for Refuser<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> Refused {
-        if select.distinct.is_some() {
-            let sentence = "SELECT DISTINCT is not answered, as it would publish rows; use GROUP BY with COUNT(*)";
-            return refused(select, sentence);
-        }
         if select.qualify.is_some() {
             return refused(select, "QUALIFY is not answered; put the window function into a sub-query and use WHERE");
         }

@@ -36,6 +36,61 @@ pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     moves_of(&row, query)
 }
 
+/// How far all measures of a query move at once, in the norm max |Δᵢ|/aᵢ over the measures of a cell, added up over the cells.
+pub(crate) struct Together {
+    /// The moves of that norm; the cells of a shift have noise of their own each.
+    pub moves: Moves,
+    /// aᵢ: by how much one owner who comes or goes moves each measure of one cell.
+    pub bounds: Vec<f64>,
+}
+
+/// The moves of all measures together; none where one of them cannot move.
+///
+/// # Guarantee
+/// As for [`moves`], with c, r, M and w of each measure: n ≤ r kept rows of an owner move measure i of their cell by at most nMᵢ = (n/r)·aᵢ, or the number of owners by 1. So
+/// the norm is at most 1 in each cell, and over all cells at most the largest cᵢ =: c.
+/// - presence: c cells by 1;
+/// - person, and attributes of keys, filters and joins: the norm of a difference is at most the sum of both, 2c in all; and at most W = max wᵢ/Mᵢ ≤ 2 in each cell of a public domain;
+/// - attributes of summed values only: how many rows there are in which cell stays, so measure i moves by at most n·wᵢ: cᵢ cells by wᵢ/Mᵢ. Of several such measures the largest counts
+///   in each cell, which is one of the alternatives;
+/// - with one row per person, attributes of filters only: one cell by 1.
+pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
+    let (groups, rows_per_group, rows) =
+        query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
+    let most_cells = query.cells().unwrap_or(u64::MAX);
+    let one_row_each = query.bounds.is_none();
+    let (mut bounds, mut touches) = (Vec::new(), Vec::new());
+    let (mut cells, mut widest) = (0, 1.0f64);
+    for measure in &query.measures {
+        let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
+        let largest = low.abs().max(high.abs());
+        if largest <= 0.0 {
+            return Ok(None);
+        }
+        let each = if measure.what == What::Owners { 1 } else { rows_per_group };
+        let own = groups.min(rows.div_ceil(each)).min(most_cells);
+        // Whole owners are charged: a move by more than 1 is one by 2.
+        let wide = ((high.max(0.0) - low.min(0.0)) / largest).ceil();
+        bounds.push(each as f64 * largest);
+        (cells, widest) = (cells.max(own), widest.max(wide));
+        if !matches!(measure.what, What::Owners | What::Rows) {
+            let values = if one_row_each { measure.attributes.clone() } else { all_values(query) };
+            touches.push(touch(&values, vec![Shift::new(own, wide)?])?);
+        }
+    }
+    let doubled = cells.saturating_mul(2);
+    let replaced = match (most_cells as f64) * widest < doubled as f64 {
+        true => Shift::new(most_cells, widest)?,
+        false => Shift::new(doubled, 1.0)?,
+    };
+    let only_rows: BTreeSet<String> = query.rows.difference(&query.key_attributes).cloned().collect();
+    touches.push(touch(&query.key_attributes, vec![replaced])?);
+    touches.push(touch(&only_rows, vec![if one_row_each { Shift::one_cell(1.0)? } else { replaced }])?);
+    touches.retain(|touch| !touch.attributes.is_empty());
+    let moves = Moves::by_scope(vec![Shift::new(cells, 1.0)?], vec![replaced], touches);
+    Ok(Some(Together { moves, bounds }))
+}
+
 /// The moves of the ranks that a quantile is chosen by, in values that are added or removed.
 ///
 /// # Guarantee

@@ -119,6 +119,34 @@ const CASES: &[Case] = &[
         selects: true,
         ..SQL
     },
+    Case { fields: r#"sql = "SELECT DISTINCT town FROM people WHERE smokes""#, selects: true, ..SQL },
+    Case { fields: r#"sql = "SELECT DISTINCT clinic, day FROM visits""#, selects: true, ..SQL },
+    Case {
+        fields: "sql = \"SELECT sex, COUNT(*) AS n, SUM(income) AS s FROM people WHERE smokes GROUP BY sex\"\nnoise = \"joint\"",
+        rho: false,
+        ..SQL
+    },
+    Case {
+        fields: "sql = \"SELECT day, COUNT(DISTINCT id) AS o, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY day\"\nnoise = \"joint\"",
+        rho: false,
+        ..SQL
+    },
+    Case { kind: "top", fields: "table = \"people\"\ncolumn = \"age\"\nnumber = 3", ..SQL },
+    Case { kind: "top", fields: "table = \"visits\"\ncolumn = \"day\"\nnumber = 2\nmethod = \"gap\"", ..SQL },
+    Case { kind: "top", fields: "table = \"visits\"\ncolumn = \"clinic\"\nnumber = 7", selects: true, ..SQL },
+    Case {
+        kind: "top",
+        fields: "table = \"visits\"\ncolumn = \"clinic\"\nnumber = 3\nmethod = \"counts\"",
+        selects: true,
+        ..SQL
+    },
+    Case {
+        kind: "top",
+        fields: "table = \"visits\"\ncolumn = \"clinic\"\nlead = 30000\nmax_bytes = 16\nmethod = \"gap\"",
+        rho: false,
+        ..SQL
+    },
+    Case { kind: "histogram", fields: "table = \"visits\"\ncolumn = \"clinic\"\nmax_bytes = 9", rho: false, ..SQL },
     Case { kind: "bounds", fields: "for = \"base\"", ..SQL },
     Case { kind: "histogram", fields: "table = \"people\"\ncolumns = [\"age\", \"sex\"]", ..SQL },
     Case { kind: "histogram", fields: "table = \"visits\"\ncolumn = \"clinic\"", selects: true, ..SQL },

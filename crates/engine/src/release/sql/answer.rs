@@ -1,7 +1,8 @@
 //! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
 
+use super::joint::Joint;
 use super::uncertainty::{Unsure, uncertainties};
-use super::{Private, rank_error};
+use super::{Private, keys, rank_error};
 use crate::backend::Backend;
 use crate::backend::functions::MOMENT;
 use crate::calendar::{SECOND, shown_day, shown_moment};
@@ -19,6 +20,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::mechanism::quantile::Quantile;
+use scumble::mechanism::stability::KeySelection;
 use scumble::noise::BitSource;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -27,8 +29,12 @@ use std::sync::Arc;
 pub(super) trait Chance {
     /// The exact number with its noise.
     fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
+    /// The exact numbers of a cell with one noise for all of them.
+    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128>;
     /// The key that a quantile is released as.
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
+    /// Whether a key of so many owners is published, where only keys are asked for.
+    fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
 }
 
 /// Randomness from a source of bits.
@@ -39,8 +45,16 @@ impl Chance for Drawn<'_> {
         noise.add_to_wide(exact, self.0)
     }
 
+    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128> {
+        joint.noised(exact, self.0)
+    }
+
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128 {
         quantile.release_counted(counts, self.0)
+    }
+
+    fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool {
+        selection.release(&[((), owners)], self.0).is_ok_and(|shown| !shown.is_empty())
     }
 }
 
@@ -65,14 +79,19 @@ impl NoisyCell {
     }
 }
 
-/// Adds noise to every measure of every cell, independently; of unknown keys only those with enough owners stay, and only of those are
+/// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only those with enough owners stay, and only of those are
 /// quantiles drawn.
 pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
     let query = &cut.query;
+    if let (Some(selection), Some(owners)) = (&private.selection, query.owners()) {
+        return selected(integers, selection, owners, chance);
+    }
     let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
     for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
-        let measures = cell.sums.into_iter().zip(&private.noises);
-        let sums: Vec<i128> = measures.map(|(exact, noise)| chance.noised(noise, exact)).collect();
+        let sums: Vec<i128> = match &private.joint {
+            Some(joint) => chance.noised_jointly(joint, cell.sums),
+            None => cell.sums.into_iter().zip(&private.noises).map(|(sum, noise)| chance.noised(noise, sum)).collect(),
+        };
         let enough = match (private.threshold, query.owners()) {
             (Some(least), Some(owners)) => sums[owners] >= i128::from(least),
             _ => true,
@@ -85,6 +104,18 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
         });
         noisy.cells.push(NoisyCell { sums, quantiles: quantiles.collect() });
         noisy.keys.push(key);
+    }
+    noisy
+}
+
+/// The keys that are published where nothing but keys is; no number goes with them.
+fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance: &mut dyn Chance) -> Noisy {
+    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        if chance.is_shown(selection, u64::try_from(cell.sums[owners]).unwrap_or(0)) {
+            noisy.cells.push(NoisyCell { sums: vec![0; cell.sums.len()], quantiles: Vec::new() });
+            noisy.keys.push(key);
+        }
     }
     noisy
 }
@@ -164,6 +195,9 @@ impl<'a> Released<'a> {
             noisy.cells.extend_from_slice(&part.noisy.cells);
             privates.resize(noisy.cells.len(), part.private);
             join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
+            if let Some(selection) = &part.private.selection {
+                notes.push(keys::note(selection)?);
+            }
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
@@ -239,7 +273,7 @@ fn chooses_rows(plan: &LogicalPlan) -> bool {
 }
 
 /// Which rows are in no group, where there can be such: SQL would give them a group of their own.
-fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
+pub(in crate::release) fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
     let keys: Vec<&str> = keys.iter().filter(|key| key.can_be_missing).map(|key| key.name.as_str()).collect();
     let first = keys.first()?;
     Some(format!(
@@ -332,7 +366,8 @@ fn column(branches: &[Released<'_>], batch: &RecordBatch, index: usize, places: 
     Ok(AnswerColumn { name, cells, uncertainty })
 }
 
-fn cell(value: &ScalarValue) -> Cell {
+/// A value as it is published.
+pub(in crate::release) fn cell(value: &ScalarValue) -> Cell {
     match value {
         value if value.is_null() => Cell::Null,
         ScalarValue::Int64(Some(number)) => Cell::Whole(i128::from(*number)),

@@ -5,6 +5,8 @@ mod bounding;
 mod expected;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod generator;
+mod joint;
+mod keys;
 mod ratio;
 mod region;
 mod selection;
@@ -13,7 +15,7 @@ mod spread;
 mod uncertainty;
 mod union;
 
-pub(super) use answer::RANK_ERROR;
+pub(super) use answer::{RANK_ERROR, cell, rows_without_a_key};
 pub(super) use bounding::ShareCut;
 
 use super::field::{Field, Listed};
@@ -34,8 +36,10 @@ use crate::sql::sets::Set;
 use crate::sql::{Asked, Cut, above, sensitivity, window};
 use answer::{Drawn, answers_of_rows, noised};
 use bounding::{BoundingReport, Looked, Tally};
+use joint::{Joint, Sharing};
 use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
+use scumble::mechanism::stability::KeySelection;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -51,7 +55,15 @@ pub(super) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
 pub(super) static KIND: Kind = Kind {
     name: "sql",
     about: "the aggregates of a SQL query, each with integer noise and an error bar",
-    fields: &[SQL.listed(), expected::ROWS.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2], BOUNDING_REPORT],
+    fields: &[
+        SQL.listed(),
+        joint::NOISE.listed(),
+        expected::ROWS.listed(),
+        BOUNDING[0],
+        BOUNDING[1],
+        BOUNDING[2],
+        BOUNDING_REPORT,
+    ],
     cost_about: CostAbout::Owners,
     analyse,
 };
@@ -102,12 +114,15 @@ impl Question {
 /// The query of a request, with its bounds and its bounding report.
 fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<Question> {
     let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
+    // A kind that is a query and does not list this field counts one thing only.
+    let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
     // A kind that is a query and does not list this field has none.
     let report = bounding::REPORT.read(request)?;
     let asked = crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?);
     match asked.map_err(&placed)? {
         Asked::One(cut) => {
             let query = AnalysedQuery::of_cut(sql, *cut, rows, project).map_err(placed)?;
+            let query = AnalysedQuery { sharing, ..query };
             let reported = match report {
                 Some(wish) => query.with_report(&wish, &request.cost.target)?,
                 None => query,
@@ -117,6 +132,9 @@ fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error)
         Asked::Several(_) if report.is_some() => Err(Error::input(
             "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
         )),
+        Asked::Several(_) if sharing == Sharing::Joint => Err(Error::input(
+            "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
+        )),
         Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(Question::Union).map_err(placed),
     }
 }
@@ -125,7 +143,7 @@ fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error)
 pub(super) fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQuery>> {
     let (sql, place) = match request.kind.as_str() {
         name if name == KIND.name => (SQL.read(request)?, SQL.place(request)),
-        name if name == histogram::KIND.name => histogram::query(request, project)?,
+        name if name == histogram::KIND.name && !histogram::is_huge(request)? => histogram::query(request, project)?,
         _ => return Ok(None),
     };
     match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
@@ -159,6 +177,8 @@ pub(super) struct AnalysedQuery {
     quantile_moves: Vec<Moves>,
     /// δ for key selection where the cost has none.
     default_delta: Option<Exact>,
+    /// Whether the numbers of a cell share one noise.
+    sharing: Sharing,
     /// About how many rows a cell has.
     pub rows: u64,
     /// How many owners there are, if that is public.
@@ -184,7 +204,7 @@ struct PricedQuery {
 }
 
 /// What makes the exact answer private.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Private {
     /// The noise of each measure.
     noises: Vec<Noise>,
@@ -192,6 +212,10 @@ struct Private {
     quantiles: Vec<Quantile>,
     /// The least noisy number of owners of a key that is published; none where all keys are public.
     threshold: Option<i64>,
+    /// Which keys are published instead, where nothing but keys is asked for.
+    selection: Option<Rc<KeySelection>>,
+    /// The one noise of all measures of a cell, instead of that of each.
+    joint: Option<Rc<Joint>>,
     /// The noise of each number of the bounding report.
     report: Vec<Noise>,
 }
@@ -229,6 +253,7 @@ impl AnalysedQuery {
             steps,
             quantile_moves,
             default_delta,
+            sharing: Sharing::Each,
             rows,
             public_owners,
             statements,
@@ -269,11 +294,16 @@ impl AnalysedQuery {
 
     /// The noise that this cost pays for.
     fn at(&self, cost: &Cost) -> Result<PricedQuery> {
+        joint::refuse(self, cost)?;
         if !self.parts.is_empty() {
             return sets::at(self.parts.iter(), cost);
         }
         let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
-        self.priced(cost, calibrated)
+        let noisy = self.priced(cost, calibrated)?;
+        if let Some(selected) = keys::selected(self, &noisy)? {
+            return Ok(selected);
+        }
+        joint::shared(self, noisy)
     }
 
     /// The query with this noise.
@@ -302,6 +332,8 @@ impl AnalysedQuery {
             noises: calibrated.noises.clone(),
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
             threshold: threshold.map(|threshold| threshold.least),
+            selection: None,
+            joint: None,
             report: calibrated.aside.clone(),
         };
         Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events, parts: Vec::new() })
@@ -323,17 +355,23 @@ impl AnalysedQuery {
         if !self.parts.is_empty() {
             return sets::plan(self, priced);
         }
-        let (rule, notes) = (self.rule(&priced), selection::notes(self, &priced)?);
+        let (rule, mut notes) = (self.rule(&priced), selection::notes(self, &priced)?);
+        notes.extend(joint::note(self, &priced));
         let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
         expected.extend(report.iter().flat_map(|report| report.expected(&private.report)));
+        expected.extend(keys::expected(&cut, &private)?);
         let estimates = Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty());
         Ok(Plan {
             rule,
             notes,
             expected,
-            limits: limits::of_query(&cut, &calibrated.noises, &events)?,
+            limits: match private.joint {
+                // They are about noise for each number.
+                Some(_) => Vec::new(),
+                None => limits::of_query(&cut, &calibrated.noises, &events)?,
+            },
             counted: match report {
                 Some(_) => Counted::Other("what bounding cuts off is published beside it".into()),
                 None => Counted::of_query(&cut, &calibrated.noises)?,
@@ -369,13 +407,19 @@ impl AnalysedQuery {
             .measures
             .iter()
             .zip(&priced.calibrated.noises)
-            .map(|(measure, noise)| {
+            .enumerate()
+            .map(|(index, (measure, noise))| {
+                let described = match (&priced.private.joint, &priced.private.selection) {
+                    (Some(joint), _) => Some(joint.described(index)),
+                    (None, Some(_)) => None,
+                    (None, None) => Some(described(noise)),
+                };
                 json!({
                     "what": describe(&measure.what),
                     "of": measure.expression.as_ref().map(ToString::to_string),
                     "range": [measure.range.0, measure.range.1],
                     "attributes": measure.attributes,
-                    "noise": described(noise),
+                    "noise": described,
                 })
             })
             .collect();
@@ -409,6 +453,7 @@ impl AnalysedQuery {
             })),
             "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": priced.private.threshold,
                       "owners_for_95_percent": priced.owners_needed,
+                      "selection": priced.private.selection.as_ref().map(|selection| keys::rule(selection)),
                       "delta": priced.calibrated.key_delta },
             "filters": { "attributes": query.rows },
             "measures": measures,

@@ -1,15 +1,15 @@
 //! What somebody should know before keys are selected privately: how many owners a key needs to be published, and what to do where these
 //! are more than there can be.
 
-use super::{AnalysedQuery, PricedQuery, Threshold};
+use super::{AnalysedQuery, PricedQuery, Threshold, keys};
 use crate::backend::bound::Bounds;
 use crate::error::Result;
-use crate::project::Cost;
-use crate::release::noise::{Noise, calibrate};
+use crate::release::noise::{Calibrated, Noise, calibrate};
+use crate::sql::query::Query;
 use crate::sql::sensitivity;
 
 /// With which probability a key of this many owners is not published.
-const MISSED: f64 = 0.05;
+pub(super) const MISSED: f64 = 0.05;
 /// Where nobody knows how many owners there are: from here on a threshold that fewer groups per owner would lower is warned of …
 const MANY_OWNERS: u64 = 1000;
 /// … if they would lower it this many times.
@@ -24,14 +24,10 @@ pub(super) fn owners_needed(threshold: i64, noise: &Noise) -> u64 {
 
 /// A sentence with the numbers, and one more if they are absurd.
 pub(super) fn notes(query: &AnalysedQuery, priced: &PricedQuery) -> Result<Vec<String>> {
-    let (Some(threshold), Some(needed)) = (priced.private.threshold, priced.owners_needed) else {
-        return Ok(Vec::new());
-    };
+    let Some(needed) = priced.owners_needed else { return Ok(Vec::new()) };
     let groups = sensitivity::keys_per_owner(&query.cut.query);
-    let mut notes = vec![format!(
-        "The keys are not public: one is published where its noisy number of owners is at least {threshold}, which {needed} owners reach with probability 95%."
-    )];
-    let of_one = if groups > 1 { needed_with_one_group(query, &priced.cost)? } else { None };
+    let mut notes = vec![first(query, priced, needed)?];
+    let of_one = if groups > 1 { needed_with_one_group(query, priced)? } else { None };
     let absurd = match query.public_owners {
         Some(owners) => needed > owners,
         None => of_one.is_some_and(|of_one| needed >= MANY_OWNERS && needed / WORTH_IT >= of_one),
@@ -48,12 +44,37 @@ pub(super) fn notes(query: &AnalysedQuery, priced: &PricedQuery) -> Result<Vec<S
     Ok(notes)
 }
 
+/// How keys are chosen.
+fn first(query: &AnalysedQuery, priced: &PricedQuery, needed: u64) -> Result<String> {
+    let Some(selection) = &priced.private.selection else {
+        let threshold = priced.private.threshold.unwrap_or_default();
+        return Ok(format!(
+            "The keys are not public: one is published where its noisy number of owners is at least {threshold}, which {needed} owners reach with probability 95%."
+        ));
+    };
+    let by_threshold = by_threshold(&priced.calibrated, &query.cut.query)?;
+    let instead =
+        by_threshold.map_or(String::new(), |owners| format!("; by a noisy number of owners it would need {owners}"));
+    Ok(format!(
+        "Only keys are asked for, and they are not public: each is published with the largest probability that the cost allows, 95% from {needed} owners on and surely from {} on{instead}.",
+        selection.certain_from()
+    ))
+}
+
+fn by_threshold(calibrated: &Calibrated, query: &Query) -> Result<Option<u64>> {
+    let threshold = Threshold::of(calibrated, query)?;
+    Ok(threshold.map(|threshold| owners_needed(threshold.least, &calibrated.noises[threshold.measure])))
+}
+
 /// The same if each owner counted in one group only.
-fn needed_with_one_group(analysed: &AnalysedQuery, cost: &Cost) -> Result<Option<u64>> {
+fn needed_with_one_group(analysed: &AnalysedQuery, priced: &PricedQuery) -> Result<Option<u64>> {
+    if let (Some(_), Some(delta)) = (&priced.private.selection, priced.calibrated.key_delta) {
+        let one = keys::within(&priced.cost, delta, 1)?;
+        return Ok(one.map(|one| one.published_from(MISSED)).transpose()?);
+    }
     let mut query = analysed.cut.query.clone();
     query.bounds = query.bounds.map(|bounds| Bounds { groups: 1, ..bounds });
     let (moves, quantiles) = super::moves_of(&query)?;
-    let calibrated = calibrate(cost, &analysed.demand(&moves, &quantiles))?;
-    let threshold = Threshold::of(&calibrated, &query)?;
-    Ok(threshold.map(|threshold| owners_needed(threshold.least, &calibrated.noises[threshold.measure])))
+    let calibrated = calibrate(&priced.cost, &analysed.demand(&moves, &quantiles))?;
+    by_threshold(&calibrated, &query)
 }

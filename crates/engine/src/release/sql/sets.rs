@@ -46,7 +46,7 @@ pub(super) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, c
         parts.push(part.priced(cost, own)?);
     }
     let events = parts.iter().flat_map(|part| part.events.clone()).collect();
-    let private = Private { noises: Vec::new(), quantiles: Vec::new(), threshold: None, report: Vec::new() };
+    let private = Private::default();
     Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed: None, events, parts })
 }
 

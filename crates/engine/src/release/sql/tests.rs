@@ -107,8 +107,16 @@ impl Chance for Certain {
         exact
     }
 
+    fn noised_jointly(&mut self, _: &Joint, exact: Vec<i128>) -> Vec<i128> {
+        exact
+    }
+
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128 {
         quantile.release_counted(counts, &mut self.0)
+    }
+
+    fn is_shown(&mut self, _: &KeySelection, _: u64) -> bool {
+        true
     }
 }
 
@@ -120,7 +128,7 @@ fn exact_answer(project: &Project, sql: &str) -> String {
     let integers = integers(&cut, &backend, Key(1, 2)).unwrap();
     let certain = Epsilon::new(1e5).unwrap();
     let quantiles = cut.query.quantiles.iter().map(|quantile| mechanism(&cut.query, quantile, certain).unwrap());
-    let private = Private { threshold: None, quantiles: quantiles.collect(), ..plan.private };
+    let private = Private { threshold: None, selection: None, quantiles: quantiles.collect(), ..plan.private };
     let noisy = noised(&cut, integers, &private, &mut Certain(InsecureSeededSource::new(1)));
     let mut answers = answers(&cut, &noisy, &private).unwrap();
     answers.columns.iter_mut().for_each(|column| column.uncertainty = None);

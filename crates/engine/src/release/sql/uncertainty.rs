@@ -114,10 +114,13 @@ impl Known<'_> {
     /// How unsure an aggregate is that is published as it is.
     fn aggregate(&self, aggregate: &Computation, cells: &[NoisyCell]) -> Result<Vec<Uncertainty>> {
         let number = |measure: usize, step: f64| {
-            let (half, law) = (self.private.noises[measure].quantile(0.05) * step, self.noises[measure].law);
+            let (half, deviation) = match &self.private.joint {
+                Some(joint) => (joint.half_width(measure), joint.standard_deviation(measure)),
+                None => (self.private.noises[measure].quantile(0.05), self.noises[measure].law.deviation),
+            };
             let of = move |cell: &NoisyCell| {
                 let middle = cell.sums[measure] as f64 * step;
-                Uncertainty { standard_error: law.deviation * step, low: middle - half, high: middle + half }
+                Uncertainty { standard_error: deviation * step, low: middle - half * step, high: middle + half * step }
             };
             cells.iter().map(of).collect()
         };

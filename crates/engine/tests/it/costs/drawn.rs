@@ -34,6 +34,7 @@ pub const KINDS: &[&str] = &[
     "triangles",
     "degrees",
     "mode",
+    "top",
     "exact-if-stable",
     "small-table",
     "interactive",
@@ -81,6 +82,52 @@ fn sql() {
     }
 }
 
+/// Three counts of thousands of groups without a row: the largest of a cell has the weights ((2m+1)³ − (2m−1)³)·e^{−εm}, and each sign is even.
+#[test]
+fn joint_noise() {
+    let sql = "kind = \"sql\"\nsql = \"SELECT x, COUNT(*) AS a, COUNT(*) FILTER (WHERE y) AS b, COUNT(*) FILTER (WHERE w) AS c FROM t GROUP BY x\"\ncost = { epsilon = 0.8 }";
+    let columns = format!("{}\ny = {{ type = \"bool\" }}\nw = {{ type = \"bool\" }}", whole_numbers(2999));
+    let (events, answers) = released(&columns, "x,y,w\n", sql, 4, 4);
+    let [Word::Pure { epsilon }] = [events[0].word()] else { panic!("{events:?}") };
+    let law = |factor: f64| {
+        let shell = |m: i32| (2 * m + 1).pow(3) - if m == 0 { 0 } else { (2 * m - 1).pow(3) };
+        let weight = |m: i32| f64::from(shell(m)) * (-epsilon.get() / factor * f64::from(m)).exp();
+        let total: f64 = (0..400).map(weight).sum();
+        (0..400i64).map(|m| (m, weight(m as i32) / total)).collect::<BTreeMap<i64, f64>>()
+    };
+    let columns: Vec<Vec<i64>> = ["a", "b", "c"]
+        .map(|name| answers.iter().flat_map(|answers| numbers(answers, name)).map(|cell| cell as i64).collect())
+        .to_vec();
+    assert_eq!(columns[0].len(), 12_000);
+    let largest = (0..12_000).map(|cell| columns.iter().map(|column| column[cell].abs()).max().unwrap());
+    outcomes("joint noise", largest, &law(1.0), &law(0.75));
+}
+
+/// Keys alone: π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), with ε and δ of the event of one owner's presence.
+#[test]
+fn distinct_keys() {
+    let request = "kind = \"sql\"\nsql = \"SELECT DISTINCT x FROM t\"\ncost = { epsilon = 3, delta = 1e-3 }";
+    let rows: String = (0..3000).flat_map(|key| std::iter::repeat_n(format!("k{key}\n"), 5 + key % 3)).collect();
+    let (events, answers) = released("x = { type = \"category\" }", &format!("x\n{rows}"), request, 6, 5);
+    let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
+    let law = |owners: usize, factor: f64| {
+        let (epsilon, delta, mut chance) = (epsilon.get() / factor, delta.get() / factor, 0.0f64);
+        for _ in 0..owners {
+            chance = (epsilon.exp() * chance + delta).min(1.0 - (-epsilon).exp() * (1.0 - chance - delta)).min(1.0);
+        }
+        BTreeMap::from([(true, chance), (false, 1.0 - chance)])
+    };
+    for owners in 5..=7usize {
+        let keys = (0..3000).filter(|key| 5 + key % 3 == owners);
+        let shown = |answers: &Answers, key: usize| {
+            let name = format!("k{key}");
+            answers.columns[0].cells.iter().any(|cell| matches!(cell, Cell::Text(text) if *text == name))
+        };
+        let drawn = answers.iter().flat_map(|answers| keys.clone().map(move |key| shown(answers, key)));
+        outcomes(&format!("keys of {owners} owners"), drawn, &law(owners, 1.0), &law(owners, 1.3));
+    }
+}
+
 #[test]
 fn histogram() {
     let request = "kind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 0.5 }";
@@ -89,6 +136,18 @@ fn histogram() {
         answers.iter().flat_map(|answers| numbers(answers, "count")).map(|cell| cell as i64).collect();
     assert_eq!(drawn.len(), 50_000);
     as_said("histogram", &drawn, &events[0], 0.93);
+}
+
+/// A thousand of a thousand and one values that nobody has: their leads are the noise, but for the least of them.
+#[test]
+fn top() {
+    let request =
+        "kind = \"top\"\ntable = \"t\"\ncolumn = \"x\"\nnumber = 1000\nmethod = \"gap\"\ncost = { epsilon = 500 }";
+    let (events, answers) = released(&whole_numbers(1000), "x\n", request, 10, 6);
+    assert_eq!((events.len(), events[0].times()), (1, 1000));
+    let drawn: Vec<i64> = answers.iter().flat_map(|answers| numbers(answers, "lead")).map(|cell| cell as i64).collect();
+    assert_eq!(drawn.len(), 10_000);
+    as_said("top", &drawn, &events[0], 0.8);
 }
 
 /// 4096 steps in a tree of four children per node, counts so large that nothing has to be made monotone. The least-squares counts x̂ have the

@@ -18,10 +18,18 @@ fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versio
         tiny.cells(header, &all)
     };
     let tables: Vec<Cells> = versions.iter().map(table).collect();
+    let together = crate::sql::sensitivity::together(&plan.cut.query).unwrap().unwrap();
+    let mut whole = 0.0f64;
     let mut reached = Reached::new();
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {
             for scope in scopes(header, left, right) {
+                let joint = part_of_joint_claim(&together, &scope, here, there);
+                assert!(
+                    joint <= 1.0,
+                    "{sql}, {scope}: {left:?} and {right:?} move all measures by {joint} of the claim"
+                );
+                whole = whole.max(joint);
                 for measure in 0..plan.cut.query.measures.len() {
                     let part = part_of_claim(&plan, measure, &scope, here, there);
                     assert!(
@@ -34,7 +42,28 @@ fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versio
             }
         }
     }
+    assert_eq!(whole, 1.0, "{sql}: no pair moves all measures together as far as is claimed");
     reached
+}
+
+/// The same of all measures at once: the largest of a cell, in units of what one owner adds, over all cells.
+fn part_of_joint_claim(
+    together: &crate::sql::sensitivity::Together,
+    scope: &Scope,
+    left: &Cells,
+    right: &Cells,
+) -> f64 {
+    let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let of = |cells: &Cells, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+    let norm = |key: &String| {
+        let moved =
+            |(measure, bound): (usize, &f64)| (of(left, key, measure) - of(right, key, measure)).abs() as f64 / bound;
+        together.bounds.iter().enumerate().map(moved).fold(0.0, f64::max)
+    };
+    let sum: f64 = keys.into_iter().map(norm).sum();
+    let shifts = together.moves.shifts(scope);
+    let most = shifts.iter().map(|shift| shift.cells as f64 * shift.by.get()).fold(0.0, f64::max);
+    if sum == 0.0 { 0.0 } else { sum / most }
 }
 
 /// In which scopes two versions are neighbours.

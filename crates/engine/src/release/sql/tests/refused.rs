@@ -11,7 +11,14 @@ fn refused_queries_say_why_and_where() {
         assert!(matches!(error, crate::Error::Input { .. }), "{sql}");
     };
     check("SELECT age FROM people", "query:1:1: the query has no aggregate, and rows are never published");
-    check("SELECT DISTINCT sex FROM people", "SELECT DISTINCT is not answered");
+    check("SELECT DISTINCT sex FROM people", "the query asks for no aggregate");
+    check("SELECT DISTINCT ON (sex) state FROM people", "SELECT DISTINCT ON is not answered");
+    check("SELECT DISTINCT * FROM people", "query:1:1: SELECT DISTINCT * would publish whole rows");
+    check("SELECT DISTINCT state FROM people GROUP BY state", "leave DISTINCT out");
+    check("SELECT DISTINCT COUNT(*) FROM people", "SELECT DISTINCT publishes keys, not aggregates");
+    check("SELECT COUNT(*) FROM (SELECT DISTINCT state FROM people)", "inside of it use GROUP BY");
+    check("SELECT DISTINCT income FROM people", "a column of fractions has a group for nearly every row");
+    check("SELECT DISTINCT person_id FROM visits", "the owner column 'person_id' can be counted");
     check("SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM visits", "UNION compares rows and is not answered");
     check("SELECT ROW_NUMBER() OVER (ORDER BY age) FROM people", "window function");
     check("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "sub-query inside an expression");

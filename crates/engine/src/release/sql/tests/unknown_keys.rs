@@ -35,8 +35,38 @@ impl Chance for Told<'_> {
         *self.0.next().unwrap()
     }
 
+    fn noised_jointly(&mut self, _: &Joint, _: Vec<i128>) -> Vec<i128> {
+        unreachable!("keys that are not public have noise for each number")
+    }
+
     fn chosen(&mut self, _: &Quantile, _: &BTreeMap<u128, u64>) -> u128 {
         0
+    }
+
+    fn is_shown(&mut self, _: &KeySelection, _: u64) -> bool {
+        unreachable!("its law is known: no coin is told")
+    }
+}
+
+/// Notes with which probability a key is published, where only keys are.
+struct Noted(f64);
+
+impl Chance for Noted {
+    fn noised(&mut self, _: &Noise, _: i128) -> i128 {
+        panic!("no number is published")
+    }
+
+    fn noised_jointly(&mut self, _: &Joint, _: Vec<i128>) -> Vec<i128> {
+        panic!("no number is published")
+    }
+
+    fn chosen(&mut self, _: &Quantile, _: &BTreeMap<u128, u64>) -> u128 {
+        panic!("no quantile is published")
+    }
+
+    fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool {
+        self.0 = selection.probability(owners);
+        true
     }
 }
 
@@ -49,6 +79,12 @@ fn is_published(plan: &SqlPlan, cell: &crate::sql::integers::Cell, noisy: &[i128
 /// What is published of a key: nothing, or its noisy measures.
 fn law(plan: &SqlPlan, cell: Option<&crate::sql::integers::Cell>) -> BTreeMap<Option<Vec<i128>>, f64> {
     let Some(cell) = cell else { return BTreeMap::from([(None, 1.0)]) };
+    if plan.private.selection.is_some() {
+        let one = crate::sql::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
+        let mut noted = Noted(0.0);
+        let shown = noised(&plan.cut, one, &plan.private, &mut noted);
+        return BTreeMap::from([(Some(shown.cells[0].sums.clone()), noted.0), (None, 1.0 - noted.0)]);
+    }
     let mut law = BTreeMap::from([(Some(vec![]), 1.0)]);
     for (noise, exact) in plan.private.noises.iter().zip(&cell.sums) {
         let mut longer = BTreeMap::new();
@@ -108,7 +144,8 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&
     let tiny = Tiny::new(project, sql);
     let request = Request::of_query("test", sql, cost).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
-    assert!(plan.private.threshold.is_some(), "the keys of {sql} are public");
+    let selects = plan.private.threshold.is_some() || plan.private.selection.is_some();
+    assert!(selects, "the keys of {sql} are public");
     let own = Spent::of(&plan.events, &Scope::Person).unwrap().delta().to_f64();
     // A fraction above 1 would be a loss that is not claimed; one far below 1 at each δ, a claim that is loose.
     let mut tightest = [0.0f64; 2];
@@ -195,6 +232,49 @@ fn owners_of_two_keys() {
     for cost in ["epsilon=6,delta=0.02", "rho=1.5,delta=0.03"] {
         check(OWNED, "SELECT k, COUNT(*) AS n FROM t GROUP BY k", cost, "o,k,x", &others, &owned);
     }
+}
+
+/// Keys alone: no number of owners is drawn, and each key has a coin of its own.
+#[test]
+fn keys_and_nothing_else() {
+    let others: [&[&str]; 4] = [&[], &["a,1"], &["a,1", "a,0", "b,1"], &["a,0", "a,0", "a,1", "a,1", "b,0"]];
+    let owned: [&[&str]; 5] = [&[], &["a,0"], &["a,1"], &["b,1"], &["c,0"]];
+    for sql in ["SELECT DISTINCT k FROM t", "SELECT k FROM t GROUP BY k"] {
+        for cost in ["epsilon=3,delta=0.1", "epsilon=1,delta=0.4"] {
+            check(ROWS, sql, cost, "k,x", &others, &owned);
+        }
+    }
+    let filtered = "SELECT DISTINCT k FROM t WHERE x = 1";
+    let owned: [&[&str]; 4] = [&[], &["a,0"], &["a,1"], &["c,1"]];
+    check(ROWS, filtered, "epsilon=2,delta=0.2", "k,x", &others, &owned);
+    let others: [&[&str]; 3] = [&[], &["2,a,1", "3,b,1"], &["2,a,1", "3,a,0", "3,b,1", "4,c,1", "4,a,1"]];
+    let owned: [&[&str]; 5] = [&[], &["1,a,0"], &["1,a,1", "1,b,1"], &["1,c,0", "1,d,1"], &["1,a,0", "1,c,1", "1,e,1"]];
+    check(OWNED, "SELECT DISTINCT k FROM t", "epsilon=6,delta=0.2", "o,k,x", &others, &owned);
+}
+
+/// What a coin costs is what its event says, in every form of cost and scope; and it takes fewer owners than a threshold does.
+#[test]
+fn keys_alone_take_fewer_owners() {
+    let sql = "SELECT DISTINCT k FROM t";
+    let mut fewer = 0;
+    for project in [ROWS, OWNED] {
+        let tiny = Tiny::new(project, sql);
+        for cost in ["epsilon=1,delta=1e-6", "epsilon=0.1,delta=1e-9", "epsilon=3,delta=1e-3"] {
+            let priced = |sql: &str| {
+                let request = Request::of_query("test", sql, cost).unwrap();
+                let query = AnalysedQuery::new(sql, Bounding::default(), 1000, &tiny.project).unwrap();
+                query.at(&request.cost).unwrap()
+            };
+            let (keys, counted) = (priced(sql), priced("SELECT k, COUNT(*) AS n FROM t GROUP BY k"));
+            assert!(keys.private.selection.is_some() && counted.private.selection.is_none());
+            assert!(keys.owners_needed <= counted.owners_needed, "{cost}: {:?}", keys.owners_needed);
+            fewer += usize::from(keys.owners_needed < counted.owners_needed);
+        }
+        // At a cost in ρ the noise is Gaussian, and keys are those that reach a threshold.
+        let request = Request::of_query("test", sql, "rho=0.1,delta=1e-6").unwrap();
+        assert!(SqlPlan::new(sql, &request, &tiny.project).unwrap().private.selection.is_none());
+    }
+    assert!(fewer >= 4, "only {fewer} of 6 costs need fewer owners");
 }
 
 /// Owners who share a new key show it not k times as likely as one, but e^{(k−1)ε} times: every way in which two and three owners of tiny
