@@ -41,6 +41,7 @@ pub mod projection;
 pub mod psd;
 pub mod residual;
 pub mod small_table;
+pub mod wide;
 
 /// 95% of a normal law are within this many standard deviations.
 const NORMAL_95: f64 = 1.959_963_984_540_054;

@@ -12,7 +12,7 @@ use scumble::workload::planner::Limits;
 use scumble::workload::projection::Projection;
 use scumble::workload::psd::Pairs;
 use scumble::workload::residual::Plan;
-use scumble::workload::{Bits, Domain, Predicate, Queries, Subset};
+use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn rho_of(events: &[Event], scope: &Scope) -> f64 {
@@ -26,21 +26,64 @@ fn names() -> Vec<String> {
 /// σ×0.95 in the release passed all tests: nobody had compared the noise that is drawn with the events. Here their ρ is compared with
 /// ½·mᵀΣ⁻¹m for every move m of the whole table, where Σ is the covariance of what `release` gives: in each scope, for each pair of cells.
 pub fn residual() {
-    let domain = Domain::new(vec![3, 2]).unwrap();
-    let plan = Plan::for_marginals(&domain, 2, Rho::new(0.004).unwrap()).unwrap();
-    let (counts, table) = ([50u64, 0, 7, 9, 100, 3], Subset::of(&[0, 1]));
+    let plan = Plan::for_marginals(&Domain::new(vec![3, 2]).unwrap(), 2, Rho::new(0.004).unwrap()).unwrap();
     let mut bits = InsecureSeededSource::new(90);
+    let estimate = || plan.release(&PEOPLE, &mut bits).unwrap().marginal(Subset::of(&[0, 1])).unwrap();
+    residuals_cost("residual", &plan.events(&names()).unwrap(), estimate);
+}
+
+/// The same release without the product of all columns.
+pub fn wide_marginals() {
+    let limits = Limits { presence: Some(Rho::new(0.004).unwrap()), ..Limits::default() };
+    let plan = wide::marginals::Plan::new(&[3, 2], 2, &limits).unwrap();
+    let person = |cell: usize| std::iter::repeat_n(cell as u32, PEOPLE[cell] as usize);
+    let cells: Vec<u32> = (0..6).flat_map(person).collect();
+    let columns = vec![cells.iter().map(|cell| cell / 2).collect(), cells.iter().map(|cell| cell % 2).collect()];
+    let records = wide::Records::new(vec![3, 2], columns).unwrap();
+    let mut bits = InsecureSeededSource::new(91);
+    let estimate = || plan.release(&records, &mut bits).unwrap().marginal(&[0, 1]).unwrap();
+    residuals_cost("wide marginals", &plan.events(&names()).unwrap(), estimate);
+}
+
+/// Of one column, rows are its noisy counts: their variance says what they cost.
+pub fn wide_rows() {
+    let limits = Limits { presence: Some(Rho::new(0.004).unwrap()), ..Limits::default() };
+    let plan = wide::synthetic::Plan::new(&[3], &limits).unwrap();
+    let counts = [500usize, 700, 900];
+    let values: Vec<u32> = (0..3).flat_map(|value| std::iter::repeat_n(value, counts[value as usize])).collect();
+    let records = wide::Records::new(vec![3], vec![values]).unwrap();
+    let mut bits = InsecureSeededSource::new(92);
+    let (draws, mut sum) = (DRAWS / 6, 0.0);
+    for _ in 0..draws {
+        let made = plan.release(&records, 100_000, &mut bits).unwrap();
+        for (value, exact) in counts.iter().enumerate() {
+            let found = made.columns[0].iter().filter(|&&own| own as usize == value).count();
+            sum += (found as f64 - *exact as f64).powi(2);
+        }
+    }
+    let variance = sum / (3 * draws) as f64;
+    let events = plan.events(&names()[..1]).unwrap();
+    concentrated_cost("wide rows, presence", 0.5 / variance, rho_of(&events, &Scope::Presence), 3 * draws);
+    concentrated_cost("wide rows, a person", 1.0 / variance, rho_of(&events, &Scope::Person), 3 * draws);
+    let attribute = Scope::Attributes(AttributeSet::new(["a"]).unwrap());
+    concentrated_cost("wide rows, an attribute", 1.0 / variance, rho_of(&events, &attribute), 3 * draws);
+}
+
+const PEOPLE: [u64; 6] = [50, 0, 7, 9, 100, 3];
+
+/// What the covariance of unbiased tables of three by two cells costs, against what is charged.
+fn residuals_cost(name: &str, events: &[Event], mut estimate: impl FnMut() -> Vec<f64>) {
+    let (domain, counts) = (Domain::new(vec![3, 2]).unwrap(), PEOPLE);
     let (draws, mut sums) = (DRAWS / 2, [[0.0f64; 6]; 6]);
     for _ in 0..draws {
-        let estimate = plan.release(&counts, &mut bits).unwrap().marginal(table).unwrap();
+        let estimate = estimate();
         let off: Vec<f64> = estimate.iter().zip(&counts).map(|(cell, count)| cell - *count as f64).collect();
         for (row, left) in sums.iter_mut().zip(&off) {
             row.iter_mut().zip(&off).for_each(|(sum, right)| *sum += left * right);
         }
     }
     let covariance = sums.map(|row| row.map(|sum| sum / draws as f64));
-    let events = plan.events(&names()).unwrap();
-    let claim = |scope: &Scope| rho_of(&events, scope);
+    let claim = |scope: &Scope| rho_of(events, scope);
     let cost = |plus: usize, minus: Option<usize>| {
         let mut moved = [0.0; 6];
         moved[plus] = 1.0;
@@ -51,20 +94,20 @@ pub fn residual() {
     let attribute = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
     let mut worst = BTreeMap::new();
     for cell in 0..6 {
-        concentrated_cost(&format!("residual, cell {cell}"), cost(cell, None), claim(&Scope::Presence), degrees);
+        concentrated_cost(&format!("{name}, cell {cell}"), cost(cell, None), claim(&Scope::Presence), degrees);
         for other in cell + 1..6 {
             let (here, there) = (domain.values(cell), domain.values(other));
             let changed: Vec<&str> = (0..2).filter(|j| here[*j] != there[*j]).map(|j| ["a", "b"][j]).collect();
             let found = cost(cell, Some(other));
             let held = worst.entry(changed.clone()).or_insert(0.0f64);
             *held = held.max(found);
-            if let [name] = changed[..] {
-                concentrated_cost(&format!("residual, {name} changes"), found, claim(&attribute(name)), degrees);
+            if let [own] = changed[..] {
+                concentrated_cost(&format!("{name}, {own} changes"), found, claim(&attribute(own)), degrees);
             }
         }
     }
     let person = worst.values().copied().fold(0.0, f64::max);
-    concentrated_cost("residual, a person", person, claim(&Scope::Person), degrees);
+    concentrated_cost(&format!("{name}, a person"), person, claim(&Scope::Person), degrees);
 }
 
 /// The x with matrix·x = right, by elimination.

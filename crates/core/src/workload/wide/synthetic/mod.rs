@@ -1,0 +1,210 @@
+//! Made-up rows of a table of any number of columns: a few tables, chosen privately, a model of them, and rows of the model.
+//!
+//! Not every table is worth measuring: of fifteen columns nearly all pairs tell nothing that others do not tell too, and a table of 10,000 cells is mostly noise. So, after
+//! the columns themselves are counted, a small part of the cost goes to noisy *scores*: how far each pair, seen at several levels of coarseness, is from what the
+//! model expects. A tree of pairs that gain more than they cost is measured, scores are asked again, and what is left goes to the pairs that are still worth
+//! most. The model is the most even distribution that has these tables (as in MST \[MMS21\] and AIM \[MMSM22\]); where they differ from us: one score per candidate instead of an exponential mechanism
+//! per round, prices that count only cells that stand out of the noise, several levels of each column in one junction tree, and rows by quotas instead of draws.
+//!
+//! Every choice is a function of noisy numbers only: [`session`] never sees a record.
+
+use super::super::limits::Limits;
+use super::marginals::sets_of_size;
+use super::records::{Records, check_sizes};
+use crate::calibrate::up;
+use crate::error::{Error, Result};
+use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
+use crate::noise::{BitSource, DiscreteGaussian};
+use crate::quantity::Rho;
+use crate::scope::AttributeSet;
+use budget::{Caps, Costs, OF_SCORE, OF_TABLE};
+use question::Seen;
+use session::Session;
+
+mod budget;
+mod levels;
+mod model;
+mod price;
+mod public;
+mod question;
+mod rows;
+mod session;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use session::Measured;
+
+/// The shares of the cost that go to the columns themselves, to the scores of each round and to its tables.
+const SINGLES: f64 = 0.3;
+const SCORES: [f64; 2] = [0.02, 0.03];
+const TABLES: [f64; 2] = [0.35, 0.3];
+/// Nobody has a table of more people.
+const MOST_PEOPLE: f64 = 1e12;
+
+/// What rows are made of, and what that costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    sizes: Vec<u32>,
+    caps: Caps,
+    people: Option<u64>,
+    linked: Vec<(usize, usize)>,
+    never: Vec<Never>,
+}
+
+/// Combinations that cannot be, from public knowledge: rows that have one of these values in each of these columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Never {
+    /// The columns, by position, ascending.
+    pub columns: Vec<usize>,
+    /// For each of them which of its values are meant.
+    pub values: Vec<Vec<bool>>,
+}
+
+/// Made-up rows and where they come from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// The rows as codes, column by column.
+    pub columns: Vec<Vec<u32>>,
+    /// How many people there are, by the noisy numbers, or publicly.
+    pub people: f64,
+    /// The tables that were measured, in order.
+    pub measured: Vec<Measured>,
+}
+
+impl Plan {
+    /// How often pairs are scored and measured.
+    fn rounds(&self) -> usize {
+        if self.sizes.len() > 1 { TABLES.len() } else { 0 }
+    }
+
+    /// Rows of a table with columns of these sizes, within these limits.
+    ///
+    /// # Guarantee
+    /// Its ρ is within each limit.
+    pub fn new(sizes: &[u32], limits: &Limits) -> Result<Self> {
+        check_sizes(sizes)?;
+        let caps = Caps::new(limits, sizes.len())?;
+        Ok(Self { sizes: sizes.to_vec(), caps, people: limits.public_people, linked: Vec::new(), never: Vec::new() })
+    }
+
+    /// Measures, fits and makes at most `most` rows.
+    ///
+    /// # Guarantee
+    /// What [`Plan::events`] say; the noise is exact.
+    pub fn release<S: BitSource + ?Sized>(&self, records: &Records, most: usize, bits: &mut S) -> Result<Made> {
+        if records.sizes() != self.sizes {
+            return Err(Error::refused("the records have not the planned columns"));
+        }
+        let mut session = Session::new(self, bits.next_u64())?;
+        while !session.asked.is_empty() {
+            let levels = session.levels.clone();
+            let mut seen = Seen::new(records, &levels);
+            let answers: Vec<Vec<i64>> = session
+                .asked
+                .iter()
+                .map(|question| {
+                    let noise = DiscreteGaussian::new(question.sigma());
+                    let exact = seen.answer(question);
+                    exact.into_iter().map(|value| noise.add_to(value, bits)).collect()
+                })
+                .collect();
+            session.learn(&answers)?;
+        }
+        let number = (session.people as usize).clamp(1, most);
+        let columns = session.rows(number);
+        Ok(Made { columns, people: session.people, measured: session.measured })
+    }
+
+    /// The pairs that are scored in a round, each with the ρ of its scores.
+    fn scored(&self, round: usize) -> Vec<(Vec<usize>, f64)> {
+        let pairs: Vec<(Vec<usize>, f64)> =
+            sets_of_size(self.sizes.len(), 2).into_iter().map(|pair| (pair, 1.0)).collect();
+        let rho = self.caps.part(SCORES[round]).divided(&pairs, OF_SCORE);
+        pairs.into_iter().zip(rho).map(|((pair, _), rho)| (pair, rho)).collect()
+    }
+
+    /// The ρ of each column's own table.
+    fn singles(&self) -> Vec<f64> {
+        let share = if self.rounds() == 0 { 1.0 } else { SINGLES };
+        let weighed: Vec<(Vec<usize>, f64)> = self
+            .sizes
+            .iter()
+            .enumerate()
+            .map(|(column, &size)| (vec![column], f64::from(size).powf(2.0 / 3.0)))
+            .collect();
+        self.caps.part(share).divided(&weighed, OF_TABLE)
+    }
+
+    fn tables(&self, round: usize) -> Caps {
+        self.caps.part(TABLES[round])
+    }
+
+    /// What is fixed beforehand: the columns' own tables, and all scores.
+    fn fixed_costs(&self) -> Costs {
+        let columns = self.sizes.len();
+        let single = |(column, rho): (usize, f64)| (vec![column], rho);
+        let singles: Vec<(Vec<usize>, f64)> = self.singles().into_iter().enumerate().map(single).collect();
+        let mut costs = Costs::of(&singles, columns, OF_TABLE);
+        for round in 0..self.rounds() {
+            costs = costs.plus(&Costs::of(&self.scored(round), columns, OF_SCORE));
+        }
+        costs
+    }
+
+    /// What is chosen on the way costs at most.
+    fn chosen_costs(&self) -> Costs {
+        let none = Costs { presence: 0.0, person: 0.0, attributes: vec![0.0; self.sizes.len()] };
+        (0..self.rounds()).fold(none, |costs, round| costs.plus(&self.tables(round).of_tables()))
+    }
+
+    /// ρ when one person is added or removed.
+    ///
+    /// # Guarantee
+    /// The release is ρ-zCDP: each step is, whatever was noisily learnt before it, and steps compose \[BS16\].
+    pub fn rho_presence(&self) -> f64 {
+        up(self.fixed_costs().presence + self.chosen_costs().presence)
+    }
+
+    /// ρ when one person is replaced by another, or by one who is not in this table.
+    ///
+    /// # Guarantee
+    /// As [`Plan::rho_presence`]: two cells of each table move by 1, and each score by at most 2.
+    pub fn rho_person(&self) -> f64 {
+        up(self.fixed_costs().person + self.chosen_costs().person)
+    }
+
+    /// ρ when one person's value of one attribute changes: only tables and scores that have it count, but any table may be chosen that its limits allow.
+    ///
+    /// # Guarantee
+    /// As [`Plan::rho_person`], for datasets that differ in this attribute of one person.
+    pub fn rho(&self, attribute: usize) -> f64 {
+        let of = |costs: Costs| costs.attributes.get(attribute).copied().unwrap_or(0.0);
+        up(of(self.fixed_costs()) + of(self.chosen_costs()))
+    }
+
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
+    ///
+    /// # Guarantee
+    /// Exactly [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] for presence, persons and single attributes; several attributes are charged the sum of their
+    /// own, except that tables which any of them may be in are charged once.
+    pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
+        if names.len() != self.sizes.len() {
+            return Err(Error::refused(format!("there are {} names for {} columns", names.len(), self.sizes.len())));
+        }
+        let one = vec![Shift::one_cell(1.0)?];
+        let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
+        let (fixed, chosen) = (self.fixed_costs(), self.chosen_costs());
+        let mut own = fixed.attributes;
+        let mut changes = Vec::new();
+        if chosen.is_even() && chosen.person > 0.0 {
+            changes.push((AttributeSet::new(names.iter().cloned())?, zcdp(up(chosen.person))?));
+        } else {
+            own.iter_mut().zip(&chosen.attributes).for_each(|(own, more)| *own += more);
+        }
+        for (name, rho) in names.iter().zip(own).filter(|(_, rho)| *rho > 0.0) {
+            changes.push((AttributeSet::new([name.clone()])?, zcdp(up(rho))?));
+        }
+        charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes)
+    }
+}

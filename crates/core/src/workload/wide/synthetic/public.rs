@@ -1,0 +1,125 @@
+//! What is known publicly: combinations that cannot be, and columns that are functions of each other.
+
+use super::levels::Levels;
+use super::model::{Mask, Model};
+use super::price::MOST_CELLS;
+use super::tree::{Set, Tree};
+use super::{Never, Plan};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+
+impl Plan {
+    /// The same where these combinations cannot be: no row has them.
+    ///
+    /// ```
+    /// use scumble::quantity::Rho;
+    /// use scumble::workload::planner::Limits;
+    /// use scumble::workload::wide::synthetic::{Never, Plan};
+    /// let limits = Limits { presence: Some(Rho::new(0.1)?), ..Limits::default() };
+    /// let plan = Plan::new(&[2, 3], &limits)?;
+    /// let never = |values: [bool; 2]| Never { columns: vec![0, 1], values: vec![values.to_vec(), vec![true, true, false]] };
+    /// assert!(plan.clone().with_never(vec![never([true, false])]).is_ok());
+    /// let all = Never { columns: vec![1], values: vec![vec![false, false, true]] };
+    /// assert!(plan.with_never(vec![never([true, false]), never([false, true]), all]).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn with_never(mut self, never: Vec<Never>) -> Result<Self> {
+        for one in &never {
+            let ascending = one.columns.windows(2).all(|two| two[0] < two[1]) && !one.columns.is_empty();
+            let fits = |(&column, values): (&usize, &Vec<bool>)| {
+                self.sizes.get(column).is_some_and(|&size| values.len() == size as usize)
+            };
+            if !ascending || one.values.len() != one.columns.len() || !one.columns.iter().zip(&one.values).all(fits) {
+                return Err(Error::refused(
+                    "a combination that cannot be needs columns of the table, and one truth for each value",
+                ));
+            }
+        }
+        self.never = never;
+        let shares: Vec<Vec<f64>> = (0..self.sizes.len()).map(|column| self.possible(column, Vec::new())).collect();
+        if shares.iter().any(|own| own.iter().all(|share| *share == 0.0)) {
+            return Err(Error::refused("the combinations that cannot be leave a column without any value"));
+        }
+        let levels: Vec<Levels> =
+            shares.iter().enumerate().map(|(column, own)| Levels::new(own, &self.classes(column))).collect();
+        let masks = self.masks(&levels);
+        let sets: Vec<Set> = masks.iter().map(|mask| mask.set.clone()).collect();
+        let Some(tree) = Tree::new(&levels, &sets, MOST_CELLS) else {
+            return Err(Error::refused(
+                "the combinations that cannot be tie too many columns together: leave some out",
+            ));
+        };
+        match Model::independent(&levels, tree, &shares, &masks).mass() {
+            mass if mass > 0.0 => Ok(self),
+            _ => Err(Error::refused("the combinations that cannot be contradict each other: no row is left")),
+        }
+    }
+
+    /// The same where these groups of columns are functions of each other: of two that follow each other in a group, each value of the one with more values goes with one
+    /// value of the other.
+    pub fn with_linked(mut self, groups: &[Vec<usize>]) -> Result<Self> {
+        for group in groups {
+            for two in group.windows(2) {
+                let (one, two) = (two[0].min(two[1]), two[0].max(two[1]));
+                let cells = |column: usize| self.sizes.get(column).map_or(f64::INFINITY, |&size| f64::from(size));
+                if one == two || cells(one) * cells(two) > super::session::MOST_SCORED as f64 {
+                    return Err(Error::refused(format!(
+                        "linked columns must be different columns of the table with at most {} pairs of values",
+                        super::session::MOST_SCORED
+                    )));
+                }
+                self.linked.push((one, two));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Shares without the values that cannot be, and none of the others quite 0, so that no constraint is left without people; even ones where none are given.
+    pub(super) fn possible(&self, column: usize, shares: Vec<f64>) -> Vec<f64> {
+        let size = self.sizes[column] as usize;
+        let shares = if shares.is_empty() { vec![1.0; size] } else { shares };
+        let alone = |never: &&Never| never.columns == [column];
+        let is_possible = |value: usize| !self.never.iter().filter(alone).any(|never| never.values[0][value]);
+        let kept: Vec<f64> = shares
+            .iter()
+            .enumerate()
+            .map(|(value, share)| if is_possible(value) { share.max(1e-9) } else { 0.0 })
+            .collect();
+        let total: f64 = kept.iter().sum();
+        kept.into_iter().map(|share| share / total.max(f64::MIN_POSITIVE)).collect()
+    }
+
+    /// Values that the same constraints speak about are of one class.
+    pub(super) fn classes(&self, column: usize) -> Vec<u32> {
+        let speaks = |value: usize| -> Vec<bool> {
+            let own = self.never.iter().filter_map(|never| {
+                let place = never.columns.iter().position(|&own| own == column)?;
+                Some(never.values[place][value])
+            });
+            own.collect()
+        };
+        let mut known: BTreeMap<Vec<bool>, u32> = BTreeMap::new();
+        (0..self.sizes[column] as usize)
+            .map(|value| {
+                let next = known.len() as u32;
+                *known.entry(speaks(value)).or_insert(next)
+            })
+            .collect()
+    }
+
+    /// The constraints on several columns, each at its columns' coarsest levels: no bin has values of two classes.
+    pub(super) fn masks(&self, levels: &[Levels]) -> Vec<Mask> {
+        let mask = |never: &Never| {
+            let set: Set = never.columns.iter().map(|&column| (column, levels[column].0.len() - 1)).collect();
+            let mut is_meant = vec![true];
+            for (&(column, level), values) in set.iter().zip(&never.values) {
+                let level = &levels[column].0[level];
+                let mut own = vec![false; level.bins];
+                level.of.iter().zip(values).for_each(|(&bin, &meant)| own[bin as usize] = meant);
+                is_meant = is_meant.iter().flat_map(|&meant| own.iter().map(move |&more| meant && more)).collect();
+            }
+            Mask { set, possible: is_meant.into_iter().map(|meant| !meant).collect() }
+        };
+        self.never.iter().filter(|never| never.columns.len() > 1).map(mask).collect()
+    }
+}
