@@ -50,6 +50,8 @@ pub enum Publish {
     Query(engine::query::Arguments),
     /// Asks an interactive release, one question after the other; a round is charged when it opens
     Ask(engine::ask::Arguments),
+    /// How many owners satisfy a conjunction, from a published release of kind conjunctions; costs nothing
+    Lookup(engine::lookup::Arguments),
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
@@ -112,6 +114,7 @@ impl Publish {
             Self::Ask(arguments) => engine::ask::run(&arguments, quiet),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
+            Self::Lookup(arguments) => engine::lookup::run(&arguments),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
         }

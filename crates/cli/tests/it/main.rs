@@ -9,6 +9,7 @@ mod attackers_in_projects;
 mod audit;
 mod bounding_report;
 mod compare_noise;
+mod conjunctions;
 mod dates_and_bins;
 mod engine;
 mod fitted_tables;

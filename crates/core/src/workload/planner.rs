@@ -23,6 +23,8 @@ pub enum Approach {
     Projection,
     /// [`super::mwem`]: the worst answers, round after round.
     Mwem,
+    /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it needs no domain.
+    Psd,
 }
 
 impl Approach {
@@ -32,6 +34,7 @@ impl Approach {
             Self::Residual => "residual",
             Self::Projection => "projection",
             Self::Mwem => "mwem",
+            Self::Psd => "psd",
         }
     }
 }

@@ -196,21 +196,21 @@ fn event_of(events: &[Event], cells: u64) -> &Event {
 
 /// The numbers of each size have the noise of their own event.
 pub fn conjunctions() {
-    let (bits, names) = nobody(30);
+    let (bits, names) = nobody(100);
     let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
     for (measure, seed) in [(Measure::Parities, 95), (Measure::Counts, 96)] {
         let plan =
-            conjunctions::Plan::within(&Shape::plain(30).unwrap(), Polynomial::exact(3).unwrap(), measure, &limits);
+            conjunctions::Plan::within(&Shape::plain(100).unwrap(), Polynomial::exact(2).unwrap(), measure, &limits);
         let plan = plan.unwrap();
         let events = plan.events(&names).unwrap();
         let mut source = InsecureSeededSource::new(seed);
-        let mut drawn = vec![Vec::new(); 4];
+        let mut drawn = vec![Vec::new(); 3];
         while drawn[1].len() < DRAWS / 4 {
             let released = plan.release(&bits, &mut source).unwrap();
             let few = drawn.iter_mut().zip(released.numbers()).filter(|(all, _)| all.len() < DRAWS / 4);
             few.for_each(|(all, numbers)| all.extend_from_slice(numbers));
         }
-        for (size, cells) in [(1, 30), (2, 435), (3, 4060)] {
+        for (size, cells) in [(1, 100), (2, 4950)] {
             let event = event_of(&events, cells);
             let few = &drawn[size][..DRAWS / 4];
             noise("conjunctions", few, &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));

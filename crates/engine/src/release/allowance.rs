@@ -44,6 +44,17 @@ impl Exceptions {
     }
 }
 
+/// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget. `what` is what has the noise.
+pub(super) fn delta_of_gaussian(cost: &Cost, budget: Option<&Exact>, what: &str) -> Result<Exact> {
+    match (&cost.target, &cost.delta, budget) {
+        (Goal::Epsilon(_), Some(delta), _) | (Goal::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
+        (Goal::Epsilon(_), None, None) => Err(Error::input(format!(
+            "{what} have Gaussian noise, whose epsilon needs a delta: write cost = {{ epsilon = …, delta = 1e-9 }} or {{ rho = … }}, or give the budget a delta"
+        ))),
+        _ => Ok(Exact::zero()),
+    }
+}
+
 /// The limits that follow from a cost, each in its scope.
 pub(super) struct Allowance {
     notion: Notion,

@@ -1,8 +1,8 @@
 //! The registry of kinds: one line for each algorithm that can be released.
 
 use super::{
-    CostAbout, Kind, anonymized_histogram, bounds, cdf, degrees, exact_count, exact_if_stable, heavy_hitters,
-    histogram, interactive, marginals, mode, quantiles, small_table, sql, top, triangles,
+    CostAbout, Kind, anonymized_histogram, bounds, cdf, conjunctions, degrees, exact_count, exact_if_stable,
+    heavy_hitters, histogram, interactive, marginals, mode, quantiles, small_table, sql, top, triangles,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -17,6 +17,7 @@ pub static KINDS: &[&Kind] = &[
     &quantiles::KIND,
     &marginals::MARGINALS,
     &marginals::SYNTHETIC,
+    &conjunctions::KIND,
     &small_table::KIND,
     &interactive::KIND,
     &heavy_hitters::KIND,

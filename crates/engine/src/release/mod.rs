@@ -11,6 +11,7 @@ mod anonymized_histogram;
 mod ask;
 mod bounds;
 mod cdf;
+mod conjunctions;
 mod degrees;
 mod estimates;
 mod exact_count;
@@ -48,6 +49,7 @@ mod triangles;
 mod universe;
 
 pub use ask::{Answered, Asking, How};
+pub use conjunctions::{Looked, lookup};
 pub use estimates::Estimates;
 pub use field::Listed;
 pub use kept::Kept;

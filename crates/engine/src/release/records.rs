@@ -203,6 +203,25 @@ impl Attributes {
         self.values.iter().map(named).collect()
     }
 
+    /// The value of each code of an attribute; nothing where values are not public.
+    pub fn listed(&self, attribute: usize) -> Vec<Cell> {
+        let mut listed = match &self.values[attribute] {
+            Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+            Values::Whole { lower, number } => {
+                (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
+            }
+            Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Unknown => return Vec::new(),
+        };
+        listed.extend((self.missing == Missing::Value).then(|| Cell::Text(MISSING_TEXT.to_string())));
+        listed
+    }
+
+    /// Whether a code of an attribute is that of a missing value.
+    pub fn is_missing(&self, attribute: usize, code: usize) -> bool {
+        self.missing == Missing::Value && Some(code as u32 + 1) == self.sizes()[attribute]
+    }
+
     /// Whether another value of one attribute may mean another record altogether.
     pub fn move_together(&self) -> bool {
         matches!(self.owners, Owners::WholeRow(_))

@@ -184,6 +184,27 @@ const CASES: &[Case] = &[
         ..SQL
     },
     Case {
+        kind: "marginals",
+        fields: "table = \"people\"\ncolumns = [\"sex\", \"smokes\"]\nmissing = \"never\"\nmethod = \"psd\"",
+        pure: false,
+        attributes: &["sex", "smokes"],
+        ..SQL
+    },
+    Case {
+        kind: "conjunctions",
+        fields: "table = \"people\"\ncolumns = [\"sex = f\", \"smokes\", \"age >= 5\", \"age < 2\"]\nwidth = 3",
+        pure: false,
+        attributes: &["sex", "smokes", "age"],
+        ..SQL
+    },
+    Case {
+        kind: "conjunctions",
+        fields: "table = \"once\"\ncolumns = [\"sex = f\", \"day = 0\"]\nwidth = 2\nmeasure = \"counts\"",
+        pure: false,
+        attributes: &["sex", "day"],
+        ..SQL
+    },
+    Case {
         kind: "synthetic",
         fields: "table = \"people\"\ncolumns = [\"age\", \"sex\", \"smokes\"]\nmethod = \"residual\"",
         pure: false,
@@ -401,6 +422,7 @@ fn with_several_rows_each_attribute_is_charged_as_a_person() {
         ("heavy-hitters", "table = \"visits\"\ncolumns = [\"day\", \"sex\"]"),
         ("marginals", "table = \"visits\"\ncolumns = [\"day\", \"sex\"]\nmethod = \"residual\""),
         ("synthetic", "table = \"visits\"\ncolumns = [\"day\", \"sex\"]\nmethod = \"projection\""),
+        ("conjunctions", "table = \"visits\"\ncolumns = [\"day > 3\", \"sex = f\"]\nwidth = 2"),
     ] {
         let plan = planned(fields, kind, "cost = { rho = 0.03, scope = \"person\" }");
         let rho = |scope: &Scope| cost_of(&plan.plan.events, scope, Asked::Rho, &Exact::zero()).unwrap();

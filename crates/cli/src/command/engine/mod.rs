@@ -8,6 +8,7 @@ pub mod demo;
 pub mod init;
 pub mod kinds;
 pub mod ledger;
+pub mod lookup;
 pub mod plan;
 pub mod query;
 pub mod release;

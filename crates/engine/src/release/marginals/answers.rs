@@ -2,6 +2,7 @@
 
 use super::super::Expected;
 use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use super::pairs;
 use super::work::{Choice, Fitted, Work};
 use crate::error::Result;
 use scumble::workload::{Domain, Model, Subset};
@@ -23,8 +24,8 @@ pub(super) enum Published {
 }
 
 /// The unbiased column, and the fitted one.
-const ESTIMATE: &str = "estimate";
-const FITTED: &str = "fitted";
+pub(super) const ESTIMATE: &str = "estimate";
+pub(super) const FITTED: &str = "fitted";
 
 impl Published {
     /// The columns that are published beside the attributes.
@@ -104,7 +105,7 @@ fn note(work: &Work, published: Published) -> &'static str {
         (Published::UnbiasedTables, _) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise."
         }
-        (Published::FittedTables, _) | (_, Work::Mwem { .. }) => {
+        (Published::FittedTables, _) | (_, Work::Mwem { .. } | Work::Pairs(_)) => {
             "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average."
         }
     }
@@ -170,7 +171,7 @@ pub(super) struct Bar {
 }
 
 impl Labels<'_> {
-    fn value(&self, attribute: usize, code: u32) -> Cell {
+    pub(super) fn value(&self, attribute: usize, code: u32) -> Cell {
         self.values.get(attribute).and_then(|values| values.get(code as usize)).cloned().unwrap_or(Cell::Null)
     }
 }
@@ -199,20 +200,17 @@ fn rows(model: &Model, labels: &Labels<'_>) -> Vec<AnswerColumn> {
 }
 
 /// The error to expect of the tables of each size: of the unbiased estimates that of the noise, of all that is fitted none.
-pub(super) fn expected(
-    work: &Work,
-    domain: &Domain,
-    tables: &[Subset],
-    published: Published,
-    choice: &Choice,
-) -> Vec<Expected> {
+pub(super) fn expected(work: &Work, tables: &[Subset], published: Published, choice: &Choice) -> Vec<Expected> {
+    if let Work::Pairs(pairs) = work {
+        return pairs::expected(pairs, published, choice);
+    }
     let largest = tables.iter().map(|table| table.len()).max().unwrap_or(0);
     let mut expected: Vec<Expected> = Vec::new();
     let mut tell = |column: &str, standard_error: Option<f64>, about: String| {
         expected.push(Expected { column: column.to_string(), standard_error, cells: Vec::new(), assumed: None, about });
     };
     for size in 1..=largest {
-        let error = mean_error(work, domain, tables, size);
+        let error = mean_error(work, tables, size);
         match (published, error) {
             (Published::Rows, Some(error)) => {
                 let about = format!(
@@ -237,7 +235,8 @@ pub(super) fn expected(
 }
 
 /// The root of the mean variance of a cell of the unbiased tables of this size.
-fn mean_error(work: &Work, domain: &Domain, tables: &[Subset], size: usize) -> Option<f64> {
+fn mean_error(work: &Work, tables: &[Subset], size: usize) -> Option<f64> {
+    let domain = work.domain()?;
     let (mut sum, mut cells) = (0.0, 0.0);
     for &table in tables.iter().filter(|table| table.len() == size) {
         let number = domain.table_cells(table) as f64;

@@ -1,14 +1,15 @@
 //! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
 //!
-//! Three methods of the core can do it, each with its own cost per attribute; `auto` takes the one that promises the smallest error. All of
-//! them end in a fitted table of counts that is consistent and not negative, of which rows are made. A table of such counts is biased wherever
+//! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500 binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The
+//! three end in a fitted table of counts that is consistent and not negative, of which rows are made. A table of such counts is biased wherever
 //! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars, and the fitted
 //! counts beside them, without any.
 
 mod answers;
+mod pairs;
 mod work;
 
-use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
+use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use super::field::{Field, Placed, Word};
 use super::records::{self, Attributes};
 use super::rows::private_table;
@@ -16,7 +17,7 @@ use super::{Analysed, CostAbout, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::Place;
-use crate::project::{Cost, Goal, Project, Request};
+use crate::project::{Cost, Project, Request};
 use answers::Published;
 use scumble::event::Event;
 use scumble::quantity::Exact;
@@ -24,11 +25,11 @@ use scumble::workload::planner::{Limits, Promise};
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use std::rc::Rc;
-use work::{Choice, MethodWish, Wishes, Work};
+use work::{Choice, MethodWish, Space, Wishes, Work};
 
 const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
-    "'residual', 'projection', 'mwem', or 'auto' (the default): the one that promises the smallest error",
+    "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), or 'auto' (the default): the one that promises the smallest error",
 );
 const ORDER: Field<Option<Placed<u64>>> =
     Field::new("order", "tables of up to this many attributes (2 where this is left out)");
@@ -43,7 +44,7 @@ const QUERIES: Field<Option<Placed<u64>>> = Field::new(
 );
 const ESTIMATES: Field<Option<Estimates>> = Field::new(
     "estimates",
-    "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; methods 'residual' and 'projection') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
+    "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; not of the method 'mwem') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
 );
 
 /// The core counts fewer people than this.
@@ -124,10 +125,13 @@ fn analyse_synthetic(request: &Request, project: &Project) -> Result<Analysed> {
 struct Marginals {
     kind: &'static str,
     attributes: Attributes,
-    domain: Domain,
+    /// The product of all columns; none where it is too large and pairs of binary columns are asked for.
+    domain: Option<Domain>,
     order: usize,
     tables: Vec<Subset>,
     wishes: Wishes,
+    /// Whether the method may be `psd`.
+    may_be_pairs: bool,
     exceptions: Exceptions,
     /// The smallest δ of any budget.
     budget_delta: Option<Exact>,
@@ -141,10 +145,19 @@ struct Marginals {
 impl Marginals {
     fn new(request: &Request, project: &Project, published: Published) -> Result<Self> {
         let attributes = Attributes::new(request, project, false, published.columns())?;
-        let place = records::COLUMNS.place(request);
+        let wishes = Wishes::read(request)?;
+        let order = order(request, attributes.names().len())?;
         let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
-        let domain = Domain::new(sizes).map_err(|error| Error::from(error).or_at(place))?;
-        let order = order(request, &domain)?;
+        let refusal = pairs::refusal(&attributes, order, published);
+        if let (true, Some(refusal)) = (wishes.is_psd(), &refusal) {
+            return Err(METHOD.error(request, refusal.clone()));
+        }
+        let may_be_pairs = refusal.is_none() && wishes.may_be_psd();
+        let domain = match Domain::new(sizes) {
+            Ok(domain) => Some(domain),
+            Err(_) if may_be_pairs => None,
+            Err(error) => return Err(Error::from(error).or_at(records::COLUMNS.place(request))),
+        };
         let public_people = private_table(request, project)?.public_owners;
         if public_people.is_some_and(|people| people >= MOST_PEOPLE) {
             return Err(Error::input(format!(
@@ -164,8 +177,11 @@ impl Marginals {
         }
         Ok(Self {
             kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
-            tables: (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect(),
-            wishes: Wishes::read(request)?,
+            tables: domain.as_ref().map_or_else(Vec::new, |domain| {
+                (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect()
+            }),
+            wishes,
+            may_be_pairs,
             public_people,
             exceptions: Exceptions::read(request, attributes.names())?,
             budget_delta: project.budget.smallest_delta(),
@@ -194,7 +210,9 @@ impl Marginals {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
-        let (work, choice) = Work::choose(&self.wishes, &self.domain, self.order, &limits, cost.scope)?;
+        let space =
+            Space { domain: self.domain.as_ref(), order: self.order, pairs: self.may_be_pairs.then_some(names.len()) };
+        let (work, choice) = Work::choose(&self.wishes, &space, &limits, cost.scope)?;
         if matches!((self.published, &work), (Published::UnbiasedTables, Work::Mwem { .. })) {
             return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
         }
@@ -212,22 +230,15 @@ impl Marginals {
         Ok((work, choice, events, granted))
     }
 
-    /// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget.
     fn delta(&self, cost: &Cost) -> Result<Exact> {
-        match (&cost.target, &cost.delta, &self.budget_delta) {
-            (Goal::Epsilon(_), Some(delta), _) | (Goal::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
-            (Goal::Epsilon(_), None, None) => Err(Error::input(format!(
-                "{} have Gaussian noise, whose epsilon needs a delta: write cost = {{ epsilon = …, delta = 1e-9 }} or {{ rho = … }}, or give the budget a delta",
-                if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" }
-            ))),
-            _ => Ok(Exact::zero()),
-        }
+        let what = if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" };
+        delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
     }
 
     fn rule(&self, work: &Work, choice: &Choice, granted: Value) -> Value {
         let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
-            "records": self.attributes.rule(), "tables": self.tables.len(), "method": choice.method.name(), "why": choice.why,
+            "records": self.attributes.rule(), "tables": work.tables().unwrap_or(self.tables.len() as u64), "method": choice.method.name(), "why": choice.why,
             "promises": choice.promises.iter().map(promise).collect::<Vec<Value>>(),
             "work": work.rule(self.attributes.names()), "granted": granted,
         })
@@ -238,7 +249,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
     Plan {
         events,
         rule,
-        expected: answers::expected(&work, &asked.domain, &asked.tables, asked.published, choice),
+        expected: answers::expected(&work, &asked.tables, asked.published, choice),
         notes: Vec::new(),
         limits: Vec::new(),
         counted: Counted::default(),
@@ -246,20 +257,24 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let Marginals { attributes, domain, tables, published, .. } = &*asked;
+            let Marginals { attributes, tables, published, .. } = &*asked;
             let records = charged.records(attributes)?;
-            let counts = domain.count(&records.columns)?;
+            let labels = answers::Labels { names: attributes.names(), values: &records.values };
+            let notes = attributes.note().into_iter().collect();
+            if let Work::Pairs(pairs) = &work {
+                return pairs::answers(pairs, &records.columns, &labels, *published, notes, charged.bits());
+            }
+            let counts =
+                asked.domain.as_ref().map_or_else(|| Ok(Vec::new()), |domain| domain.count(&records.columns))?;
             let people = records.number() as u64;
             let fitted = work.release(&counts, people, (tables, *published), charged.bits())?;
-            let labels = answers::Labels { names: attributes.names(), values: &records.values };
-            answers::answers(&work, &fitted, &labels, tables, *published, attributes.note().into_iter().collect())
+            answers::answers(&work, &fitted, &labels, tables, *published, notes)
         }),
     }
 }
 
 /// The order, at most the number of attributes.
-fn order(request: &Request, domain: &Domain) -> Result<usize> {
-    let most = domain.attributes();
+fn order(request: &Request, most: usize) -> Result<usize> {
     match ORDER.read(request)? {
         None => Ok(most.min(2)),
         Some(order) => match usize::try_from(order.value) {

@@ -3,7 +3,7 @@
 use super::super::field::{Placed, Word};
 use super::answers::{Bar, Published};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::project::{CostScope, Request};
 use scumble::event::Event;
 use scumble::noise::BitSource;
@@ -11,6 +11,7 @@ use scumble::quantity::Sigma;
 use scumble::workload::mwem::Mwem;
 use scumble::workload::planner::{self, Approach, Limits, Promise};
 use scumble::workload::projection::Projection;
+use scumble::workload::psd::Pairs;
 use scumble::workload::residual::Plan;
 use scumble::workload::{Domain, Model, People, Subset};
 use serde_json::{Value, json};
@@ -24,6 +25,16 @@ pub(super) enum Work {
     Residual(Plan),
     Projection(Projection, People),
     Mwem { mwem: Mwem, people: People, rounds: u32, queries: usize },
+    Pairs(Pairs),
+}
+
+/// What tables are wanted of.
+pub(super) struct Space<'a> {
+    /// The product of all columns, where it is not too large.
+    pub domain: Option<&'a Domain>,
+    pub order: usize,
+    /// How many columns there are, where all of them are binary and pairs are wanted.
+    pub pairs: Option<usize>,
 }
 
 /// Which method, and why.
@@ -56,6 +67,7 @@ impl Word for MethodWish {
         ("residual", Self::This(Approach::Residual)),
         ("projection", Self::This(Approach::Projection)),
         ("mwem", Self::This(Approach::Mwem)),
+        ("psd", Self::This(Approach::Psd)),
         ("auto", Self::Best),
     ];
 
@@ -86,27 +98,38 @@ impl Wishes {
     }
 }
 
+impl Wishes {
+    /// Whether the method is to be `psd`.
+    pub fn is_psd(&self) -> bool {
+        matches!(self.method, MethodWish::This(Approach::Psd))
+    }
+
+    /// Whether it may be.
+    pub fn may_be_psd(&self) -> bool {
+        self.is_psd() || matches!(self.method, MethodWish::Best)
+    }
+}
+
 impl Work {
     /// Plans the method that is wished for, or the best.
-    pub fn choose(
-        wishes: &Wishes,
-        domain: &Domain,
-        order: usize,
-        limits: &Limits,
-        scope: CostScope,
-    ) -> Result<(Self, Choice)> {
+    pub fn choose(wishes: &Wishes, space: &Space<'_>, limits: &Limits, scope: CostScope) -> Result<(Self, Choice)> {
         let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
         let choice = match wishes.method {
             MethodWish::This(method) => asked(method),
-            MethodWish::Best => best(domain, order, wishes.people, limits)?,
+            MethodWish::Best => best(space, wishes.people, limits)?,
         };
-        let work = match choice.method {
-            Approach::Residual => Self::Residual(planner::residual(domain, order, limits)?),
-            Approach::Projection => {
+        let order = space.order;
+        let work = match (choice.method, space.domain, space.pairs) {
+            (Approach::Psd, _, Some(columns)) => Self::Pairs(Pairs::within(columns, limits)?),
+            (Approach::Residual, Some(domain), _) => Self::Residual(planner::residual(domain, order, limits)?),
+            (Approach::Projection, Some(domain), _) => {
                 let (projection, people) = planner::projection(domain, order, limits)?;
                 Self::Projection(projection, people)
             }
-            Approach::Mwem => Self::rounds(wishes, domain, order, limits, scope)?,
+            (Approach::Mwem, Some(domain), _) => Self::rounds(wishes, domain, order, limits, scope)?,
+            (method, ..) => {
+                return Err(Error::input(format!("the method '{}' cannot make these tables", method.name())));
+            }
         };
         for (name, wish) in [(ROUNDS.name, &wishes.rounds), (QUERIES.name, &wishes.queries)] {
             if let (Some(wish), false) = (wish, matches!(work, Self::Mwem { .. })) {
@@ -148,6 +171,7 @@ impl Work {
             Self::Residual(plan) => (plan.events(names)?, None),
             Self::Projection(projection, people) => (projection.events(names)?, Some(people)),
             Self::Mwem { mwem, people, .. } => (mwem.events(names)?, Some(people)),
+            Self::Pairs(pairs) => (pairs.events(names)?, None),
         };
         if let Some(people) = people {
             events.extend(people.events()?);
@@ -173,6 +197,28 @@ impl Work {
                 "rounds": rounds, "queries_per_round": queries, "sigma": mwem.sigma().get(), "coefficient": mwem.coefficient(),
                 "people_sigma": people.sigma().map(Sigma::get),
             }),
+            Self::Pairs(pairs) => {
+                let (people, single, pair) = pairs.noise();
+                json!({ "people_sigma": people.sigma().map(Sigma::get), "column_sigma": single.get(), "pair_sigma": pair.get() })
+            }
+        }
+    }
+
+    /// The product of all columns, where there is one.
+    pub fn domain(&self) -> Option<&Domain> {
+        match self {
+            Self::Residual(plan) => Some(plan.domain()),
+            Self::Projection(projection, _) => Some(projection.queries().domain()),
+            Self::Mwem { mwem, .. } => Some(mwem.queries().domain()),
+            Self::Pairs(_) => None,
+        }
+    }
+
+    /// How many tables there are, where they are not listed.
+    pub fn tables(&self) -> Option<u64> {
+        match self {
+            Self::Pairs(pairs) => Some((pairs.columns() * (pairs.columns() + 1) / 2) as u64),
+            _ => None,
         }
     }
 
@@ -207,6 +253,8 @@ impl Work {
                 let cells = mwem.release(counts, people, bits)?;
                 Ok(Fitted { model: Some(model(mwem.queries().domain(), cells)?), estimates: None, distance: None })
             }
+            // Has columns of bits, and no table of counts: `pairs`.
+            Self::Pairs(_) => Ok(Fitted { model: None, estimates: None, distance: None }),
         }
     }
 
@@ -215,6 +263,7 @@ impl Work {
         match self {
             Self::Residual(plan) => plan.public_people(),
             Self::Projection(_, people) | Self::Mwem { people, .. } => people.number(),
+            Self::Pairs(pairs) => pairs.noise().0.number(),
         }
     }
 
@@ -223,19 +272,30 @@ impl Work {
         let (variance, half_width) = match self {
             Self::Residual(plan) => (plan.cell_variance(table)?, plan.half_width(table)?),
             Self::Projection(projection, _) => (projection.cell_variance(table)?, projection.half_width(table)?),
-            Self::Mwem { .. } => return None,
+            Self::Mwem { .. } | Self::Pairs(_) => return None,
         };
         Some(Bar { standard_error: variance.sqrt(), half_width })
     }
 }
 
 /// The method that promises the smallest error.
-fn best(domain: &Domain, order: usize, people: Option<u64>, limits: &Limits) -> Result<Choice> {
+fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Choice> {
+    let Some(domain) = space.domain else {
+        let why = "the columns have too many combinations of values for the other methods";
+        return Ok(Choice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
+    };
     let Some(people) = people else {
         let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
         return Ok(Choice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
     };
-    let promises = planner::promises(domain, order, people, limits)?;
+    let mut promises = planner::promises(domain, space.order, people, limits)?;
+    if let Some(columns) = space.pairs {
+        let pairs = Pairs::within(columns, limits)?;
+        // Where the projection changes hardly anything, the residual release has the same numbers and more.
+        let promise = Promise { method: Approach::Psd, error: pairs.promised_error(people) };
+        promises.extend(pairs.pays(people).then_some(promise));
+        promises.sort_by(|left, right| left.error.total_cmp(&right.error));
+    }
     let all: Vec<String> =
         promises.iter().map(|promise| format!("{} {:.3}", promise.method.name(), promise.error)).collect();
     let method = promises.first().map_or(Approach::Residual, |promise| promise.method);

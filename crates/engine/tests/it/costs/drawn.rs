@@ -29,6 +29,7 @@ pub const KINDS: &[&str] = &[
     "heavy-hitters",
     "marginals",
     "synthetic",
+    "conjunctions",
     "anonymized-histogram",
     "bounds",
     "triangles",
@@ -289,4 +290,48 @@ fn anonymized_histogram() {
     }
     assert_eq!(drawn.len(), 1800);
     as_said("anonymized histogram", &drawn, &events[0], 0.7);
+}
+
+/// Forty columns that nobody has: what is published about sets of one and of two is the noise of its own event.
+#[test]
+fn conjunctions() {
+    let names: Vec<String> = (0..40).map(|column| format!("x{column}")).collect();
+    let columns: String = names.iter().map(|name| format!("{name} = {{ type = \"bool\" }}\n")).collect();
+    for (measure, column, pairs) in [("parities", "balance", 780), ("counts", "count", 3120)] {
+        let request = format!(
+            "kind = \"conjunctions\"\ntable = \"t\"\ncolumns = {names:?}\nwidth = 2\nmeasure = \"{measure}\"\ncost = {{ rho = 0.5 }}"
+        );
+        let (events, answers) = released(&columns, &format!("{}\n", names.join(",")), &request, 12, 26);
+        let of_size = |cells: u64| {
+            let is_own = |event: &&Event| event.moves().parts().0.first().is_some_and(|shift| shift.cells == cells);
+            events.iter().find(is_own).unwrap()
+        };
+        let drawn: Vec<i64> = answers
+            .iter()
+            .flat_map(|answers| numbers(answers, column).skip(answers.rows() - pairs))
+            .map(|number| number as i64)
+            .collect();
+        as_said(measure, &drawn, of_size(780), 0.85);
+    }
+}
+
+/// Forty columns that nobody has, all tables of two by the method psd: the two cells of a table that agree have half of the product's noise.
+#[test]
+fn pairs() {
+    let names: Vec<String> = (0..40).map(|column| format!("x{column}")).collect();
+    let columns: String = names.iter().map(|name| format!("{name} = {{ type = \"bool\" }}\n")).collect();
+    let request = format!(
+        "kind = \"marginals\"\ntable = \"t\"\ncolumns = {names:?}\nmissing = \"never\"\nmethod = \"psd\"\nestimates = \"unbiased\"\ncost = {{ rho = 0.5 }}"
+    );
+    let (events, answers) = released(&columns, &format!("{}\n", names.join(",")), &request, 12, 27);
+    let is_own = |event: &&Event| event.moves().parts().0.first().is_some_and(|shift| shift.cells == 780);
+    let event = events.iter().find(is_own).unwrap();
+    let mut drawn = Vec::new();
+    for answers in &answers {
+        let cells: Vec<f64> = numbers(answers, "estimate").collect();
+        // (false, false), (false, true), (true, false), (true, true): the outer ones less the inner ones are the product.
+        drawn.extend(cells[80..].chunks(4).map(|four| (four[0] + four[3] - four[1] - four[2]).round() as i64));
+    }
+    assert_eq!(drawn.len(), 12 * 780);
+    as_said("pairs", &drawn, event, 0.85);
 }
