@@ -256,6 +256,13 @@ class Mathematics(unittest.TestCase):
         self.assertAlmostEqual(float(found), max(math.log(mass(z - 1) / mass(z)) for z in range(-5000, 5000)), 12)
         self.assertAlmostEqual(float(verify.smooth_epsilon(Fraction(9, 8), Fraction(1, 3), 24)), 0.9650081752636366, 9)
 
+    def test_parities_cost_what_the_golden_vectors_say(self):
+        # s9_parity_inconsistent of testdata/survey.json: a row that comes or goes, one that is replaced, and two that go.
+        event = verify.Event({"mechanism": "parity", "keep": "1/2", "give_up": "1/3"}, "")
+        found = [float(verify.cost(event, 1, mpf(by), owners)[0]) for by, owners in ((1, 1), (2, 1), (1, 2))]
+        for epsilon, golden in zip(found, (math.log(2), math.log(3), math.log(4))):
+            self.assertAlmostEqual(epsilon, golden, 12)
+
     def test_composed_losses_are_below_the_truth_and_near_it(self):
         # Gaussian noise: ε(δ) of n runs is that of one with √n times the ratio.
         event = {"mechanism": "gaussian", "sigma": 10.0, "sensitivity": 1.0, "times": 20}

@@ -90,7 +90,7 @@ PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": 
               "sinh-normal": ["sigma", "a"], "randomized-response": ["epsilon", "values"], "exponential": ["epsilon"],
               "pure": ["epsilon"], "approximate": ["epsilon", "delta"], "zcdp": ["rho"], "tcdp": ["rho", "omega"],
               "heavy-hitters": ["scale", "clip", "rise", "levels"], "new-keys": ["noise", "delta", "keys"], "pair": ["p", "q"],
-              "smooth-noise": ["family", "gamma", "alpha", "levels"]}
+              "smooth-noise": ["family", "gamma", "alpha", "levels"], "parity": ["keep", "give_up"]}
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
 
 class Event:
@@ -109,7 +109,7 @@ class Event:
     def parameter(self, name, value, where):
         if name in ("noise", "p", "q"):
             return Event({**value, "sensitivity": 1}, where) if name == "noise" else [mpf(mass) for mass in value]
-        if name in ("family", "gamma", "alpha"):
+        if name in ("family", "gamma", "alpha", "keep", "give_up"):
             return value if name == "family" else Fraction(value)
         if isinstance(value, bool) or value < 0 or (value == 0 and name not in ("epsilon", "delta", "rho")):
             raise ValueError
@@ -245,6 +245,10 @@ def cost(event, cells, by, k):
         return cost_of(epsilon * cells * owners, rho * (cells * owners) ** 2)
     if p.get("family") == "cauchy4":
         return pure_cells(owners * smooth_epsilon(p["gamma"], p["alpha"], p["levels"]))
+    if word == "parity":  # a row that comes or goes is a move of 1, a row that is replaced one of 2
+        keep, give_up = (mpf(p[name].numerator) / p[name].denominator for name in ("keep", "give_up"))
+        ratio = 1 / (1 - keep) if by <= 1 else (1 + keep) / (1 - keep)
+        return pure_cells(k * mp.ceil(by / 2) * max(mp.log(ratio), mp.log1p((1 - give_up) * keep / give_up)))
     if word == "new-keys":
         *costs, delta = cost(p["noise"], cells, by, k)
         return *costs, delta + shown(event, by, k)

@@ -20,12 +20,14 @@ use std::num::NonZeroU64;
 mod charges;
 mod moves;
 mod new_keys;
+mod parity;
 mod smooth_noise;
 mod word;
 
 pub use charges::{Charge, charged_by_scope};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
+pub use parity::Parity;
 pub use smooth_noise::{Family, Quotient, SmoothNoise};
 pub use word::{Choices, Pair, Path, Word};
 

@@ -180,7 +180,7 @@
 //!
 //! # Modules, in the order in which they build on each other
 //! [`quantity`] (checked numbers, exact budgets) → [`noise`] (exact samplers) → [`scope`], [`event`] (who is protected, what was done) → [`loss`] (what it
-//! costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`workload`], [`learn`]. Beside them [`attacker`] (who knows less learns
+//! costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] → [`workload`], [`learn`]. Beside them [`attacker`] (who knows less learns
 //! less), [`attack`] (what published numbers give away), [`audit`] (what outputs prove against a claim) and [`limits`] (what nobody can
 //! beat).
 //!
@@ -202,6 +202,7 @@ pub mod limits;
 pub mod loss;
 pub mod mechanism;
 pub mod noise;
+pub mod parties;
 pub mod quantity;
 pub mod scope;
 pub mod workload;

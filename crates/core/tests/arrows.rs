@@ -15,6 +15,7 @@ const CHAIN: &[&[&str]] = &[
     &["loss"],
     &["calibrate"],
     &["mechanism"],
+    &["parties"],
     &["workload", "learn", "attacker", "audit", "limits"],
     &["attack"],
 ];

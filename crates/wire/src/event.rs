@@ -1,7 +1,7 @@
 //! Events as JSON, both ways.
 
 use crate::place::{Located, WireError};
-use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Path, Sampling, Shift, SmoothNoise, Touch, Word};
+use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Parity, Path, Sampling, Shift, SmoothNoise, Touch, Word};
 use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, WireError>;
 const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
 
 /// Each word with its parameters.
-const WORDS: [(&str, &[&str]); 15] = [
+const WORDS: [(&str, &[&str]); 16] = [
     ("gaussian", &["sigma"]),
     ("discrete-gaussian", &["sigma"]),
     ("laplace", &["scale"]),
@@ -27,6 +27,7 @@ const WORDS: [(&str, &[&str]); 15] = [
     ("heavy-hitters", &["scale", "clip", "rise", "levels"]),
     ("new-keys", &["noise", "delta", "keys"]),
     ("smooth-noise", &["family", "gamma", "alpha", "levels"]),
+    ("parity", &["keep", "give_up"]),
     ("pair", &["p", "q"]),
 ];
 
@@ -126,6 +127,10 @@ fn word(place: &Located<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Wo
         }
         "new-keys" => new_keys(place)?,
         "smooth-noise" => smooth_noise(place)?,
+        "parity" => {
+            let fraction = |name: &str| place.field(name).and_then(|field| field.core(field.text()?.parse()));
+            place.core(Parity::new(fraction("keep")?, fraction("give_up")?)).map(Word::Parity)?
+        }
         _ => pair(place)?,
     })
 }
@@ -283,6 +288,10 @@ fn word_to_json(word: &Word) -> Map<String, Value> {
             put("noise", Value::Object(word_to_json(keys.noise())));
             put("delta", json!(keys.delta().get()));
             put("keys", json!(keys.keys()))
+        }
+        Word::Parity(parity) => {
+            put("keep", json!(parity.keep().to_string()));
+            put("give_up", json!(parity.give_up().to_string()))
         }
         Word::SmoothNoise(noise) => {
             put("family", json!(noise.family().name()));

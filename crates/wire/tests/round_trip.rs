@@ -101,3 +101,19 @@ fn smooth_noise_that_cannot_be_is_refused_at_its_place() {
     check(refused(json!("cauchy4"), json!("9/8"), json!("1/3"), json!(2_000_000)), "$: levels of noise need");
     check(refused(json!("cauchy4"), json!("2/1"), json!("100/1"), json!(63)), "$: 63 levels go beyond");
 }
+
+#[test]
+fn parities_that_cannot_be_are_refused_at_their_place() {
+    let read = |keep: Value, give_up: Value| {
+        event_from_json(&json!({"mechanism": "parity", "keep": keep, "give_up": give_up}))
+            .map_err(|error| error.to_string())
+    };
+    assert!(read(json!("1/2"), json!("1/3")).is_ok());
+    let check = |found: Result<scumble::event::Event, String>, begin: &str| {
+        let found = found.unwrap_err();
+        assert!(found.starts_with(begin), "{found}");
+    };
+    check(read(json!(0.5), json!("1/3")), "$.keep: a text is expected");
+    check(read(json!("2/2"), json!("1/3")), "$: keep of a parity must be a fraction below 1");
+    check(read(json!("1/2"), json!("0/3")), "$.give_up: a fraction here is of two positive");
+}

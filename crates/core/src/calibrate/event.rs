@@ -91,7 +91,7 @@ fn noise_range(word: &Word) -> Result<(f64, (f64, f64))> {
             (0.5, (1e4, 1e-12))
         }
         Word::Zcdp { .. } | Word::Tcdp { .. } => (0.1, (1e4, 1e-18)),
-        Word::Pair(_) | Word::NewKeys(_) | Word::SmoothNoise(_) => {
+        Word::Pair(_) | Word::NewKeys(_) | Word::Parity(_) | Word::SmoothNoise(_) => {
             return Err(Error::refused(format!("a {} event has no noise parameter to calibrate", word.name())));
         }
     })
@@ -111,7 +111,7 @@ fn with_noise(event: &Event, value: f64) -> Result<Event> {
         | Word::Pure { epsilon }
         | Word::Approximate { epsilon, .. } => *epsilon = Epsilon::new(value)?,
         Word::Zcdp { rho } | Word::Tcdp { rho, .. } => *rho = Rho::new(value)?,
-        Word::Pair(_) | Word::NewKeys(_) | Word::SmoothNoise(_) => {}
+        Word::Pair(_) | Word::NewKeys(_) | Word::Parity(_) | Word::SmoothNoise(_) => {}
     }
     Ok(event.clone().with_word(word))
 }

@@ -1,6 +1,6 @@
 //! The words, with parameters that cannot hold nonsense.
 
-use super::{NewKeys, SmoothNoise};
+use super::{NewKeys, Parity, SmoothNoise};
 use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 
@@ -82,6 +82,8 @@ pub enum Word {
     },
     /// Noisy numbers of keys that are not known beforehand, those that reach a threshold.
     NewKeys(NewKeys),
+    /// A parity that is right on a random sample of the rows.
+    Parity(Parity),
     /// Noise on one answer whose scale follows the data.
     SmoothNoise(SmoothNoise),
     /// A dominating pair of finite distributions over the same outcomes.
@@ -105,6 +107,7 @@ impl Word {
             Self::Tcdp { .. } => "tcdp",
             Self::HeavyHitters { .. } => "heavy-hitters",
             Self::NewKeys(_) => "new-keys",
+            Self::Parity(_) => "parity",
             Self::SmoothNoise(_) => "smooth-noise",
             Self::Pair(_) => "pair",
         }

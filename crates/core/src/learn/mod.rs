@@ -1,10 +1,19 @@
-//! Private learners with a guarantee for each attribute: points, thresholds and distributions on top of heavy hitters, and robust
-//! halfspaces.
+//! Private learners: with a guarantee for each attribute points, thresholds and distributions on top of heavy hitters, and robust halfspaces; any
+//! finite class ([`generic`]); parities ([`parity`]); and what learns from statistical queries alone ([`query`]: conjunctions, thresholds, points),
+//! with a curator or without one.
 
+pub mod asked;
+pub mod conjunction;
 pub mod distribution;
+mod example;
+pub mod generic;
 pub mod halfspace;
+pub mod parity;
 pub mod point;
+pub mod query;
 pub mod threshold;
+
+pub use example::Example;
 
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 

@@ -41,6 +41,7 @@ mod subsampling_tcdp;
 mod truncated;
 pub(crate) mod words;
 
+pub(crate) use words::parity::epsilons as parity_epsilons;
 pub(crate) use words::smooth_noise::{delta_of_smooth_noise, truncated_of_smooth_noise};
 
 use convert::Conversion;

@@ -149,7 +149,7 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let is_sum = event.word().is_additive() || matches!(event.word(), Word::Exponential { .. });
     let by = group as f64 * if is_sum { shift.by.get() } else { shift.by.get().ceil() };
     let word = words::of(event.word());
-    let law = word.law(by)?;
+    let law = word.law_of_group(shift.by.get(), group).unwrap_or_else(|| word.law(by))?;
     // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
     // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
     let without_pair = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });

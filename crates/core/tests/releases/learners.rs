@@ -1,13 +1,17 @@
 //! Learners: each part of the budget by itself, the others so large that they decide nothing.
 
 use crate::added::published;
-use crate::statistics::{DRAWS, Law, SLIP, outcomes, seen};
-use scumble::event::{Event, Word};
+use crate::statistics::{DRAWS, Law, SLIP, noise, outcomes, seen};
+use scumble::event::{Event, Quotient, Word};
+use scumble::learn::generic::Generic;
+use scumble::learn::parity::{self, Parity};
+use scumble::learn::query::{Batch, Central, Local, StatisticalQueries, UNIT};
 use scumble::learn::threshold::Learner;
-use scumble::learn::{distribution, halfspace, point};
+use scumble::learn::{Example, distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale};
+use scumble::{Scope, Target};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {
@@ -82,6 +86,89 @@ pub fn a_halfspace() {
     let features = halfspace::Learner::new(0, 1, (1_000_000, 1), epsilon(4.0), candidates()).unwrap();
     let feature = features.epsilon_features(1);
     check(features, &|factor| odds(feature / 2.0 / factor), 103);
+}
+
+/// Of two hypotheses one makes two mistakes more: it is chosen with odds e^{−2c}, and a move of 1 has range c.
+pub fn a_class() {
+    let learner = Generic::new(0.6).unwrap();
+    let event = learner.events(None).unwrap().remove(0);
+    let Word::Exponential { epsilon } = event.word() else { panic!("{event:?}") };
+    let law = |factor: f64| coin(1.0 / (1.0 + (-2.0 * epsilon.get() / factor).exp()));
+    let mut bits = InsecureSeededSource::new(105);
+    let drawn: Vec<bool> = (0..DRAWS).map(|_| learner.release(&[5, 7], &mut bits).unwrap() == 0).collect();
+    outcomes("class", drawn, &law(1.0), &law(SLIP));
+}
+
+/// One row x = 1, y = 1 over one attribute: nothing with probability c, else the right parity if the row is kept, or by a coin. In parts only giving up is
+/// less likely.
+pub fn a_parity() {
+    let learner = Parity::for_person(1.0).unwrap();
+    let event = learner.events(None).unwrap().remove(0);
+    let Word::Parity(word) = event.word() else { panic!("{event:?}") };
+    let share = |quotient: Quotient| f64::from(quotient.parts().0) / f64::from(quotient.parts().1);
+    let (keep, give_up) = (share(word.keep()), share(word.give_up()));
+    let rows = [Example::new(&[true], true)];
+    let law = |parts: i32, factor: f64| {
+        let nothing = (give_up * factor).powi(parts);
+        // The row is in the first part that is not given up, or not.
+        let first = |part: i32| (give_up * factor).powi(part) * (1.0 - give_up * factor) / f64::from(parts);
+        let kept = (0..parts).map(first).sum::<f64>() * keep / factor;
+        BTreeMap::from([
+            (None, nothing),
+            (Some(true), kept + (1.0 - nothing - kept) / 2.0),
+            (Some(false), (1.0 - nothing - kept) / 2.0),
+        ])
+    };
+    let mut bits = InsecureSeededSource::new(106);
+    let found = |hypothesis: Option<parity::Hypothesis>| hypothesis.map(|h| !h.attributes().is_empty());
+    let drawn: Vec<Option<bool>> = (0..DRAWS).map(|_| found(learner.release(&rows, 1, &mut bits).unwrap())).collect();
+    outcomes("parity", drawn, &law(1, 1.0), &law(1, 0.8));
+    let drawn: Vec<Option<bool>> =
+        (0..DRAWS).map(|_| found(learner.release_in_parts(&rows, 1, 2, &mut bits).unwrap())).collect();
+    outcomes("parity in parts", drawn, &law(2, 1.0), &law(2, 0.8));
+}
+
+/// An ask and a batch of a curator: the noise of their events.
+pub fn asked_of_a_curator() {
+    let rows = [0u8; 40];
+    let mut bits = InsecureSeededSource::new(107);
+    let of = |_: &u8, cells: &mut Vec<usize>| cells.push(0);
+    let batch = Batch::new(2, 1, &of).unwrap();
+    for target in [Target::pure(0.7).unwrap(), Target::zcdp(0.1).unwrap()] {
+        let mut central = Central::new(&rows, target, Scope::Person, u64::MAX, &mut bits).unwrap();
+        let event = central.event_of_batch(&batch).unwrap();
+        let drawn: Vec<i64> =
+            (0..DRAWS).map(|_| (central.ask_all(&batch).unwrap()[0] * 40.0).round() as i64 - 40).collect();
+        noise("batch", &drawn, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+        // On the grid of 2^−16 the law is too long to list: its spread.
+        let event = central.event_of_ask().unwrap();
+        let unit = f64::from(UNIT);
+        let size = match event.word() {
+            Word::DiscreteLaplace { scale } => 2.0 * (scale.get() / unit).powi(2),
+            Word::DiscreteGaussian { sigma } => (sigma.get() / unit).powi(2),
+            other => panic!("{other:?}"),
+        };
+        let squares: Vec<f64> =
+            (0..DRAWS).map(|_| (central.ask(&|_| UNIT).unwrap() * 40.0 - 40.0).powi(2) / size).collect();
+        let mean = squares.iter().sum::<f64>() / DRAWS as f64;
+        // The fourth moment of Laplace noise is 6 times the square of the second: seven deviations are 7·√5/√draws.
+        assert!((mean - 1.0).abs() < 7.0 * 5f64.sqrt() / (DRAWS as f64).sqrt(), "{mean}");
+    }
+}
+
+/// One owner: the bit is the truth with the event's probability.
+pub fn asked_of_owners() {
+    let rows = [1u8];
+    let mut bits = InsecureSeededSource::new(108);
+    let mut one = || {
+        let mut local = Local::new(&rows, 1.3, 1, &mut bits).unwrap();
+        let event = local.events().unwrap().remove(1);
+        assert!(matches!(event.word(), Word::RandomizedResponse { epsilon, .. } if epsilon.get() == 1.3));
+        local.ask(&|_| UNIT).unwrap() > 0.5
+    };
+    let drawn: Vec<bool> = (0..DRAWS).map(|_| one()).collect();
+    let law = |factor: f64| coin(1.0 / (1.0 + (-1.3f64 / factor).exp()));
+    outcomes("local ask", drawn, &law(1.0), &law(SLIP));
 }
 
 /// Numbers and labels, this many of each.

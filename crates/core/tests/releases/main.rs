@@ -8,6 +8,7 @@
 mod added;
 mod chosen;
 mod learners;
+mod local;
 mod moves;
 mod questions;
 mod sensitive;
@@ -57,6 +58,10 @@ const DRAWN: &[Drawn] = &[
     ("workload/conjunctions/mod.rs", "release", &[workloads::conjunctions]),
     ("workload/interactive.rs", "ask", &[questions::interactive]),
     ("workload/interactive.rs", "open", &[questions::interactive]),
+    ("parties/local/mod.rs", "report", &[local::report]),
+    ("parties/local/mod.rs", "absent", &[local::absent]),
+    ("parties/local/mean.rs", "report", &[local::mean]),
+    ("parties/local/coin.rs", "is_lie", &[local::lies]),
     ("workload/mwem.rs", "release", &[workloads::mwem_measures, workloads::mwem_picks]),
     ("workload/people.rs", "release", &[added::people]),
     ("workload/projection/mod.rs", "release", &[workloads::projection]),
@@ -66,7 +71,10 @@ const DRAWN: &[Drawn] = &[
     ("workload/wide/marginals.rs", "release", &[workloads::wide_marginals]),
     ("workload/wide/synthetic/mod.rs", "release", &[workloads::wide_rows]),
     ("learn/distribution.rs", "estimate", &[learners::a_distribution]),
+    ("learn/generic.rs", "release", &[learners::a_class]),
     ("learn/halfspace.rs", "learn", &[learners::a_halfspace]),
+    ("learn/parity.rs", "release", &[learners::a_parity]),
+    ("learn/parity.rs", "release_in_parts", &[learners::a_parity]),
     ("learn/point.rs", "learn", &[learners::a_point]),
     ("learn/threshold.rs", "learn", &[learners::a_threshold]),
 ];
@@ -78,7 +86,10 @@ const INSIDE: &[(&str, &str)] = &[
     ("mechanism/interior_point/leaves.rs", "mechanism/interior_point/tests.rs compares the whole law"),
     ("mechanism/interior_point/recursion.rs", "mechanism/interior_point/tests.rs compares the whole law"),
     ("mechanism/quantile/median.rs", "mechanism/quantile/median/tests.rs compares the whole law"),
-    ("learn/mod.rs", "halfspace.rs and threshold.rs choose by it"),
+    ("learn/mod.rs", "generic.rs, halfspace.rs and threshold.rs choose by it"),
+    ("learn/query/central.rs", "asks_are_noised_as_said compares an ask and a batch"),
+    ("learn/query/local.rs", "asks_are_noised_as_said compares the bit of one owner"),
+    ("learn/parity/elimination.rs", "learn/parity/tests.rs compares the whole law"),
 ];
 
 fn compared(file: &str) {
@@ -125,6 +136,9 @@ compare! {
     stable_value: "mechanism/stable_value.rs",
     conjunctions: "workload/conjunctions/mod.rs",
     interactive: "workload/interactive.rs",
+    local_reports: "parties/local/mod.rs",
+    local_means: "parties/local/mean.rs",
+    local_lies: "parties/local/coin.rs",
     mwem: "workload/mwem.rs",
     people: "workload/people.rs",
     projection: "workload/projection/mod.rs",
@@ -134,9 +148,17 @@ compare! {
     wide_marginals: "workload/wide/marginals.rs",
     wide_rows: "workload/wide/synthetic/mod.rs",
     learn_distribution: "learn/distribution.rs",
+    learn_generic: "learn/generic.rs",
     learn_halfspace: "learn/halfspace.rs",
+    learn_parity: "learn/parity.rs",
     learn_point: "learn/point.rs",
     learn_threshold: "learn/threshold.rs",
+}
+
+#[test]
+fn asks_are_noised_as_said() {
+    learners::asked_of_a_curator();
+    learners::asked_of_owners();
 }
 
 #[test]
@@ -185,7 +207,7 @@ fn drawing(text: &str) -> BTreeSet<String> {
 fn nothing_draws_unseen() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
-    for folder in ["mechanism", "workload", "learn"] {
+    for folder in ["mechanism", "parties", "workload", "learn"] {
         sources(&root.join(folder), &root, &mut files);
     }
     assert!(files.len() > 40, "{} files are not all of them", files.len());

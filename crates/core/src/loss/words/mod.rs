@@ -18,6 +18,7 @@ pub(crate) mod heavy_hitters;
 mod laplace;
 pub(crate) mod new_keys;
 mod pair;
+pub(crate) mod parity;
 mod pure;
 mod randomized_response;
 mod sinh_normal;
@@ -29,6 +30,11 @@ mod zcdp;
 pub(crate) trait Accounting {
     /// The law of what moves by `by`.
     fn law(&self, by: f64) -> Result<Law>;
+
+    /// The law of what each of so many owners moves by `by`, where that is not the law of one who moves the product.
+    fn law_of_group(&self, _by: f64, _owners: u64) -> Option<Result<Law>> {
+        None
+    }
 
     /// Whether that law is worse than what several owners, or smaller moves, can really do: then nothing is known from below.
     fn covers(&self, _by: f64) -> bool {
@@ -67,6 +73,7 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
         Word::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
         Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
         Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
+        Word::Parity(parity) => Box::new(parity::Sampled(parity)),
         Word::SmoothNoise(noise) => Box::new(smooth_noise::Noise(noise)),
         Word::Pair(pair) => Box::new(pair::Given(pair)),
     }

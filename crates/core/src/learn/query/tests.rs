@@ -1,0 +1,168 @@
+//! The three providers, and what learns on them.
+
+use super::*;
+use crate::learn::{Example, asked, conjunction};
+use crate::noise::{BitSource, InsecureSeededSource};
+use crate::scope::{AttributeSet, Scope};
+use crate::{Loss, Target};
+
+fn numbers(rows: u64, from: u64) -> Vec<(u64, bool)> {
+    (0..rows).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56).map(|x| (x, x >= from)).collect()
+}
+
+/// Each answer is within the tolerance: with β = 1e-9 it is off by chance once in 10⁹ times.
+#[test]
+fn answers_are_within_their_tolerance() {
+    let rows = numbers(60_000, 100);
+    let is_even = |(x, _): &(u64, bool)| if x % 2 == 0 { UNIT } else { 0 };
+    let third = |(x, _): &(u64, bool)| (x * 257 % 65_537) as u32;
+    let mut bits = InsecureSeededSource::new(1);
+    for function in [&is_even as Function<'_, (u64, bool)>, &third] {
+        let truth = Exact::new(&rows).ask(function).unwrap();
+        let mut central = Central::new(&rows, Target::zcdp(0.1).unwrap(), Scope::Person, 1, &mut bits).unwrap();
+        let tolerance = central.tolerance(1, 1e-9).unwrap();
+        assert!((central.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 1e-3);
+        let mut local = Local::new(&rows, 1.0, 3, &mut bits).unwrap();
+        let tolerance = local.tolerance(1, 1e-9).unwrap();
+        assert!((local.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 0.2, "{tolerance}");
+    }
+}
+
+/// An ask moves by one whole unit in both scopes, whatever the function does; a batch by the cells of a row.
+#[test]
+fn asks_cost_what_the_sums_move() {
+    let rows = numbers(100, 7);
+    let mut bits = InsecureSeededSource::new(2);
+    let central = Central::new(&rows, Target::pure(0.5).unwrap(), Scope::Person, 1, &mut bits).unwrap();
+    let event = central.event_of_ask().unwrap();
+    for scope in [Scope::Presence, Scope::Person] {
+        let epsilon = Loss::of([event.clone()], scope).unwrap().epsilon(0.0).unwrap().upper;
+        assert!(epsilon <= 0.5 * (1.0 + 1e-9) && epsilon > 0.499);
+    }
+    let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.extend([*x as usize % 10, 3, 3, 999]);
+    let batch = Batch::new(10, 2, &of).unwrap();
+    let epsilon = |scope: Scope| {
+        let event = central.event_of_batch(&batch).unwrap();
+        Loss::of([event], scope).unwrap().epsilon(0.0).unwrap().upper
+    };
+    assert!((epsilon(Scope::Person) - 0.5).abs() < 1e-3 && (epsilon(Scope::Presence) - 0.25).abs() < 1e-3);
+}
+
+/// No row counts in more cells than were said: a cell twice, a cell that does not exist, one too many.
+#[test]
+fn rows_count_in_no_more_cells_than_were_said() {
+    let rows = [1u8, 2, 3];
+    let greedy = |_: &u8, cells: &mut Vec<usize>| cells.extend([5, 0, 0, 1, 2, 77]);
+    let counts = Batch::new(4, 2, &greedy).unwrap().counts(&rows);
+    assert_eq!(counts, [3, 3, 0, 0]);
+    assert!(Batch::new(4, 5, &greedy).is_err() && Batch::new(0, 0, &greedy).is_err());
+}
+
+#[test]
+fn what_is_not_paid_for_is_not_answered() {
+    let rows = numbers(10, 3);
+    let one = |_: &(u64, bool)| UNIT;
+    let mut bits = InsecureSeededSource::new(3);
+    let mut local = Local::new(&rows, 1.0, 2, &mut bits).unwrap();
+    assert!(local.ask(&one).is_ok() && local.ask(&one).is_ok());
+    let refused = local.ask(&one).unwrap_err().to_string();
+    assert_eq!(refused, "exhausted: 2 asks were paid for, and all are answered");
+    assert!(Local::new(&rows, 1.0, 11, &mut bits).is_err());
+    let none: [(u64, bool); 0] = [];
+    assert!(Central::new(&none, Target::pure(1.0).unwrap(), Scope::Person, 1, &mut bits).is_err());
+    assert!(Exact::new(&none).ask(&one).is_err());
+}
+
+/// Every owner answers one ask at most.
+#[test]
+fn local_owners_report_once() {
+    let rows: Vec<usize> = (0..101).collect();
+    let asked = std::cell::RefCell::new(vec![0; 101]);
+    let mut bits = InsecureSeededSource::new(4);
+    let mut local = Local::new(&rows, 1.0, 7, &mut bits).unwrap();
+    for _ in 0..7 {
+        local
+            .ask(&|row: &usize| {
+                asked.borrow_mut()[*row] += 1;
+                UNIT
+            })
+            .unwrap();
+    }
+    assert!(asked.borrow().iter().all(|times| *times == 1));
+}
+
+/// The learners with all three providers; those with noise err by chance with probability at most 1e-6 each.
+#[test]
+fn thresholds_and_points_are_learnt_by_asking() {
+    let rows = numbers(200_000, 100);
+    let mut bits = InsecureSeededSource::new(5);
+    assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, 0.05).unwrap().from, 100);
+    let mut central = Central::new(&rows, Target::pure(0.1).unwrap(), Scope::Person, 8, &mut bits).unwrap();
+    let tolerance = central.tolerance(8, 1e-6).unwrap();
+    let learnt = asked::threshold(&mut central, 8, 1e-6).unwrap().from;
+    let wrong = rows.iter().filter(|(x, y)| (*x >= learnt) != *y).count() as f64 / rows.len() as f64;
+    assert!(learnt >= 100 && wrong <= 2.0 * tolerance, "{learnt} {wrong}");
+    let mut local = Local::new(&rows, 2.0, 8, &mut bits).unwrap();
+    let learnt = asked::threshold(&mut local, 8, 1e-6).unwrap().from;
+    assert!((100..130).contains(&learnt), "{learnt}");
+    let points: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, *x % 32 == 21)).collect();
+    let mut central = Central::new(&points, Target::pure(0.1).unwrap(), Scope::Person, 6, &mut bits).unwrap();
+    assert_eq!(asked::point(&mut central, 5, 0.02, 1e-6).unwrap(), Some(21));
+    let never: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, false)).collect();
+    let mut central = Central::new(&never, Target::pure(0.1).unwrap(), Scope::Person, 6, &mut bits).unwrap();
+    assert_eq!(asked::point(&mut central, 5, 0.02, 1e-6).unwrap(), None);
+    let mut local = Local::new(&points[..1000], 1.0, 6, &mut bits).unwrap();
+    assert!(asked::point(&mut local, 5, 0.02, 0.05).unwrap_err().to_string().contains("tolerance"));
+}
+
+#[test]
+fn conjunctions_are_learnt_within_their_error() {
+    let mut random = InsecureSeededSource::new(6);
+    let mut row = || {
+        let x = random.next_u64() | random.next_u64(); // ones are likely
+        let attributes: Vec<bool> = (0..20).map(|j| x >> j & 1 == 1).collect();
+        let label = attributes[2] && attributes[5] && !attributes[9];
+        Example::new(&attributes, label)
+    };
+    let rows: Vec<Example> = (0..50_000).map(|_| row()).collect();
+    let exact = conjunction::learn(&mut Exact::new(&rows), 20, 0.05).unwrap();
+    assert_eq!(exact.literals(), [(2, true), (5, true), (9, false)]);
+    let mut bits = InsecureSeededSource::new(7);
+    let mut central = Central::new(&rows, Target::zcdp(0.05).unwrap(), Scope::Presence, 1, &mut bits).unwrap();
+    let most = conjunction::error(&central, 20, 1e-6).unwrap();
+    let learnt = conjunction::learn(&mut central, 20, 1e-6).unwrap();
+    let wrong = rows.iter().filter(|row| learnt.predicts(row) != row.label()).count() as f64 / rows.len() as f64;
+    assert!(
+        wrong <= most && exact.literals().iter().all(|literal| learnt.literals().contains(literal)),
+        "{wrong} {most}"
+    );
+    assert!(!learnt.is_never());
+}
+
+/// What one attribute and the label move, over all rows of three attributes and all changes.
+#[test]
+fn an_attribute_moves_two_literals_and_the_label_all() {
+    let rows: Vec<Example> =
+        (0..16u32).map(|i| Example::new(&[i & 1 == 1, i & 2 == 2, i & 4 == 4], i & 8 == 8)).collect();
+    let names: Vec<AttributeSet> = ["a", "b", "c", "y"].map(|name| AttributeSet::new([name]).unwrap()).into();
+    conjunction::with_batch(3, &names, |batch| {
+        let moves = batch.moves().unwrap();
+        let counts = |row: &Example| batch.counts(std::slice::from_ref(row));
+        let moved =
+            |a: &Example, b: &Example| counts(a).iter().zip(counts(b)).filter(|(a, b)| **a != *b).count() as u64;
+        for (place, row) in rows.iter().enumerate() {
+            assert!(counts(row).iter().sum::<i64>() <= moves.shifts(&Scope::Presence)[0].cells as i64);
+            for (other_place, other) in rows.iter().enumerate() {
+                let changed = place ^ other_place;
+                let allowed = moves.shifts(&Scope::Person)[0].cells;
+                assert!(moved(row, other) <= allowed);
+                for (bit, name) in names.iter().enumerate().filter(|(bit, _)| changed == 1 << bit) {
+                    let cells = moves.shifts(&Scope::Attributes(name.clone()))[0].cells;
+                    assert!(moved(row, other) <= cells && cells == if bit == 3 { 3 } else { 2 });
+                }
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
