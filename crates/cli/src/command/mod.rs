@@ -12,6 +12,7 @@ mod calibrate;
 mod compare_noise;
 mod engine;
 mod limits;
+mod local;
 mod noise;
 mod reproduce;
 mod setup;
@@ -56,6 +57,8 @@ pub enum Publish {
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
     AnonymizedHistogram(anonymized_histogram::Arguments),
+    /// Where nobody is trusted: owners randomize a report each, and many reports say how many hold what
+    Local(local::Arguments),
 }
 
 /// What something costs, to whom, and with how much noise.
@@ -117,6 +120,7 @@ impl Publish {
             Self::Lookup(arguments) => engine::lookup::run(&arguments),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
+            Self::Local(arguments) => local::run(&arguments),
         }
     }
 }

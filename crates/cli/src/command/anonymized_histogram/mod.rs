@@ -115,7 +115,7 @@ pub(super) fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &
 }
 
 /// A whole number, also as 1e7.
-fn whole_number(text: &str) -> Result<u64, String> {
+pub(super) fn whole_number(text: &str) -> Result<u64, String> {
     let refused = || format!("'{text}' is not a whole number such as 1000 or 1e7");
     if let Ok(number) = text.parse::<u64>() {
         return Ok(number);

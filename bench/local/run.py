@@ -1,0 +1,118 @@
+"""Frequency oracles beside pure-ldp and multi-freq-ldpy: the same oracle and the same ε, reports of the same owners, and how far off the estimates are.
+
+Ours is the whole program, `scumble local collect --csv` on a file of reports, in CPU seconds: start, reading, counting, intervals and writing. The peers' reports stay in
+memory, and only their aggregation is timed. The reports that ours reads are drawn here with numpy, by the law that docs/local.md states: that is quicker than
+10^7 calls of the program, and is no part of what is timed. `--small` divides owners and values by a hundred.
+"""
+
+import math
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from program import child, scumble  # noqa: E402
+
+
+def held(owners, values, rng):
+    """Everybody's value, by a power law."""
+    weights = 1.0 / np.arange(1, values + 1)
+    return rng.choice(values, size=owners, p=weights / weights.sum())
+
+
+def hadamard(value, values, epsilon, rng):
+    rows = 1 << values.bit_length()
+    mask = value + 1
+    row = rng.integers(rows, size=value.size)
+    outside = np.bitwise_count((row & mask).astype(np.uint64)) % 2 == 1
+    lie = rng.random(value.size) < 1 / (math.exp(epsilon) + 1)
+    return np.where(outside == lie, row, row ^ (mask & -mask))
+
+
+def ours_hadamard(truth, values, epsilon, rng, folder):
+    path = folder / "reports.txt"
+    with open(path, "w") as file:
+        file.write("\n".join(f"h{row}" for row in hadamard(truth, values, epsilon, rng).tolist()) + "\n")
+    command = [str(scumble()), "local", "collect", str(path), "--values", str(values), "--epsilon", str(epsilon), "--oracle", "hadamard", "--csv"]
+    seconds, memory, text = child(command)
+    counts = np.array([float(line.split(",")[1]) for line in text.splitlines()[1:]])
+    return seconds, memory, counts
+
+
+def squared_error(counts, truth, values):
+    true = np.bincount(truth, minlength=values)
+    return float(np.mean((counts - true)[values // 2 :] ** 2)) / truth.size
+
+
+def pure_ldp(truth, values, epsilon):
+    from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
+
+    server = HadamardResponseServer(epsilon, values)
+    client = HadamardResponseClient(epsilon, values, server.get_hash_funcs())
+    reports = [client.privatise(int(value) + 1) for value in truth]
+    start = time.process_time()
+    for report in reports:
+        server.aggregate(report)
+    counts = np.array(server.estimate_all(range(1, values + 1), suppress_warnings=True))
+    return time.process_time() - start, counts
+
+
+def multi_freq(truth, values, epsilon):
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator, UE_Client
+
+    reports = [UE_Client(int(value), values, epsilon, True) for value in truth]
+    start = time.process_time()
+    shares = UE_Aggregator(reports, epsilon, True)
+    return time.process_time() - start, np.array(shares) * truth.size
+
+
+def ours_unary(truth, values, epsilon, rng, folder):
+    ones = rng.random((truth.size, values)) < 1 / (math.exp(epsilon) + 1)
+    ones[np.arange(truth.size), truth] = rng.random(truth.size) < 0.5
+    padded = np.zeros((truth.size, -(-values // 4) * 4), dtype=np.uint8)
+    padded[:, :values] = ones
+    digits = np.packbits(padded.reshape(truth.size, -1, 4), axis=2, bitorder="little")[:, :, 0]
+    letters = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)[digits]
+    path = folder / "unary.txt"
+    with open(path, "wb") as file:
+        for line in letters:
+            file.write(b"u" + line.tobytes() + b"\n")
+    command = [str(scumble()), "local", "collect", str(path), "--values", str(values), "--epsilon", str(epsilon), "--oracle", "unary", "--csv"]
+    seconds, memory, text = child(command)
+    return seconds, memory, np.array([float(line.split(",")[1]) for line in text.splitlines()[1:]])
+
+
+def main():
+    small = 100 if "--small" in sys.argv else 1
+    epsilon, rng = 1.0, np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        print("| oracle | owners | values | seconds | owners in a second | variance per owner (theory) |")
+        print("|---|---|---|---|---|---|")
+
+        def line(who, owners, values, seconds, counts, truth, theory):
+            print(f"| {who} | {owners} | {values} | {seconds:.3f} | {owners / max(seconds, 1e-9):.3g} | {squared_error(counts, truth, values):.2f} ({theory:.2f}) |", flush=True)
+
+        theory = ((math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2
+        owners, values = 10_000_000 // small, 1_000_000 // small
+        truth = held(owners, values, rng)
+        seconds, memory, counts = ours_hadamard(truth, values, epsilon, rng, folder)
+        line(f"ours, Hadamard, {memory / 2**20:.0f} MiB", owners, values, seconds, counts, truth, theory)
+        owners, values = 100_000 // small, 1000 // min(small, 10)
+        truth = held(owners, values, rng)
+        seconds, _, counts = ours_hadamard(truth, values, epsilon, rng, folder)
+        line("ours, Hadamard", owners, values, seconds, counts, truth, theory)
+        seconds, counts = pure_ldp(truth, values, epsilon)
+        line("pure-ldp, Hadamard", owners, values, seconds, counts, truth, theory)
+        theory = 4 * math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
+        seconds, _, counts = ours_unary(truth, values, epsilon, rng, folder)
+        line("ours, unary", owners, values, seconds, counts, truth, theory)
+        seconds, counts = multi_freq(truth, values, epsilon)
+        line("multi-freq-ldpy, unary", owners, values, seconds, counts, truth, theory)
+
+
+if __name__ == "__main__":
+    main()

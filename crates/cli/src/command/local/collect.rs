@@ -1,0 +1,273 @@
+//! `scumble local collect`.
+
+use super::{Alphabet, Asked, Question, lines};
+use crate::command::account::{DIGITS, value};
+use crate::failure::Failure;
+use crate::output::print;
+use clap::Args;
+use comfy_table::Table;
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use scumble::event::Event;
+use scumble::loss::shuffle::Shuffled;
+use scumble::parties::local::mean::Mean;
+use scumble::parties::local::{Absent, Frequency, FrequencyOracle};
+use scumble::quantity::{Beta, Delta, rounded_up};
+use scumble::{AttributeSet, Loss, Scope};
+use scumble_wire::event_to_json;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// A file with one report per line; - reads standard input
+    #[arg(default_value = "-")]
+    reports: PathBuf,
+    #[command(flatten)]
+    question: Question,
+    /// The attribute that the value is, for the table of costs; may be repeated
+    #[arg(long, value_name = "NAME")]
+    attribute: Vec<String>,
+    /// The probability that an interval does not hold the truth
+    #[arg(long, default_value = "0.05")]
+    beta: Beta,
+    /// Reports came shuffled, without their senders: what they cost then, at --delta
+    #[arg(long, requires = "delta")]
+    shuffled: bool,
+    /// The δ of --shuffled
+    #[arg(long, requires = "shuffled")]
+    delta: Option<Delta>,
+    /// Print all values as CSV: value,count,standard_error,low,high
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the reports say.
+struct Collected {
+    oracle: &'static str,
+    reports: u64,
+    rejected: u64,
+    /// The largest error of any value, with probability 1 − β.
+    largest: f64,
+    names: Vec<String>,
+    frequencies: Vec<Frequency>,
+    events: Vec<Event>,
+}
+
+/// Counts, estimates, prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let attributes = match arguments.attribute.is_empty() {
+        true => None,
+        false => Some(AttributeSet::new(arguments.attribute.iter().map(String::as_str))?),
+    };
+    let collected = match arguments.question.asked()? {
+        Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, attributes.as_ref())?,
+        Asked::Mean(mean) => means(arguments, &mean, attributes.as_ref())?,
+    };
+    let shuffled = arguments.shuffled(collected.reports)?;
+    let text = if arguments.json {
+        format!("{}\n", collected.as_json(arguments, shuffled, attributes.as_ref())?)
+    } else if arguments.csv {
+        collected.as_csv()
+    } else {
+        collected.in_words(arguments, shuffled, attributes.as_ref())?
+    };
+    print(&text)
+}
+
+fn frequencies(
+    arguments: &Arguments,
+    oracle: &FrequencyOracle,
+    alphabet: &Alphabet,
+    attributes: Option<&AttributeSet>,
+) -> Result<Collected, Failure> {
+    let mut tally = oracle.tally()?;
+    let too_long = lines::blocks(&arguments.reports, |block| tally.add_lines(block))?;
+    let absent = if arguments.question.presence { Absent::Report } else { Absent::Silent };
+    Ok(Collected {
+        oracle: oracle.kind().name(),
+        reports: tally.reports(),
+        rejected: tally.rejected() + too_long,
+        largest: oracle.error(arguments.beta, tally.reports())?,
+        names: (0..oracle.values() as usize).map(|place| alphabet.name(place)).collect(),
+        frequencies: tally.estimates(arguments.beta)?,
+        events: oracle.events(attributes, absent)?,
+    })
+}
+
+fn means(arguments: &Arguments, mean: &Mean, attributes: Option<&AttributeSet>) -> Result<Collected, Failure> {
+    let (mut ones, mut zeros, mut rejected) = (0, 0, 0);
+    let count = |block: &[u8]| {
+        for line in block.split(|letter| *letter == b'\n') {
+            match line.strip_suffix(b"\r").unwrap_or(line) {
+                b"m1" => ones += 1,
+                b"m0" => zeros += 1,
+                _ => rejected += 1,
+            }
+        }
+    };
+    let too_long = lines::blocks(&arguments.reports, count)?;
+    let reports = ones + zeros;
+    Ok(Collected {
+        oracle: "mean",
+        reports,
+        rejected: rejected + too_long,
+        largest: mean.error(arguments.beta, reports)?,
+        names: vec!["sum".to_string()],
+        frequencies: vec![mean.estimate(ones, reports, arguments.beta)?],
+        events: mean.events(attributes)?,
+    })
+}
+
+impl Arguments {
+    /// ε of the shuffled reports at the δ that is asked for.
+    fn shuffled(&self, reports: u64) -> Result<Option<f64>, Failure> {
+        let Some(delta) = self.delta.filter(|_| reports > 0) else { return Ok(None) };
+        Ok(Some(Shuffled::new(self.question.epsilon, reports)?.epsilon_upper(delta)))
+    }
+}
+
+/// The mean, where a sum over the owners who reported was asked for.
+fn divided(frequency: &Frequency, reports: u64) -> Frequency {
+    let n = reports.max(1) as f64;
+    let Frequency { count, standard_error, low, high } = *frequency;
+    Frequency { count: count / n, standard_error: standard_error / n, low: low / n, high: high / n }
+}
+
+impl Collected {
+    fn is_mean(&self) -> bool {
+        self.oracle == "mean"
+    }
+
+    fn epsilon(&self, scope: Scope) -> Result<f64, Failure> {
+        Ok(Loss::of(&self.events, scope)?.epsilon(0.0)?.upper)
+    }
+
+    fn as_csv(&self) -> String {
+        let mut text = "value,count,standard_error,low,high\n".to_string();
+        for (name, frequency) in self.names.iter().zip(&self.frequencies) {
+            let Frequency { count, standard_error, low, high } = frequency;
+            let _ = writeln!(text, "{},{count:.1},{standard_error:.1},{low:.1},{high:.1}", quoted(name));
+        }
+        text
+    }
+
+    fn as_json(
+        &self,
+        arguments: &Arguments,
+        shuffled: Option<f64>,
+        attributes: Option<&AttributeSet>,
+    ) -> Result<Value, Failure> {
+        let one = |(name, frequency): (&String, &Frequency)| {
+            let Frequency { count, standard_error, low, high } = frequency;
+            json!({ "value": name, "count": count, "standard_error": standard_error, "low": low, "high": high })
+        };
+        let mut object = json!({
+            "oracle": self.oracle, "epsilon": arguments.question.epsilon.get(), "beta": arguments.beta.get(),
+            "reports": self.reports, "rejected": self.rejected, "largest_error": self.largest,
+            "person": value(self.epsilon(Scope::Person)?), "presence": value(self.epsilon(Scope::Presence)?),
+            "events": self.events.iter().map(event_to_json).collect::<Vec<_>>(),
+            "values": self.names.iter().zip(&self.frequencies).map(one).collect::<Vec<_>>(),
+        });
+        if let Some(set) = attributes {
+            object["attributes"] = value(self.epsilon(Scope::Attributes(set.clone()))?);
+        }
+        if let (Some(epsilon), Some(delta)) = (shuffled, arguments.delta) {
+            object["shuffled"] = json!({ "epsilon": epsilon, "delta": delta.get() });
+        }
+        if self.is_mean() {
+            let Frequency { count, standard_error, low, high } = divided(&self.frequencies[0], self.reports);
+            object["mean"] = json!({ "mean": count, "standard_error": standard_error, "low": low, "high": high });
+        }
+        Ok(object)
+    }
+
+    fn in_words(
+        &self,
+        arguments: &Arguments,
+        shuffled: Option<f64>,
+        attributes: Option<&AttributeSet>,
+    ) -> Result<String, Failure> {
+        let sure = 100.0 * (1.0 - arguments.beta.get());
+        let mut text = format!("{} reports of the oracle {}", self.reports, self.oracle);
+        let _ = match self.rejected {
+            0 => writeln!(text, "."),
+            1 => writeln!(text, "; 1 line is none and was left out."),
+            rejected => writeln!(text, "; {rejected} lines are none and were left out."),
+        };
+        let _ = writeln!(text, "{}", self.table(sure));
+        if !self.is_mean() {
+            let _ = writeln!(
+                text,
+                "Each interval holds its truth with probability {sure}%; all estimates at once are within ±{:.0} of it with the same.",
+                self.largest.ceil()
+            );
+        }
+        let person = rounded_up(self.epsilon(Scope::Person)?, DIGITS);
+        let of = if attributes.is_some() { format!(" ({})", arguments.attribute.join(", ")) } else { String::new() };
+        let _ =
+            writeln!(text, "A report costs its owner ε = {person} for its value{of}, against everybody else together.");
+        let presence = self.epsilon(Scope::Presence)?;
+        let _ = match presence.is_finite() {
+            true => writeln!(
+                text,
+                "That an owner has a value costs ε = {}, where all owners without one report.",
+                rounded_up(presence, DIGITS)
+            ),
+            false => writeln!(text, "Who reports is not protected: whoever receives a report sees that it came."),
+        };
+        if let (Some(epsilon), Some(delta)) = (shuffled, arguments.delta) {
+            let _ = writeln!(
+                text,
+                "Shuffled, a report costs ({}, {delta}), as far as all others reported as they were asked to.",
+                rounded_up(epsilon, DIGITS)
+            );
+        }
+        text.push_str("Not recorded in any ledger; --json prints the events.\n");
+        Ok(text)
+    }
+
+    /// The largest counts.
+    fn table(&self, sure: f64) -> Table {
+        let mut table = Table::new();
+        table.load_style(UTF8_BORDERS_ONLY);
+        let interval = format!("{sure}% interval");
+        table.set_header([if self.is_mean() { "" } else { "value" }, "owners", "standard error", &interval]);
+        if self.is_mean() {
+            let Frequency { count, standard_error, low, high } = divided(&self.frequencies[0], self.reports);
+            table.set_header(["", "mean", "standard error", &interval]);
+            table.add_row([
+                "",
+                &format!("{count:.4}"),
+                &format!("{standard_error:.4}"),
+                &format!("{low:.4} … {high:.4}"),
+            ]);
+            return table;
+        }
+        let mut order: Vec<usize> = (0..self.frequencies.len()).collect();
+        order.sort_by(|a, b| self.frequencies[*b].count.total_cmp(&self.frequencies[*a].count));
+        for place in order.iter().take(SHOWN) {
+            let Frequency { count, standard_error, low, high } = self.frequencies[*place];
+            let numbers = [format!("{count:.0}"), format!("{standard_error:.0}"), format!("{low:.0} … {high:.0}")];
+            table.add_row([&[self.names[*place].clone()], &numbers[..]].concat());
+        }
+        if order.len() > SHOWN {
+            table.add_row([format!("and {} more: --csv", order.len() - SHOWN)]);
+        }
+        table
+    }
+}
+
+/// More values are not shown to people.
+const SHOWN: usize = 20;
+
+/// A name in a CSV file.
+fn quoted(name: &str) -> String {
+    match name.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.to_string(),
+    }
+}

@@ -1,0 +1,147 @@
+//! `scumble local`: what an owner's device runs, and what the collector of its reports runs.
+
+mod collect;
+mod lines;
+mod report;
+
+use crate::command::anonymized_histogram::named;
+use crate::failure::Failure;
+use crate::input;
+use clap::{Args, Subcommand};
+use scumble::parties::local::mean::Mean;
+use scumble::parties::local::{FrequencyOracle, Kind};
+use scumble::quantity::Epsilon;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The subcommands.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// One randomized report about one owner's value: for the owner's device
+    Report(report::Arguments),
+    /// How many owners hold each value, from their reports: for the collector
+    Collect(collect::Arguments),
+}
+
+/// Runs one of the subcommands.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Report(arguments) => report::run(arguments),
+        What::Collect(arguments) => collect::run(arguments),
+    }
+}
+
+/// What is asked of every owner; the same on both sides.
+#[derive(Args)]
+struct Question {
+    /// What one report may tell about its owner's value
+    #[arg(long)]
+    epsilon: Epsilon,
+    /// How many values there are: 0, 1, … (also as 1e6)
+    #[arg(long, value_name = "K", value_parser = super::anonymized_histogram::whole_number)]
+    values: Option<u64>,
+    /// A file with the values there are, one per line
+    #[arg(long, value_name = "FILE", conflicts_with = "values")]
+    alphabet: Option<PathBuf>,
+    /// Each owner has a number from 0 to 1, and their mean is asked for
+    #[arg(long, conflicts_with_all = ["values", "alphabet", "oracle", "presence"])]
+    mean: bool,
+    /// How reports are made: k-ary, unary or hadamard; without it the one with the least error
+    #[arg(long, value_parser = kind)]
+    oracle: Option<Kind>,
+    /// Owners without a value report too (report --absent), so that nobody sees who has one
+    #[arg(long)]
+    presence: bool,
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    named(text, "oracle", &Kind::ALL, Kind::name)
+}
+
+/// A question that can be answered.
+enum Asked {
+    Frequencies(FrequencyOracle, Alphabet),
+    Mean(Mean),
+}
+
+impl Question {
+    fn asked(&self) -> Result<Asked, Failure> {
+        if self.mean {
+            return Ok(Asked::Mean(Mean::new(self.epsilon)?));
+        }
+        let alphabet = match (&self.alphabet, self.values) {
+            (Some(path), _) => Alphabet::read(path)?,
+            (None, Some(values)) => Alphabet::Numbers(values),
+            (None, None) => {
+                let sentence = "say what owners are asked for: --values K, --alphabet FILE or --mean";
+                return Err(Failure::Input(sentence.to_string()));
+            }
+        };
+        let values = alphabet.values();
+        let oracle = match (self.oracle, self.presence) {
+            (Some(Kind::KAry), true) => {
+                let sentence = "with --presence the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally";
+                return Err(Failure::Input(sentence.to_string()));
+            }
+            (Some(kind), _) => FrequencyOracle::new(kind, self.epsilon, values)?,
+            (None, true) => FrequencyOracle::new(FrequencyOracle::best_with_absent(values), self.epsilon, values)?,
+            (None, false) => FrequencyOracle::best(self.epsilon, values)?,
+        };
+        Ok(Asked::Frequencies(oracle, alphabet))
+    }
+}
+
+/// The values that owners may hold.
+enum Alphabet {
+    /// 0, 1, …
+    Numbers(u64),
+    /// Names, in the order of the file.
+    Names(Vec<String>),
+}
+
+impl Alphabet {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let text = input::text(path)?;
+        let names: Vec<String> = text.lines().map(str::to_string).collect();
+        let mut first: HashMap<&str, usize> = HashMap::new();
+        for (place, name) in names.iter().enumerate() {
+            let line = place + 1;
+            if name.trim().is_empty() {
+                return Err(Failure::Input(format!("{} line {line}: a value must not be empty", path.display())));
+            }
+            if let Some(earlier) = first.insert(name, line) {
+                let sentence = format!("{} line {line}: the value of line {earlier} once more", path.display());
+                return Err(Failure::Input(sentence));
+            }
+        }
+        Ok(Self::Names(names))
+    }
+
+    fn values(&self) -> u64 {
+        match self {
+            Self::Numbers(values) => *values,
+            Self::Names(names) => names.len() as u64,
+        }
+    }
+
+    fn name(&self, value: usize) -> String {
+        match self {
+            Self::Numbers(_) => value.to_string(),
+            Self::Names(names) => names[value].clone(),
+        }
+    }
+
+    /// The place of each name; nothing for numbers.
+    fn places(&self) -> HashMap<&str, u64> {
+        match self {
+            Self::Numbers(_) => HashMap::new(),
+            Self::Names(names) => names.iter().zip(0..).map(|(name, place)| (name.as_str(), place)).collect(),
+        }
+    }
+}
