@@ -2,7 +2,7 @@
 
 use super::{
     CostAbout, Kind, anonymized_histogram, bounds, cdf, conjunctions, degrees, exact_count, exact_if_stable,
-    heavy_hitters, histogram, interactive, marginals, mode, quantiles, small_table, sql, top, triangles,
+    heavy_hitters, histogram, interactive, learn, marginals, mode, quantiles, small_table, sql, top, triangles,
 };
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -24,6 +24,7 @@ pub static KINDS: &[&Kind] = &[
     &mode::KIND,
     &top::KIND,
     &exact_if_stable::KIND,
+    &learn::KIND,
     &triangles::KIND,
     &degrees::KIND,
     &bounds::KIND,

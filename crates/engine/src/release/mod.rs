@@ -27,6 +27,7 @@ mod interactive;
 mod kept;
 mod key_sets;
 pub mod kinds;
+mod learn;
 mod limits;
 mod marginals;
 mod mode;

@@ -222,6 +222,23 @@ impl Attributes {
         self.missing == Missing::Value && Some(code as u32 + 1) == self.sizes()[attribute]
     }
 
+    /// The public values of each attribute, by code, nothing for a missing one; no values where they are not public.
+    pub fn domain(&self) -> Vec<Vec<Cell>> {
+        let listed = |values: &Values| -> Vec<Cell> {
+            let missing = (self.missing == Missing::Value).then_some(Cell::Null);
+            let known: Vec<Cell> = match values {
+                Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+                Values::Whole { lower, number } => {
+                    (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
+                }
+                Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+                Values::Unknown => Vec::new(),
+            };
+            known.into_iter().chain(missing).collect()
+        };
+        self.values.iter().map(listed).collect()
+    }
+
     /// Whether another value of one attribute may mean another record altogether.
     pub fn move_together(&self) -> bool {
         matches!(self.owners, Owners::WholeRow(_))

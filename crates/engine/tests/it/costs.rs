@@ -262,6 +262,27 @@ const BEYOND: &[Case] = &[
     Case { kind: "mode", fields: "table = \"people\"\ncolumn = \"town\"", rho: false, selects: true, ..SQL },
     Case { kind: "mode", fields: "table = \"visits\"\ncolumn = \"day\"", rho: false, selects: true, ..SQL },
     Case {
+        kind: "learn",
+        fields: "table = \"people\"\nconcept = \"threshold\"\nlabel = \"smokes\"\ncolumns = [\"age\"]",
+        ..SQL
+    },
+    Case {
+        kind: "learn",
+        fields: "table = \"visits\"\nconcept = \"point\"\nlabel = \"sex\"\npositive = \"f\"\ncolumns = [\"day\"]",
+        ..SQL
+    },
+    Case {
+        kind: "learn",
+        fields: "table = \"people\"\nconcept = \"conjunction\"\nlabel = \"smokes\"\ncolumns = [\"age\", \"sex\"]",
+        ..SQL
+    },
+    Case {
+        kind: "learn",
+        fields: "table = \"people\"\nconcept = \"parity\"\nlabel = \"sex\"\npositive = \"f\"\ncolumns = [\"smokes\"]",
+        rho: false,
+        ..SQL
+    },
+    Case {
         kind: "exact-if-stable",
         fields: "table = \"people\"\nwhere = \"age > 3\"\nat_least = 100",
         rho: false,

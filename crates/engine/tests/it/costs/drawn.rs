@@ -39,6 +39,7 @@ pub const KINDS: &[&str] = &[
     "exact-if-stable",
     "small-table",
     "interactive",
+    "learn",
 ];
 
 /// So many releases of the same request on one table, with the events of one.

@@ -110,6 +110,37 @@ fn exact_if_stable() {
     coins("exact if stable", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
 }
 
+/// Of the rules never, always, x and not x one makes two mistakes fewer than two others and four fewer than the last; and of one row the parity is right as often as it is kept.
+#[test]
+fn learn() {
+    let columns = "x = { type = \"bool\" }\ny = { type = \"bool\" }";
+    let request = "kind = \"learn\"\ntable = \"t\"\nmissing = \"never\"\nlabel = \"y\"\ncolumns = [\"x\"]\n";
+    let rules = "concept = \"list\"\nrules = [\"x\", \"NOT x\", \"TRUE\", \"FALSE\"]\ncost = { epsilon = 0.8 }";
+    let rows = "x,y\ntrue,true\ntrue,true\nfalse,false\nfalse,false\n";
+    let (events, answers) = released(columns, rows, &format!("{request}{rules}"), 200, 27);
+    let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
+    assert!((epsilon.get() - 0.4).abs() < 1e-9, "a person moves by 2");
+    let right = |factor: f64| {
+        let step = (-2.0 * epsilon.get() / factor).exp();
+        1.0 / (1.0 + 2.0 * step + step * step)
+    };
+    let says = |answers: &Answers, rule: &str| answers.columns[0].cells[0] == Cell::Text(rule.to_string());
+    coins("learn", answers.iter().map(|a| says(a, "CASE WHEN (x) THEN 1 ELSE 0 END")), right(1.0), right(0.35));
+
+    let parity = "concept = \"parity\"\ncost = { epsilon = 2 }";
+    let (events, answers) = released(columns, "x,y\ntrue,true\n", &format!("{request}{parity}"), 200, 28);
+    let Word::Parity(word) = events[0].word() else { panic!("{events:?}") };
+    let share = |text: String| {
+        let (above, below) = text.split_once('/').unwrap();
+        above.parse::<f64>().unwrap() / below.parse::<f64>().unwrap()
+    };
+    let (keep, give_up) = (share(word.keep().to_string()), share(word.give_up().to_string()));
+    assert!((keep - 1f64.tanh()).abs() < 1e-8 && (give_up - 1.0 / (2f64.exp() + 2.0)).abs() < 1e-8);
+    let right = |keep: f64| (1.0 - give_up) * (keep + (1.0 - keep) / 2.0);
+    let rule = "CASE WHEN (CASE WHEN \"x\" IS TRUE THEN 1 ELSE 0 END) % 2 = 1 THEN 1 ELSE 0 END";
+    coins("parity", answers.iter().map(|a| says(a, rule)), right(keep), right(0.0));
+}
+
 /// All values in the middle of a wide range, so many that every level is 0.
 #[test]
 fn smooth_quantiles() {

@@ -1,0 +1,139 @@
+//! Kind `learn`, as a user runs it: the page's project, every concept, and what is refused.
+
+use crate::support::{Folder, epsilon};
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../../../docs/learning.md");
+
+/// Ill are those of 65 and more; the ward and the rest say something else.
+fn patients(rows: usize) -> String {
+    let row = |i: usize| {
+        let age = i * 37 % 101;
+        let (smokes, vaccinated, ward) = (i.is_multiple_of(3), i / 2 % 2 == 1, ["north", "south", "west"][i / 5 % 3]);
+        format!("{i},{age},{smokes},{vaccinated},{ward},{}\n", age >= 65)
+    };
+    format!("id,age,smokes,vaccinated,ward,ill\n{}", (0..rows).map(row).collect::<String>())
+}
+
+fn tables() -> &'static str {
+    PAGE.split("```toml\n").nth(1).unwrap().split("[budget]").next().unwrap()
+}
+
+fn project(releases: &str) -> Folder {
+    let text = format!("{}[budget]\nperson = {{ epsilon = 1000, delta = 1e-6 }}\n{releases}", tables());
+    Folder::with(&[("scumble.toml", &text), ("patients.csv", &patients(6000))])
+}
+
+fn release(name: &str, more: &str) -> String {
+    format!("[[release]]\nname = \"{name}\"\nkind = \"learn\"\ntable = \"patients\"\n{more}\n")
+}
+
+fn rule(released: &Value, place: usize) -> String {
+    released["releases"][place]["answers"]["rows"][0]["rule"].as_str().unwrap_or("nothing").to_string()
+}
+
+#[test]
+fn the_page_does_what_it_says() {
+    let text = PAGE.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = Folder::with(&[("scumble.toml", text), ("patients.csv", &patients(6000))]);
+    let plan = folder.stdout(&["plan", "--details"]);
+    assert!(plan.contains("it makes at most 16 mistakes more than"), "{plan}");
+    let released = folder.json(&["release", "--json"]);
+    // ε = 1: the chance of a rule that is off by k ages is e^{−30k}.
+    assert_eq!(rule(&released, 0), "CASE WHEN \"age\" >= 65 THEN 1 ELSE 0 END");
+    assert_eq!(rule(&released, 2), "CASE WHEN (age >= 65) THEN 1 ELSE 0 END");
+    assert!(PAGE.contains(&rule(&released, 0)));
+    assert!((epsilon(&folder.json(&["ledger", "show", "--json"])["person"]) - 3.0).abs() < 1e-9);
+    let report = folder.read("out/report.html");
+    assert!(
+        report.contains("how many that makes is not said") && report.contains("costs nothing more"),
+        "the report explains the rule"
+    );
+}
+
+/// At a large ε every concept finds the rule that made the labels.
+#[test]
+fn every_concept_finds_the_rule_that_is_there() {
+    let of = |name: &str, concept: &str, label: &str, columns: &str| {
+        release(
+            name,
+            &format!("concept = \"{concept}\"\nlabel = \"{label}\"\ncolumns = {columns}\ncost = {{ epsilon = 60 }}"),
+        )
+    };
+    let folder = project(&[
+        of("a", "point", "ill", "[\"smokes\", \"ward\"]"),
+        of("b", "halfspace", "smokes", "[\"vaccinated\", \"ill\"]"),
+        of("c", "conjunction", "vaccinated", "[\"smokes\", \"ill\"]"),
+        of("d", "parity", "smokes", "[\"vaccinated\", \"ill\"]"),
+        release("f", "concept = \"threshold\"\nlabel = \"ward\"\npositive = \"west\"\ncolumns = [\"age\"]\ncost = { rho = 2 }"),
+    ].concat());
+    let released = folder.json(&["release", "--json"]);
+    // Nobody's combination is mostly ill: never is the best point.
+    assert_eq!(rule(&released, 0), "CASE WHEN FALSE THEN 1 ELSE 0 END");
+    assert!(rule(&released, 1).ends_with(">= 0 THEN 1 ELSE 0 END"), "{}", rule(&released, 1));
+    assert_eq!(rule(&released, 2), "CASE WHEN TRUE THEN 1 ELSE 0 END", "no condition holds for all who are vaccinated");
+    assert_eq!(rule(&released, 3), "nothing", "no parity is right on so many");
+    assert_eq!(released["releases"][3]["answers"]["rows"][0]["is_published"], false);
+    assert_eq!(rule(&released, 4), "CASE WHEN FALSE THEN 1 ELSE 0 END", "no age is mostly in the west");
+}
+
+/// Nobody is ill with certainty: the parity that made the labels is found.
+#[test]
+fn a_parity_is_learnt_where_there_is_one() {
+    let rows: String = (0..3000)
+        .map(|i| {
+            let (smokes, vaccinated) = (i % 3 == 0, i / 7 % 2 == 1);
+            format!("{i},5,{smokes},{vaccinated},north,{}\n", smokes != vaccinated)
+        })
+        .collect();
+    let folder = project(&release(
+        "p",
+        "concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"smokes\", \"vaccinated\"]\ncost = { epsilon = 18 }",
+    ));
+    folder.write("patients.csv", &format!("id,age,smokes,vaccinated,ward,ill\n{rows}"));
+    let released = folder.json(&["release", "--json"]);
+    assert_eq!(
+        rule(&released, 0),
+        "CASE WHEN (CASE WHEN \"smokes\" IS TRUE THEN 1 ELSE 0 END + CASE WHEN \"vaccinated\" IS TRUE THEN 1 ELSE 0 END) % 2 = 1 THEN 1 ELSE 0 END"
+    );
+}
+
+/// One sentence with its place, and nothing is charged.
+#[test]
+fn what_cannot_be_learnt_is_refused() {
+    let check = |more: &str, words: &str| {
+        let folder = project(&release("r", more));
+        folder.refused(&["release"], 2, words);
+        assert!(!folder.file("out").exists());
+    };
+    let cost = "cost = { epsilon = 1 }";
+    check(&format!("concept = \"tree\"\nlabel = \"ill\"\ncolumns = [\"age\"]\n{cost}"), "the concept is 'point'");
+    check(
+        &format!("concept = \"point\"\nlabel = \"age\"\ncolumns = [\"ward\"]\n{cost}"),
+        "a label is a bool, an int with the bounds 0 and 1",
+    );
+    check(&format!("concept = \"point\"\nlabel = \"ward\"\ncolumns = [\"age\"]\n{cost}"), "needs 'positive'");
+    check(
+        &format!("concept = \"point\"\nlabel = \"ward\"\npositive = \"east\"\ncolumns = [\"age\"]\n{cost}"),
+        "'east' is no value of the column 'ward'",
+    );
+    check(&format!("concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ill\"]\n{cost}"), "listed twice");
+    check(&format!("concept = \"threshold\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "one column of type int");
+    check(&format!("concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "over columns of type bool");
+    check("concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"smokes\"]\ncost = { rho = 1 }", "takes an epsilon");
+    check(
+        "concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\naccuracy = { within = 3, confidence = 0.9 }",
+        "the accuracy of a rule cannot be asked for",
+    );
+    check(
+        &format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\n{cost}"),
+        "'rules' are for the concept 'list'",
+    );
+    let list =
+        |rules: &str| format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\nrules = {rules}\n{cost}");
+    check(&list("[]"), "list 1 to 1000 rules");
+    check(&list("[\"ward = 'west'\"]"), "this is no condition over the columns");
+    check(&list("[\"age + 1\"]"), "it is neither true nor false");
+    check(&list("[\"10 / age > 3\"]"), "this is no condition over the columns");
+    check(&list("[\"age > random() * 100\"]"), "something else each time");
+}
