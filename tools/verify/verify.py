@@ -92,7 +92,6 @@ PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": 
               "heavy-hitters": ["scale", "clip", "rise", "levels"], "new-keys": ["noise", "delta", "keys"], "pair": ["p", "q"],
               "smooth-noise": ["family", "gamma", "alpha", "levels"], "parity": ["keep", "give_up"]}
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
-
 class Event:
     """One event as docs/events.md describes it. Of a word that is not known only its moves are read, and no sum that it is in is confirmed."""
     def __init__(self, value, where):
@@ -245,10 +244,9 @@ def cost(event, cells, by, k):
         return cost_of(epsilon * cells * owners, rho * (cells * owners) ** 2)
     if p.get("family") == "cauchy4":
         return pure_cells(owners * smooth_epsilon(p["gamma"], p["alpha"], p["levels"]))
-    if word == "parity":  # a row that comes or goes is a move of 1, a row that is replaced one of 2
-        keep, give_up = (mpf(p[name].numerator) / p[name].denominator for name in ("keep", "give_up"))
-        ratio = 1 / (1 - keep) if by <= 1 else (1 + keep) / (1 - keep)
-        return pure_cells(k * mp.ceil(by / 2) * max(mp.log(ratio), mp.log1p((1 - give_up) * keep / give_up)))
+    if word == "parity":  # a move of 1 is a row that comes or goes, one of 2 a row that is replaced
+        keep, rest = mpf(p["keep"].numerator) / p["keep"].denominator, 1 / p["give_up"] - 1
+        return pure_cells(k * mp.ceil(by / 2) * mp.log(max((1 + keep * (by > 1)) / (1 - keep), 1 + keep * rest.numerator / rest.denominator)))
     if word == "new-keys":
         *costs, delta = cost(p["noise"], cells, by, k)
         return *costs, delta + shown(event, by, k)

@@ -82,7 +82,7 @@ fn every_concept_finds_the_rule_that_is_there() {
 fn a_parity_is_learnt_where_there_is_one() {
     let rows: String = (0..3000)
         .map(|i| {
-            let (smokes, vaccinated) = (i % 3 == 0, i / 7 % 2 == 1);
+            let (smokes, vaccinated) = (i % 3 == 1, i / 7 % 2 == 1);
             format!("{i},5,{smokes},{vaccinated},north,{}\n", smokes != vaccinated)
         })
         .collect();

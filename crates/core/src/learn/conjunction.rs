@@ -15,7 +15,6 @@ use crate::scope::AttributeSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conjunction {
     literals: Vec<(usize, bool)>,
-    attributes: usize,
 }
 
 /// More attributes are refused.
@@ -87,15 +86,16 @@ pub fn learn(provider: &mut impl StatisticalQueries<Example>, attributes: usize,
     with_batch(attributes, &[], |batch| {
         let tolerance = provider.batch_tolerance(batch, beta)?;
         let answers = provider.ask_all(batch)?;
-        Ok(kept(&answers, tolerance, attributes))
+        Ok(kept(&answers, tolerance))
     })
 }
 
 /// The conjunction of the literals whose answers are within the tolerance.
-pub fn kept(answers: &[f64], tolerance: f64, attributes: usize) -> Conjunction {
+pub fn kept(answers: &[f64], tolerance: f64) -> Conjunction {
     let is_kept = |(_, answer): &(usize, &f64)| **answer <= tolerance;
-    let literals = answers.iter().enumerate().filter(is_kept).map(|(cell, _)| (cell / 2, cell % 2 == 0)).collect();
-    Conjunction { literals, attributes }
+    let literals =
+        answers.iter().enumerate().filter(is_kept).map(|(cell, _)| (cell / 2, cell.is_multiple_of(2))).collect();
+    Conjunction { literals }
 }
 
 /// On how large a share of the rows what is learnt errs at most: 4dt.

@@ -25,7 +25,7 @@ impl Example {
 
     /// A row of whole words; bits beyond the attributes must be 0.
     pub fn from_words(words: Vec<u64>, attributes: usize, label: bool) -> Result<Self> {
-        let beyond = attributes % 64 != 0 && words.last().is_some_and(|word| word >> (attributes % 64) != 0);
+        let beyond = !attributes.is_multiple_of(64) && words.last().is_some_and(|word| word >> (attributes % 64) != 0);
         if words.len() != attributes.div_ceil(64) || beyond {
             return Err(Error::refused(format!(
                 "a row of {attributes} attributes has {} words, and no bits beyond them",

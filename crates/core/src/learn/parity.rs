@@ -209,7 +209,8 @@ fn check(rows: &[Example], attributes: usize) -> Result<()> {
     }
     let words = attributes.div_ceil(64);
     let is_wrong = |row: &Example| {
-        let beyond = attributes % 64 != 0 && row.words().last().is_some_and(|word| word >> (attributes % 64) != 0);
+        let beyond =
+            !attributes.is_multiple_of(64) && row.words().last().is_some_and(|word| word >> (attributes % 64) != 0);
         row.words().len() != words || beyond
     };
     match rows.iter().position(is_wrong) {

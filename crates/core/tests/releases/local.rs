@@ -33,7 +33,7 @@ fn supports(report: &Report, value: u64) -> bool {
     match report {
         Report::Value(answer) => *answer == value,
         Report::Ones { words, .. } => words[0] >> value & 1 == 1,
-        Report::Row(row) => (row & (value + 1)).count_ones() % 2 == 0,
+        Report::Row(row) => (row & (value + 1)).count_ones().is_multiple_of(2),
     }
 }
 

@@ -14,7 +14,7 @@ fn numbers(rows: u64, from: u64) -> Vec<(u64, bool)> {
 #[test]
 fn answers_are_within_their_tolerance() {
     let rows = numbers(60_000, 100);
-    let is_even = |(x, _): &(u64, bool)| if x % 2 == 0 { UNIT } else { 0 };
+    let is_even = |(x, _): &(u64, bool)| if x.is_multiple_of(2) { UNIT } else { 0 };
     let third = |(x, _): &(u64, bool)| (x * 257 % 65_537) as u32;
     let mut bits = InsecureSeededSource::new(1);
     for function in [&is_even as Function<'_, (u64, bool)>, &third] {

@@ -164,7 +164,7 @@ mod tests {
         let mut fast = cells.clone();
         walsh_hadamard(&mut fast);
         for (row, found) in fast.iter().enumerate() {
-            let sign = |column: usize| if (row & column).count_ones() % 2 == 0 { 1 } else { -1 };
+            let sign = |column: usize| if (row & column).count_ones().is_multiple_of(2) { 1 } else { -1 };
             assert_eq!(*found, cells.iter().enumerate().map(|(column, cell)| sign(column) * cell).sum::<i64>());
         }
     }

@@ -31,7 +31,7 @@ fn law(oracle: &FrequencyOracle, value: Option<u64>) -> Distribution<u64> {
             (ones, (0..oracle.values).map(bit).product())
         })),
         Kind::Hadamard => Distribution::exact((0..oracle.rows()).map(|row| {
-            let inside = value.map(|value| (row & (value + 1)).count_ones() % 2 == 0);
+            let inside = value.map(|value| (row & (value + 1)).count_ones().is_multiple_of(2));
             let half = ratio(2, oracle.rows());
             let chance = match inside {
                 None => ratio(1, oracle.rows()),

@@ -16,6 +16,9 @@ use std::rc::Rc;
 /// How many owners have label 0 and label 1, for each combination of values of the columns.
 pub(super) type Counts = Vec<[u64; 2]>;
 
+/// From counts to the mistakes of every rule.
+type Mistakes = dyn Fn(&Counts) -> Vec<u64>;
+
 /// A class of rules, all of them public.
 pub(super) struct Class {
     /// What kind of rules they are, for people.
@@ -27,7 +30,7 @@ pub(super) struct Class {
     /// The condition of a rule.
     pub(super) condition: Box<dyn Fn(usize) -> String>,
     /// The mistakes of every rule.
-    pub(super) mistakes: Box<dyn Fn(&Counts) -> Vec<u64>>,
+    pub(super) mistakes: Box<Mistakes>,
 }
 
 /// A larger domain or class is refused.

@@ -124,7 +124,7 @@ pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
                 let mut counts = counts(&asked, &questions, records);
                 noise.add_to_all(&mut counts, bits);
                 let answers: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
-                let learnt = conjunction::kept(&answers, within, d);
+                let learnt = conjunction::kept(&answers, within);
                 let mut notes = vec![said.clone()];
                 if learnt.is_never() {
                     notes.push("The conditions contradict each other, so that the rule is never true: too few owners have label 1.".to_string());
