@@ -6,7 +6,7 @@
 //! most. The model is the most even distribution that has these tables (as in MST \[MMS21\] and AIM \[MMSM22\]); where they differ from us: one score per candidate instead of an exponential mechanism
 //! per round, prices that count only cells that stand out of the noise, several levels of each column in one junction tree, and rows by quotas instead of draws.
 //!
-//! Every choice is a function of noisy numbers only: [`session`] never sees a record.
+//! Every choice is a function of noisy numbers only: the module `session` never sees a record.
 
 use super::super::limits::Limits;
 use super::marginals::sets_of_size;
