@@ -1,7 +1,8 @@
 //! The attacks that privacy stops: what somebody can do with published numbers alone.
 //!
 //! Nothing here sees a private table. Reconstruction ([`exhaustive`], [`linear`], [`least_squares`]) takes counts of known groups of people and gives the
-//! secret column back; tracing ([`boneh_shaw`], [`tardos`]) and [`membership`] take published means and say whose data is in them. With the truth beside it,
+//! secret column back; tracing ([`boneh_shaw`], [`tardos`]) and [`membership`] take published means and say whose data is in them; [`coin`] guesses one value under
+//! the noise of given events. With the truth beside it,
 //! [`recovered`] says what was recovered, what the best constant guess recovers, and what an (ε, δ) guarantee leaves to anybody.
 //!
 //! ```
@@ -17,6 +18,7 @@
 
 pub mod boneh_shaw;
 mod chernoff;
+pub mod coin;
 pub mod exhaustive;
 pub mod least_squares;
 pub mod linear;
@@ -50,14 +52,23 @@ pub fn recovered(found: &[bool], truth: &[bool]) -> Result<Recovered> {
     Ok(Recovered { people: truth.len(), right, constant_guess: ones.max(truth.len() - ones) })
 }
 
+/// Farther from 0 than any count, and still with squares that can be added up.
+const MOST_ANSWER: f64 = 1e15;
+
 /// Published numbers: as many as there are queries, all finite.
 pub(crate) fn check_answers(queries: &Queries, answers: &[f64]) -> Result<()> {
     if answers.len() != queries.count() {
         let (given, asked) = (answers.len(), queries.count());
         return Err(Error::refused(format!("there are {given} answers to {asked} queries")));
     }
-    match answers.iter().position(|answer| !answer.is_finite()) {
-        Some(at) => Err(Error::refused(format!("answer {at} is {}, not a finite number", answers[at]))),
+    if let Some(at) = answers.iter().position(|answer| !answer.is_finite()) {
+        return Err(Error::refused(format!("answer {at} is {}, not a finite number", answers[at])));
+    }
+    match answers.iter().position(|answer| answer.abs() > MOST_ANSWER) {
+        Some(at) => Err(Error::refused(format!(
+            "answer {at} is {:e}, which no count is near ({MOST_ANSWER:e} at most): leave it out, and its query",
+            answers[at]
+        ))),
         None => Ok(()),
     }
 }

@@ -48,9 +48,11 @@ impl Claim {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn of(loss: &Loss) -> Result<Self> {
-        // Up to the pure bound, or to where δ is too small to be seen in outputs.
+        // Up to the pure bound, or to where δ is too small to be seen in outputs; beside a δ of its own, nearly to where there is nothing else.
         let mut reach = f64::INFINITY;
-        for delta in [0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1] {
+        for delta in
+            [0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512]
+        {
             if reach.is_infinite() {
                 reach = loss.epsilon(delta)?.upper;
             }

@@ -55,21 +55,35 @@ impl OneRun {
         Binomial { trials: self.guesses, p: 1.0 / (1.0 + other), q: other / (1.0 + other) }
     }
 
-    /// max over i ≤ v of P\[v > W ≥ v − i\]/i.
+    /// max over i ≤ v of P\[v > W ≥ v − i\]/i: the largest mean of the masses below v. It starts where a mass has digits; the masses above are less than
+    /// all of them together. Each mass is a ratio times the one above it, and once they fall below their mean it only falls.
     fn largest_step(&self, law: &Binomial) -> Bounds {
         let mut most = Bounds { lower: 0.0, upper: 0.0 };
-        let (mut sum, mut error) = (0.0, 0.0);
-        for i in 1..=self.right {
-            let mass = law.mass(self.right - i);
-            sum += 0.5 * (mass.lower + mass.upper);
-            error += 0.5 * (mass.upper - mass.lower);
-            let slack = error + 2.0 * f64::EPSILON * i as f64 * sum;
-            most.lower = f64::max(most.lower, (sum - slack) / i as f64);
-            most.upper = f64::max(most.upper, (sum + slack) / i as f64);
-            // Whatever follows, a probability is at most 1.
-            if 1.0 / (i as f64) < most.lower {
+        // With q = 0 all guesses are right, and none of fewer has any mass.
+        if self.right == 0 || law.q == 0.0 {
+            return most;
+        }
+        let start = likely_at_most(law, self.right - 1);
+        let above = if start + 1 < self.right { law.at_least(start + 1).upper } else { 0.0 };
+        let first = law.mass(start);
+        if first.lower <= 1e-290 {
+            // Far below the mode, where masses only fall: none is above the first.
+            return Bounds { lower: 0.0, upper: first.upper };
+        }
+        let (mut mass, mut sum) = (0.5 * (first.lower + first.upper), 0.0);
+        // Three roundings in each ratio and product, which its successors inherit, and one in each sum.
+        let mut relative = (first.upper - first.lower) / mass;
+        for hits in (0..=start).rev() {
+            let i = (self.right - hits) as f64;
+            sum += mass;
+            relative += 4.0 * f64::EPSILON;
+            most.lower = f64::max(most.lower, sum * (1.0 - relative) / i);
+            most.upper = f64::max(most.upper, (sum * (1.0 + relative) + above) / i);
+            let ratio = hits as f64 / (self.guesses - hits + 1) as f64 * (law.q / law.p);
+            if 1.0 / i < most.lower || (ratio < 1.0 && mass * (1.0 + relative) < sum * (1.0 - relative) / i) {
                 break;
             }
+            mass *= ratio;
         }
         most
     }
@@ -101,9 +115,50 @@ impl OneRun {
     }
 }
 
+/// The largest number of hits up to `most` whose probability is not next to nothing; the mode has one that is not.
+fn likely_at_most(law: &Binomial, most: u64) -> u64 {
+    let is_likely = |hits: u64| law.mass(hits).lower > 1e-290;
+    let mode = (law.trials as f64 * law.p) as u64;
+    if most <= mode || is_likely(most) {
+        return most;
+    }
+    // Above the mode masses only fall.
+    let (mut below, mut above) = (mode, most);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if is_likely(middle) {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    below
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The largest mean of masses, each computed by itself, and all of them looked at.
+    #[test]
+    fn the_largest_step_is_the_largest_of_all() {
+        for (guesses, right, epsilon) in
+            [(40, 31, 0.5), (300, 290, 1.0), (300, 299, 0.0), (2000, 1400, 0.8), (5, 1, 0.3), (2000, 1999, 0.0)]
+        {
+            let run = OneRun::new(guesses, guesses, right).unwrap();
+            let law = run.law(epsilon);
+            let mut sum = 0.0;
+            let mut most: f64 = 0.0;
+            for i in 1..=right {
+                let mass = law.mass(right - i);
+                sum += 0.5 * (mass.lower + mass.upper);
+                most = most.max(sum / i as f64);
+            }
+            let found = run.largest_step(&law);
+            assert!(found.lower <= most * (1.0 + 1e-9) && found.upper >= most * (1.0 - 1e-9), "{found:?} {most}");
+            assert!(found.upper - found.lower <= 1e-8 * most, "{found:?}");
+        }
+    }
 
     #[test]
     fn more_right_guesses_prove_more_and_a_larger_delta_less() {

@@ -56,13 +56,10 @@ pub fn compare(
     let share = error_share(beta)?;
     check(first, second)?;
     let training = (training(first.len()), training(second.len()));
-    let deviations = -normal_quantile(share).lower;
-    let worth = |counts: &Counts| {
-        let seen = approximately(counts, deviations);
-        match claim {
-            None | Some(Claim::Approximate { .. }) => seen.log_ratio(delta),
-            Some(claim) => seen.p_low - claim.allowed(seen.q_high),
-        }
+    let deviations = deviations(-normal_quantile(share).lower, training, (first.len(), second.len()));
+    let worth = |counts: &Counts, best: f64| match claim {
+        None | Some(Claim::Approximate { .. }) => approximately(counts, deviations).log_ratio(delta),
+        Some(claim) => strength(counts, claim, best),
     };
     let mut best: Option<(f64, Distinguisher, bool)> = None;
     let learnt = (training.0 / 2, training.1 / 2);
@@ -78,7 +75,7 @@ pub fn compare(
                 let side = |hits: u64, runs: usize| if at_least { hits } else { runs as u64 - hits };
                 let (a, b) = (side(in_one, one.len()), side(in_other, other.len()));
                 let counts = oriented((a, one.len()), (b, other.len()), swapped)?;
-                let value = worth(&counts);
+                let value = worth(&counts, best.as_ref().map_or(f64::NEG_INFINITY, |(before, ..)| *before));
                 if best.as_ref().is_none_or(|(before, ..)| value > *before) {
                     best = Some((value, Distinguisher { score: score.clone(), threshold, at_least }, swapped));
                 }
@@ -160,6 +157,37 @@ fn looks_sorted(outputs: &Outputs) -> bool {
 
 fn training(outputs: usize) -> usize {
     (outputs / 10).max(100)
+}
+
+/// By how many standard deviations an event refutes a claim, if that is more than `best`; where it does not refute it, how far it is from that, below 0.
+/// With a fixed number of deviations nothing would look refuted in a few outputs at a small β, and what says nothing (an event that always
+/// happens) would look best.
+fn strength(counts: &Counts, claim: &Claim, best: f64) -> f64 {
+    let excess = |deviations: f64| {
+        let seen = approximately(counts, deviations);
+        seen.p_low - claim.allowed(seen.q_high)
+    };
+    let least = excess(best.max(0.0));
+    if least <= 0.0 {
+        return if best < 0.0 { least } else { f64::NEG_INFINITY };
+    }
+    let (mut below, mut above) = (best.max(0.0), 100.0);
+    for _ in 0..20 {
+        let middle = 0.5 * (below + above);
+        if excess(middle) > 0.0 {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    below
+}
+
+/// How far a frequency in the few outputs that choose may be off, in their standard deviations: the deviations of the test, in which there are many
+/// more outputs, and one and a half for having chosen.
+fn deviations(of_test: f64, training: (usize, usize), outputs: (usize, usize)) -> f64 {
+    let part = |training: usize, all: usize| (training - training / 2) as f64 / (all - training) as f64;
+    of_test * libm::sqrt(f64::max(part(training.0, outputs.0), part(training.1, outputs.1)).min(1.0)) + 1.5
 }
 
 fn oriented(first: (u64, usize), second: (u64, usize), swapped: bool) -> Result<Counts> {
@@ -248,6 +276,23 @@ mod tests {
         let found = compare(&runs(0.0), &runs(1.0), Some(&claim), delta(NONE), 1e-6).unwrap();
         assert!(matches!(found.event.score, Score::LowestBit), "{}", found.event);
         assert!(found.verdict.unwrap().1 && found.epsilon_lower > 4.0, "{found:?}");
+    }
+
+    /// At β = 1e-6 the event that was tested was "anything": nothing looked refuted in the few outputs that choose, and of an event that always
+    /// happens least was asked.
+    #[test]
+    fn a_small_beta_still_finds_what_is_wrong() {
+        let mut bits = InsecureSeededSource::new(6);
+        let count = Additive::count().with(Noise::laplace(1.2.try_into().unwrap()));
+        let mut runs =
+            |truth: i64| Outputs::Numbers((0..60_000).map(|_| count.release(truth, &mut bits) as f64).collect());
+        let (first, second) = (runs(10), runs(11));
+        for (scale, refuted) in [(1.2, false), (1.2 * 1.2, true)] {
+            let claimed = Additive::count().with(Noise::laplace(scale.try_into().unwrap()));
+            let claim = Claim::of(&Loss::of(claimed.events().unwrap(), Scope::Presence).unwrap()).unwrap();
+            let found = compare(&first, &second, Some(&claim), delta(NONE), 1e-6).unwrap();
+            assert_eq!(found.verdict.unwrap().1, refuted, "{found:?}");
+        }
     }
 
     /// Randomized response said in words, whose probabilities are known: refuted at ε/1.2, never at ε.

@@ -3,9 +3,11 @@
 //! Seventeen of seventy hand-made slips passed the suite; four of them made the noise of a `release` smaller than its event said, and two
 //! a threshold lower. So here every public function that takes random bits is called often enough that noise which is 5% too small
 //! (10% where `SCUMBLE_THOROUGH` is not set) fails (see [`statistics`]: each comparison states what it would miss, and all of them together fail by chance with probability at
-//! most 1e-9), and [`nothing_draws_unseen`] fails for a new function that is not in the table.
+//! most 1e-9), and [`nothing_draws_unseen`] fails for a new function that is not in the table. Beside that every one of them is [`audited`] as a
+//! stranger would audit it, from outputs on two neighbours.
 
 mod added;
+mod audited;
 mod chosen;
 mod learners;
 mod local;
@@ -202,16 +204,15 @@ fn drawing(text: &str) -> BTreeSet<String> {
     drawing.map(|signature| signature.split(['<', '(']).next().unwrap_or_default().to_string()).collect()
 }
 
-/// A new mechanism, or a new way to draw from an old one, must be compared with its event here before it can land.
-#[test]
-fn nothing_draws_unseen() {
+/// Every public function of a mechanism, a workload or a learner that takes random bits, as `file: function`.
+fn all_that_draw() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     for folder in ["mechanism", "parties", "workload", "learn"] {
         sources(&root.join(folder), &root, &mut files);
     }
     assert!(files.len() > 40, "{} files are not all of them", files.len());
-    let (mut found, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    let mut found = BTreeSet::new();
     for (file, text) in &files {
         let functions = drawing(text);
         let is_inside = INSIDE.iter().any(|(name, _)| name == file);
@@ -221,9 +222,21 @@ fn nothing_draws_unseen() {
         );
         found.extend(functions.into_iter().map(|function| format!("{file}: {function}")));
     }
-    listed.extend(DRAWN.iter().map(|(file, function, _)| format!("{file}: {function}")));
-    assert_eq!(found, listed, "the left draw in public, the right are compared");
+    found
+}
+
+/// A new mechanism, or a new way to draw from an old one, must be compared with its event here before it can land.
+#[test]
+fn nothing_draws_unseen() {
+    let listed: BTreeSet<String> = DRAWN.iter().map(|(file, function, _)| format!("{file}: {function}")).collect();
+    assert_eq!(all_that_draw(), listed, "the left draw in public, the right are compared");
     let run: BTreeSet<&str> = FILES.iter().copied().collect();
     let drawn: BTreeSet<&str> = DRAWN.iter().map(|(file, ..)| *file).collect();
     assert_eq!(run, drawn, "every line of the table has a test that runs it");
+}
+
+/// And it must be audited.
+#[test]
+fn nothing_draws_unaudited() {
+    assert_eq!(all_that_draw(), audited::listed(), "the left draw in public, the right are audited (audited/mod.rs)");
 }

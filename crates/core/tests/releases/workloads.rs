@@ -15,11 +15,11 @@ use scumble::workload::residual::Plan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn rho_of(events: &[Event], scope: &Scope) -> f64 {
+pub fn rho_of(events: &[Event], scope: &Scope) -> f64 {
     Spent::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
 }
 
-fn names() -> Vec<String> {
+pub fn names() -> Vec<String> {
     vec!["a".to_string(), "b".to_string()]
 }
 
@@ -111,7 +111,7 @@ fn residuals_cost(name: &str, events: &[Event], mut estimate: impl FnMut() -> Ve
 }
 
 /// The x with matrix·x = right, by elimination.
-fn solved(mut matrix: [[f64; 6]; 6], mut right: [f64; 6]) -> [f64; 6] {
+pub fn solved(mut matrix: [[f64; 6]; 6], mut right: [f64; 6]) -> [f64; 6] {
     for pivot in 0..6 {
         for row in (0..6).filter(|row| *row != pivot) {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
