@@ -51,8 +51,66 @@ fn a_column_is_reconstructed_from_files_and_judged_by_the_truth() {
     folder.refused(&files, 2, "there are 2 answers to 3 queries");
     folder.write("answers.csv", "1\n1\nNaN\n");
     folder.refused(&files, 2, "answer 2 is NaN");
-    folder.write("queries.csv", "1,1\n0,1,1\n1,0,2\n");
+    folder.write("answers.csv", "1\n1e300\n1\n");
+    folder.refused(&files, 2, "answer 1 is 1e300, which no count is near");
+    folder.write("queries.csv", "1,1,0\n0,1,1\n1,0,2\n");
     folder.refused(&files, 2, "queries.csv: '2' is not 0 or 1");
+    folder.write("queries.csv", "1,1\n0,1,1\n");
+    folder.refused(&files, 2, "queries.csv, line 2: 2 columns are expected, not 3");
+}
+
+/// Who is counted, as numbers of people: what many people and small queries need.
+#[test]
+fn sparse_queries_are_lists_of_people() {
+    let folder = Folder::with(&[("members.txt", "0,1\n1, 2\n\n2,0\n"), ("answers.csv", "1\n1\n0\n2\n")]);
+    let files = ["attack", "reconstruct", "--members", "members.txt", "--people", "3", "--answers", "answers.csv"];
+    for method in ["exhaustive", "linear", "least-squares"] {
+        let told = folder.json(&[&files[..], &["--method", method, "--json"]].concat());
+        assert_eq!(told["column"], json!([1, 0, 1]), "{told}");
+    }
+    let document = json!({ "n": 3, "members": [[0, 1], [1, 2], [], [2, 0]], "answers": [1, 1, 0, 2] });
+    let told = printed(scumble_on(&["attack", "reconstruct", "-", "--json"], &document.to_string()));
+    assert!(told.contains("\"column\":[1,0,1]"), "{told}");
+    folder.write("members.txt", "0,1\n1,3\n\n2,0\n");
+    folder.refused(&files, 2, "query 1 counts person 3, but there are 3");
+    folder.write("members.txt", "0,1\n1,-1\n\n2,0\n");
+    folder.refused(&files, 2, "members.txt, line 2: '-1' is not the number of a person");
+    folder.refused(&files[..4], 2, "--people");
+}
+
+/// Who is counted, as predicates over what everybody knows of everybody.
+#[test]
+fn queries_are_predicates_over_a_public_frame() {
+    let frame = "name,age,sex\nAda,34,f\nBob,67,m\nCy,12,m\nDi,,f\n";
+    let predicates = "age >= 18\nsex = 'f'\nname IN ('Ada', 'Cy')\nage < 40 AND sex = 'm'\nage IS NULL OR age > 60\n";
+    // Bob and Di have it.
+    let folder = Folder::with(&[
+        ("frame.csv", frame),
+        ("where.sql", predicates),
+        ("answers.csv", "1\n1\n0\n0\n2\n"),
+        ("truth.csv", "0\n1\n0\n1\n"),
+    ]);
+    let files = ["attack", "reconstruct", "--frame", "frame.csv", "--where", "where.sql", "--answers", "answers.csv"];
+    let told = folder.stdout(&[&files[..], &["--truth", "truth.csv"]].concat());
+    assert!(told.contains("the first: 0101") && told.contains("recovered 4 of 4"), "{told}");
+    for (line, words) in [
+        ("weight > 3", "where.sql, line 1: 'weight > 3' is no predicate over this frame"),
+        ("age + 1", "it is not true or false"),
+        ("age >", "line 1: 'age >' is no predicate"),
+        ("COUNT(*) > 1", "is no predicate"),
+        ("age = (SELECT 1)", "is no predicate"),
+    ] {
+        folder.write("where.sql", line);
+        folder.refused(&files, 2, words);
+    }
+    folder.write("frame.csv", "name,age,sex\n");
+    folder.refused(&files, 2, "there is nobody in this frame");
+    folder.refused(
+        &["attack", "reconstruct", "--frame", "none.csv", "--where", "where.sql", "--answers", "answers.csv"],
+        2,
+        "none.csv",
+    );
+    folder.refused(&files[..4], 2, "--where");
 }
 
 #[test]

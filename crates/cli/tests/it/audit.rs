@@ -193,3 +193,21 @@ fn a_release_of_a_project_is_audited_end_to_end() {
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--beta", "NaN"], 2, "(0, 0.5)");
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--outputs", "3"], 2, "at least 200");
 }
+
+/// Dates and times are made up like numbers; what is not audited says so.
+#[test]
+fn dates_are_made_up_and_graphs_are_refused() {
+    let project = "[dataset.visits]\nsource = \"none.csv\"\nowner = \"person\"\nmax_rows_per_owner = 1\n[dataset.visits.columns]\n\
+                   day = { type = \"date\", lower = \"2020-01-01\", upper = \"2021-12-31\" }\n\
+                   at = { type = \"timestamp\", lower = \"2020-01-01T00:00:00\", upper = \"2021-12-31T00:00:00\" }\n\
+                   [dataset.edges]\nsource = \"none.csv\"\ngraph = { from = \"a\", to = \"b\", vertices = 30 }\n[dataset.edges.columns]\na = { type = \"int\" }\nb = { type = \"int\" }\n\
+                   [budget]\nperson = { epsilon = 40 }\n\
+                   [[release]]\nname = \"years\"\nsql = \"SELECT EXTRACT(YEAR FROM day) AS y, COUNT(*) AS n, COUNT(at) AS m FROM visits GROUP BY EXTRACT(YEAR FROM day)\"\ncost = { epsilon = 20 }\n\
+                   [[release]]\nname = \"t\"\nkind = \"triangles\"\ntable = \"edges\"\ncost = { epsilon = 1 }\n";
+    let folder = Folder::with(&[("scumble.toml", project)]);
+    let asked =
+        ["audit", "scumble.toml", "--release", "years", "--outputs", "200", "--json", "--beta", "1e-9", "--pairs", "1"];
+    let found = folder.json(&[&asked[..], &["--scope", "presence"]].concat());
+    assert!(found["scopes"][0]["epsilon_lower"].as_f64().unwrap() > 0.5, "{found}");
+    folder.refused(&["audit", "scumble.toml", "--release", "t"], 2, "table 'edges' is a graph");
+}

@@ -10,6 +10,7 @@ mod audit;
 mod bounding_report;
 mod compare_noise;
 mod conjunctions;
+mod could_somebody;
 mod dates_and_bins;
 mod engine;
 mod fitted_tables;

@@ -6,6 +6,7 @@ pub(crate) mod bound;
 pub(crate) mod csv;
 mod decode;
 pub(crate) mod files;
+mod frame;
 pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
@@ -14,6 +15,8 @@ mod rows;
 pub(crate) mod tables;
 pub(crate) mod text;
 pub(crate) mod value;
+
+pub use frame::Frame;
 
 use crate::error::{Error, Result};
 use crate::project::Project;

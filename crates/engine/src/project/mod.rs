@@ -167,6 +167,17 @@ pub enum Domain {
     },
 }
 
+impl Domain {
+    /// A whole number of this domain as a text file has it: a day or a time on the wall where it is one.
+    pub fn written(&self, whole: i64) -> String {
+        match self {
+            Self::Date { .. } => crate::calendar::shown_day(whole),
+            Self::Timestamp { .. } => crate::calendar::shown_moment(whole),
+            _ => whole.to_string(),
+        }
+    }
+}
+
 /// The `[attacker]` section: the weaker attackers to report on, as declared. None of it is inferred from data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attacker {

@@ -2,6 +2,7 @@
 
 use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
+use super::could::{self, Tried};
 use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
@@ -20,12 +21,13 @@ const SHOWN_CURVES: usize = 8;
 const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
-pub(super) fn page(report: &Report<'_>, against: &[Against]) -> Result<String> {
+pub(super) fn page(report: &Report<'_>, against: &[Against], tried: &[Tried]) -> Result<String> {
     let parts = [
         ("curves", "Privacy curves", curves(report)?),
         ("who-pays", "Who pays for what", matrix(report)?),
         ("pairs", "Sensitive attributes together with others", pairs(report)?),
         ("readings", "What that means", readings(report)?),
+        ("could-somebody", "Could somebody …?", could::section(tried)),
         ("attackers", "What weaker attackers learn", attackers::section(report, against)?),
         ("limits", "What an optimal mechanism could have done", limits::section(report)),
         ("assumptions", "What this rests on", assumptions(report)),
@@ -346,7 +348,7 @@ pub(super) fn shown(cell: &Cell) -> String {
 }
 
 /// From five digits on, groups of three with a narrow space between.
-fn grouped(number: &str) -> String {
+pub(super) fn grouped(number: &str) -> String {
     let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
     if digits.len() < 5 {
         return number.to_string();

@@ -2,6 +2,7 @@
 
 mod attackers;
 mod charts;
+mod could;
 mod front;
 mod html;
 mod limits;
@@ -60,15 +61,15 @@ impl Report<'_> {
     /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         // Once for both files: for millions of owners this takes a moment.
-        let against = self.against()?;
-        let json = format!("{:#}\n", self.json(&against)?);
-        let page = html::page(self, &against)?;
+        let (against, tried) = (self.against()?, self.tried()?);
+        let json = format!("{:#}\n", self.json(&against, &tried)?);
+        let page = html::page(self, &against, &tried)?;
         let mut files = written(folder, &[("report.html", page.as_bytes()), ("report.json", json.as_bytes())])?;
         Ok(files.swap_remove(0))
     }
 
     /// The same as JSON.
-    fn json(&self, against: &[attackers::Against]) -> Result<Value> {
+    fn json(&self, against: &[attackers::Against], tried: &[could::Tried]) -> Result<Value> {
         let curves: Vec<Value> = self
             .curves()?
             .into_iter()
@@ -94,6 +95,7 @@ impl Report<'_> {
             "releases": self.published.iter().map(published_json).collect::<Vec<_>>(),
             "not_shown": self.unshown.iter().map(unshown_json).collect::<Vec<_>>(),
             "attackers": against.iter().map(attackers::Against::json).collect::<Vec<_>>(),
+            "could_somebody": tried.iter().map(could::Tried::json).collect::<Vec<_>>(),
             "limits": limits::json(self),
             "rules": rules,
             "assumptions": text::assumptions(self.project),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 mod demo;
 mod membership;
+mod published;
 mod reconstruct;
 mod trace;
 

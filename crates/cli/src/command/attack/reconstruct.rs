@@ -1,30 +1,22 @@
 //! `scumble attack reconstruct`.
 
-use super::{Answer, Result, bits, numbers};
+use super::Answer;
+use super::published::{Published, Source, column};
 use crate::failure::Failure;
-use crate::input;
 use crate::output::print;
 use clap::{Args, ValueEnum};
-use scumble::attack::{Queries, exhaustive, least_squares, linear, recovered};
+use scumble::attack::{exhaustive, least_squares, linear, recovered};
 use scumble::limits::neighbours::success_at_most;
-use scumble::limits::singular::{MOST_COLUMNS, Matrix};
+use scumble::limits::singular::MOST_COLUMNS;
 use scumble::quantity::{Delta, Epsilon, rounded_up};
-use scumble_wire::Located;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What was published, and how to attack it.
 #[derive(Args)]
 pub struct Arguments {
-    /// A JSON document with "queries" (rows of 0 and 1, or masks with "n") and "answers", perhaps "truth"; - reads standard input
-    #[arg(required_unless_present = "queries", conflicts_with_all = ["queries", "answers"])]
-    file: Option<PathBuf>,
-    /// A CSV file instead: a line for each query, 0 or 1 for each person
-    #[arg(long, value_name = "CSV", requires = "answers")]
-    queries: Option<PathBuf>,
-    /// A CSV file with one published number per line
-    #[arg(long, value_name = "CSV", requires = "queries")]
-    answers: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
     /// A CSV file with the secret column, 0 or 1 per line: says how much was recovered
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
@@ -52,19 +44,11 @@ enum Method {
     LeastSquares,
 }
 
-struct Published {
-    queries: Queries,
-    answers: Vec<f64>,
-    truth: Option<Vec<bool>>,
-}
-
 /// Reads what was published, attacks it, prints.
 pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
-    let mut published = read(arguments)?;
+    let mut published = arguments.source.read()?;
     if let Some(path) = &arguments.truth {
-        let column =
-            cells(path)?.into_iter().flatten().map(|cell| bit(&cell, path)).collect::<std::result::Result<_, _>>()?;
-        published.truth = Some(column);
+        published.truth = Some(column(path)?);
     }
     let people = published.queries.people();
     let method = arguments.method.unwrap_or(match people {
@@ -72,102 +56,15 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
         21..=MOST_COLUMNS => Method::Linear,
         _ => Method::LeastSquares,
     });
-    let (column, mut answer) = match method {
+    let (found, mut answer) = match method {
         Method::Exhaustive => by_trying(&published)?,
         Method::Linear => by_programme(&published)?,
         Method::LeastSquares => by_squares(&published)?,
     };
     if let Some(truth) = &published.truth {
-        judge(&mut answer, &column, truth, arguments)?;
+        judge(&mut answer, &found, truth, arguments)?;
     }
     print(&if arguments.json { format!("{}\n", answer.numbers) } else { answer.words })
-}
-
-fn read(arguments: &Arguments) -> std::result::Result<Published, Failure> {
-    if let Some(file) = &arguments.file {
-        let document = input::json(file)?;
-        return document_of(&Located::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
-    }
-    let (Some(queries), Some(answers)) = (&arguments.queries, &arguments.answers) else {
-        return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string()));
-    };
-    let mut rows = Vec::new();
-    let mut people = 0;
-    for row in cells(queries)? {
-        people = people.max(row.len());
-        rows.push(row.iter().map(|cell| bit(cell, queries)).collect::<std::result::Result<Vec<bool>, _>>()?);
-    }
-    if let Some(at) = rows.iter().position(|row| row.len() != people) {
-        return Err(Failure::Input(format!(
-            "{}, line {}: {people} columns are expected, not {}",
-            queries.display(),
-            at + 1,
-            rows[at].len()
-        )));
-    }
-    let members = |row: Vec<bool>| (0..people as u32).filter(|i| row[*i as usize]).collect();
-    let number = |cell: String| {
-        cell.parse().map_err(|_| Failure::Input(format!("{}: '{cell}' is not a number", answers.display())))
-    };
-    Ok(Published {
-        queries: Queries::new(people, rows.into_iter().map(members).collect())?,
-        answers: cells(answers)?.into_iter().flatten().map(number).collect::<std::result::Result<_, _>>()?,
-        truth: None,
-    })
-}
-
-fn cells(path: &Path) -> std::result::Result<Vec<Vec<String>>, Failure> {
-    let text = input::text(path)?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    Ok(lines.map(|line| line.split(',').map(|cell| cell.trim().to_string()).collect()).collect())
-}
-
-fn bit(cell: &str, path: &Path) -> std::result::Result<bool, Failure> {
-    match cell {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(Failure::Input(format!("{}: '{cell}' is not 0 or 1", path.display()))),
-    }
-}
-
-fn document_of(place: &Located<'_>) -> Result<Published> {
-    place.only(&["n", "queries", "answers", "truth"])?;
-    let field = place.field("queries")?;
-    Ok(Published {
-        queries: queries(place, &field)?,
-        answers: numbers(&place.field("answers")?)?,
-        truth: place.get("truth")?.map(|truth| bits(&truth)).transpose()?,
-    })
-}
-
-/// Rows of 0 and 1, masks of n people, or the words "rows of (1+H)/2 … order 8".
-fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
-    let members = |row: &[bool]| (0..row.len() as u32).filter(|i| row[*i as usize]).collect::<Vec<u32>>();
-    if let Some(words) = field.value().as_str() {
-        let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
-        let order: usize = order.ok_or_else(|| field.refuse("rows of 0 and 1 are expected"))?;
-        let matrix = field.core(Matrix::hadamard(order))?;
-        let row = |row: &Vec<i8>| members(&row.iter().map(|entry| *entry == 1).collect::<Vec<bool>>());
-        return field.core(Queries::new(order, matrix.rows().iter().map(row).collect()));
-    }
-    let list = field.list()?;
-    if list.first().is_some_and(|first| first.value().is_array()) {
-        let rows = list.iter().map(bits).collect::<Result<Vec<Vec<bool>>>>()?;
-        let people = rows[0].len();
-        if let Some(at) = rows.iter().position(|row| row.len() != people) {
-            return Err(list[at].refuse(format!("{people} entries are expected, not {}", rows[at].len())));
-        }
-        return field.core(Queries::new(people, rows.iter().map(|row| members(row)).collect()));
-    }
-    let people = place.field("n")?.whole()?;
-    let mask = |query: &Located<'_>| {
-        let mask = query.whole()?;
-        match people <= 63 && mask >> people == 0 {
-            true => Ok((0..people as u32).filter(|i| mask >> i & 1 == 1).collect()),
-            false => Err(query.refuse(format!("a mask of {people} people (at most 63) is expected"))),
-        }
-    };
-    field.core(Queries::new(people as usize, list.iter().map(mask).collect::<Result<_>>()?))
 }
 
 fn as_numbers(column: &[bool]) -> Vec<u8> {

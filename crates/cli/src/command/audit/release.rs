@@ -13,7 +13,7 @@ use scumble::noise::SecureSource;
 use scumble::quantity::{Delta, rounded_down};
 use scumble::scope::Scope;
 use scumble_engine::budget::one_attribute;
-use scumble_engine::project::{Domain, Layout, Project, Request, Table};
+use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
 use scumble_engine::release::{Answers, Cell, Runner};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,8 @@ const FEW_RUNS: usize = LEAST_OUTPUTS;
 const OTHERS: usize = 5;
 /// The most rows that one owner has.
 const MOST_ROWS: u64 = 12;
+/// In nanoseconds.
+const DAY: i64 = 86_400_000_000_000;
 
 impl Own {
     /// The answer, and whether a claim is refuted; each scope gets an equal part of β.
@@ -153,14 +155,14 @@ impl<'a> Bench<'a> {
         let private: Vec<&Table> = read.filter(|table| !table.public).collect();
         let [table] = private.as_slice() else {
             return Err(Failure::Input(format!(
-                "release '{}' reads {} private tables: one is audited",
+                "release '{}' reads {} private tables: audits make up neighbours of one",
                 request.name,
                 private.len()
             )));
         };
         if table.graph.is_some() {
             return Err(Failure::Input(format!(
-                "table '{}' is a graph, of which no neighbours are made yet",
+                "table '{}' is a graph: audits make up neighbours of tables with owners or rows, not of graphs",
                 table.name
             )));
         }
@@ -181,11 +183,11 @@ impl<'a> Bench<'a> {
     /// The pair of some that a short run tells apart best.
     fn worst_pair(&self, scope: &Scope, pairs: u64, claim: &Claim, delta: Delta, beta: f64) -> Result<Pair, Failure> {
         if pairs == 1 {
-            return self.pair(scope, 0);
+            return Ok(self.pair(scope, 0));
         }
         let mut worst: Option<(f64, Pair)> = None;
         for number in 0..pairs {
-            let pair = self.pair(scope, number)?;
+            let pair = self.pair(scope, number);
             let (one, other) = self.outputs(&pair, FEW_RUNS)?;
             let seen = compare(&one, &other, Some(claim), delta, beta).map_or(0.0, |found| found.epsilon_lower);
             if worst.as_ref().is_none_or(|(before, _)| seen > *before) {
@@ -196,7 +198,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The `number`-th pair of a scope: an owner at one end of all domains, against nobody, the other end, or the same with one attribute changed.
-    fn pair(&self, scope: &Scope, number: u64) -> Result<Pair, Failure> {
+    fn pair(&self, scope: &Scope, number: u64) -> Pair {
         let bounds = self.table.bounding;
         let rows = match self.table.owner {
             Some(_) => {
@@ -206,11 +208,10 @@ impl<'a> Bench<'a> {
         };
         let rows = rows.min(MOST_ROWS);
         // The owner's rows are alike, or go through the domain one after the other.
-        let of = |end: u64| -> Result<Vec<Row>, Failure> {
-            (0..rows).map(|row| self.row(end + if number >= 2 { row } else { 0 })).collect()
-        };
-        let (one, other) = if number.is_multiple_of(2) { (of(1)?, of(0)?) } else { (of(0)?, of(1)?) };
-        Ok(match scope {
+        let of =
+            |end: u64| -> Vec<Row> { (0..rows).map(|row| self.row(end + if number >= 2 { row } else { 0 })).collect() };
+        let (one, other) = if number.is_multiple_of(2) { (of(1), of(0)) } else { (of(0), of(1)) };
+        match scope {
             Scope::Presence => [one, Vec::new()],
             Scope::Attributes(set) => {
                 let changed = one.iter().zip(&other).map(|(one, other)| {
@@ -224,18 +225,21 @@ impl<'a> Bench<'a> {
                 [one, changed]
             }
             _ => [one, other],
-        })
+        }
     }
 
     /// A row whose columns are at the `place`-th of their values.
-    fn row(&self, place: u64) -> Result<Row, Failure> {
-        let value = |column: &scumble_engine::project::Column| -> Result<(String, String), Failure> {
+    fn row(&self, place: u64) -> Row {
+        let value = |column: &Column| {
             let text = match &column.domain {
                 Domain::Bool => (place % 2 == 1).to_string(),
-                Domain::Int { bounds } => {
+                Domain::Int { bounds } | Domain::Date { bounds } => {
                     let (low, high) = bounds.unwrap_or((0, 1000));
-                    let middle = low.midpoint(high);
-                    [low, high, middle][(place % 3) as usize].to_string()
+                    column.domain.written([low, high, low.midpoint(high)][(place % 3) as usize])
+                }
+                Domain::Timestamp { bounds, .. } => {
+                    let (low, high) = bounds.unwrap_or((0, 1000 * DAY));
+                    column.domain.written([low, high, low.midpoint(high)][(place % 3) as usize])
                 }
                 Domain::Float { bounds, .. } => {
                     let (low, high) = bounds.unwrap_or((0.0, 1000.0));
@@ -246,10 +250,8 @@ impl<'a> Bench<'a> {
                     format!("\"{}\"", text.replace('"', "\"\""))
                 }
                 Domain::Category { .. } => format!("k{}", place % 3),
-                #[allow(unreachable_patterns)]
-                _ => return Err(Failure::Input(format!("no values are made up for the column '{}' yet", column.name))),
             };
-            Ok((column.name.clone(), text))
+            (column.name.clone(), text)
         };
         self.table.columns.iter().map(value).collect()
     }
@@ -297,7 +299,7 @@ impl<'a> Bench<'a> {
             text.push_str(&(cells.collect::<Vec<_>>().join(",") + "\n"));
         };
         for whose in 1..=OTHERS {
-            add(&self.row(whose as u64)?, whose);
+            add(&self.row(whose as u64), whose);
         }
         rows.iter().for_each(|row| add(row, 0));
         Ok(std::fs::write(self.folder.path().join("table.csv"), text)?)

@@ -1,0 +1,190 @@
+//! What somebody published: counts of known groups of people, and their answers.
+
+use super::{Result, bits, numbers};
+use crate::failure::Failure;
+use crate::input;
+use clap::Args;
+use scumble::attack::Queries;
+use scumble::limits::singular::Matrix;
+use scumble_engine::Frame;
+use scumble_wire::Located;
+use std::path::{Path, PathBuf};
+
+/// Where it stands.
+#[derive(Args)]
+pub struct Source {
+    /// A JSON document with "queries" (rows of 0 and 1, or masks with "n") or "members" (lists of people, with "n"), and "answers", perhaps "truth"; - reads standard input
+    #[arg(required_unless_present_any = ["queries", "members", "frame"], conflicts_with_all = ["queries", "members", "frame", "answers"])]
+    file: Option<PathBuf>,
+    /// A CSV file instead: a line for each query, 0 or 1 for each person
+    #[arg(long, value_name = "CSV", requires = "answers", conflicts_with_all = ["members", "frame"])]
+    queries: Option<PathBuf>,
+    /// A file instead: a line for each query, the numbers of the people whom it counts (from 0, separated by commas; nobody on an empty line)
+    #[arg(long, value_name = "FILE", requires = "answers", requires = "people", conflicts_with = "frame")]
+    members: Option<PathBuf>,
+    /// How many people there are, for --members
+    #[arg(long, value_name = "N", requires = "members")]
+    people: Option<usize>,
+    /// A public CSV file with a line of names and a row for each person, for --where
+    #[arg(long, value_name = "CSV", requires = "answers", requires = "predicates")]
+    frame: Option<PathBuf>,
+    /// A file with a line for each query: the predicate in SQL over the frame's columns, such as age >= 65 AND sex = 'f'
+    #[arg(long = "where", id = "predicates", value_name = "FILE", requires = "frame")]
+    predicates: Option<PathBuf>,
+    /// A CSV file with one published number per line, for each query
+    #[arg(long, value_name = "CSV")]
+    answers: Option<PathBuf>,
+}
+
+/// Queries and their answers.
+pub struct Published {
+    pub queries: Queries,
+    pub answers: Vec<f64>,
+    pub truth: Option<Vec<bool>>,
+}
+
+impl Source {
+    /// Reads it.
+    pub fn read(&self) -> std::result::Result<Published, Failure> {
+        if let Some(file) = &self.file {
+            let document = input::json(file)?;
+            return document_of(&Located::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
+        }
+        let queries = match (&self.queries, &self.members, &self.frame) {
+            (Some(path), ..) => of_matrix(path)?,
+            (_, Some(path), _) => of_members(path, self.people.unwrap_or(0))?,
+            (.., Some(frame)) => of_predicates(frame, self.predicates.as_deref().unwrap_or_else(|| Path::new("-")))?,
+            _ => return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string())),
+        };
+        let answers = self.answers.as_deref().unwrap_or_else(|| Path::new("-"));
+        let number = |cell: &str| {
+            cell.parse().map_err(|_| Failure::Input(format!("{}: '{cell}' is not a number", answers.display())))
+        };
+        let text = input::text(answers)?;
+        let cells = text.lines().filter(|line| !line.trim().is_empty()).flat_map(|line| line.split(','));
+        let answers = cells.map(|cell| number(cell.trim())).collect::<std::result::Result<_, _>>()?;
+        Ok(Published { queries, answers, truth: None })
+    }
+}
+
+/// A column of 0 and 1.
+pub fn column(path: &Path) -> std::result::Result<Vec<bool>, Failure> {
+    let text = input::text(path)?;
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .flat_map(|line| line.split(','))
+        .map(|cell| bit(cell, path))
+        .collect()
+}
+
+fn bit(cell: &str, path: &Path) -> std::result::Result<bool, Failure> {
+    match cell.trim() {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        other => Err(Failure::Input(format!("{}: '{other}' is not 0 or 1", path.display()))),
+    }
+}
+
+/// The places of the ones.
+fn ones(row: &[bool]) -> Vec<u32> {
+    (0..row.len() as u32).filter(|i| row[*i as usize]).collect()
+}
+
+fn of_matrix(path: &Path) -> std::result::Result<Queries, Failure> {
+    let (text, mut people, mut queries) = (input::text(path)?, None, Vec::new());
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let row = line.split(',').map(|cell| bit(cell, path)).collect::<std::result::Result<Vec<bool>, _>>()?;
+        let width = *people.get_or_insert(row.len());
+        if row.len() != width {
+            let (file, line) = (path.display(), at + 1);
+            return Err(Failure::Input(format!(
+                "{file}, line {line}: {width} columns are expected, not {}",
+                row.len()
+            )));
+        }
+        queries.push(ones(&row));
+    }
+    Ok(Queries::new(people.unwrap_or(0), queries)?)
+}
+
+fn of_members(path: &Path, people: usize) -> std::result::Result<Queries, Failure> {
+    let text = input::text(path)?;
+    let number = |at: usize, cell: &str| {
+        let wrong =
+            || Failure::Input(format!("{}, line {}: '{cell}' is not the number of a person", path.display(), at + 1));
+        cell.parse::<u32>().map_err(|_| wrong())
+    };
+    let query = |(at, line): (usize, &str)| match line.trim() {
+        "" => Ok(Vec::new()),
+        list => list.split(',').map(|cell| number(at, cell.trim())).collect(),
+    };
+    let queries = text.lines().enumerate().map(query).collect::<std::result::Result<Vec<Vec<u32>>, Failure>>()?;
+    Ok(Queries::new(people, queries)?)
+}
+
+fn of_predicates(frame: &Path, predicates: &Path) -> std::result::Result<Queries, Failure> {
+    let frame = Frame::open(frame)?;
+    let (text, mut queries) = (input::text(predicates)?, Vec::new());
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = |error| Failure::Input(format!("{}, line {}: {error}", predicates.display(), at + 1));
+        queries.push(frame.counted(line.trim()).map_err(place)?);
+    }
+    Ok(Queries::new(frame.people(), queries)?)
+}
+
+fn document_of(place: &Located<'_>) -> Result<Published> {
+    place.only(&["n", "queries", "members", "answers", "truth"])?;
+    let queries = match place.get("members")? {
+        Some(members) => listed(place, &members)?,
+        None => queries(place, &place.field("queries")?)?,
+    };
+    Ok(Published {
+        queries,
+        answers: numbers(&place.field("answers")?)?,
+        truth: place.get("truth")?.map(|truth| bits(&truth)).transpose()?,
+    })
+}
+
+/// Lists of the people whom each query counts.
+fn listed(place: &Located<'_>, members: &Located<'_>) -> Result<Queries> {
+    let people = place.field("n")?.whole()? as usize;
+    let person = |one: &Located<'_>| {
+        let number = one.whole()?;
+        u32::try_from(number).map_err(|_| one.refuse("the number of a person is expected"))
+    };
+    let query = |list: &Located<'_>| list.list()?.iter().map(person).collect::<Result<Vec<u32>>>();
+    let queries = members.list()?.iter().map(query).collect::<Result<Vec<_>>>()?;
+    members.core(Queries::new(people, queries))
+}
+
+/// Rows of 0 and 1, masks of n people, or the words "rows of (1+H)/2 … order 8".
+fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
+    if let Some(words) = field.value().as_str() {
+        let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
+        let order: usize = order.ok_or_else(|| field.refuse("rows of 0 and 1 are expected"))?;
+        let matrix = field.core(Matrix::hadamard(order))?;
+        let row = |row: &Vec<i8>| ones(&row.iter().map(|entry| *entry == 1).collect::<Vec<bool>>());
+        return field.core(Queries::new(order, matrix.rows().iter().map(row).collect()));
+    }
+    let list = field.list()?;
+    if list.is_empty() {
+        return Err(field.refuse("at least one query is expected"));
+    }
+    if list[0].value().is_array() {
+        let rows = list.iter().map(bits).collect::<Result<Vec<Vec<bool>>>>()?;
+        let people = rows[0].len();
+        if let Some(at) = rows.iter().position(|row| row.len() != people) {
+            return Err(list[at].refuse(format!("{people} entries are expected, not {}", rows[at].len())));
+        }
+        return field.core(Queries::new(people, rows.iter().map(|row| ones(row)).collect()));
+    }
+    let people = place.field("n")?.whole()?;
+    let mask = |query: &Located<'_>| {
+        let mask = query.whole()?;
+        match people <= 63 && mask >> people == 0 {
+            true => Ok((0..people as u32).filter(|i| mask >> i & 1 == 1).collect()),
+            false => Err(query.refuse(format!("a mask of {people} people (at most 63) is expected"))),
+        }
+    };
+    field.core(Queries::new(people as usize, list.iter().map(mask).collect::<Result<_>>()?))
+}
