@@ -48,3 +48,4 @@ mod true_again_files;
 mod true_again_ledger;
 mod true_again_sql;
 mod union_all;
+mod wide;

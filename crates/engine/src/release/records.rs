@@ -38,7 +38,7 @@ const MISSING_FIELD: Field<Option<Missing>> = Field::new(
 pub(super) const FIELDS: [Listed; 4] = [TABLE.listed(), COLUMNS.listed(), MISSING_FIELD.listed(), BOUNDING[0]];
 
 /// How a missing value of its own is shown.
-const MISSING_TEXT: &str = "(missing)";
+pub(super) const MISSING_TEXT: &str = "(missing)";
 /// The code of a missing value while rows are read.
 const MISSING: u32 = u32::MAX;
 /// Longer lists of whole numbers are a mistake rather than a domain.

@@ -6,7 +6,9 @@
 //! counts beside them, without any.
 
 mod answers;
+mod never;
 mod pairs;
+mod wide;
 mod work;
 
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
@@ -29,7 +31,7 @@ use work::{Choice, MethodWish, Space, Wishes, Work};
 
 const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
-    "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), or 'auto' (the default): the one that promises the smallest error",
+    "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), 'chosen' (rows from a few tables that are chosen privately: for many columns), or 'auto' (the default): the one that promises the smallest error",
 );
 const ORDER: Field<Option<Placed<u64>>> =
     Field::new("order", "tables of up to this many attributes (2 where this is left out)");
@@ -94,7 +96,10 @@ fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
         Estimates::Model => Published::FittedTables,
         Estimates::Unbiased => Published::UnbiasedTables,
     };
-    Ok(Marginals::new(request, project, published)?.analysed())
+    match wide::analysed(request, project, published)? {
+        Some(analysed) => Ok(analysed),
+        None => Ok(Marginals::new(request, project, published)?.analysed()),
+    }
 }
 
 /// The kind `synthetic`.
@@ -109,6 +114,8 @@ pub(super) static SYNTHETIC: Kind = Kind {
         PEOPLE.listed(),
         ROUNDS.listed(),
         QUERIES.listed(),
+        wide::NEVER.listed(),
+        wide::LINKED.listed(),
         ATTRIBUTE_COSTS.listed(),
         records::FIELDS[2],
         records::FIELDS[3],
@@ -118,7 +125,10 @@ pub(super) static SYNTHETIC: Kind = Kind {
 };
 
 fn analyse_synthetic(request: &Request, project: &Project) -> Result<Analysed> {
-    Ok(Marginals::new(request, project, Published::Rows)?.analysed())
+    match wide::analysed(request, project, Published::Rows)? {
+        Some(analysed) => Ok(analysed),
+        None => Ok(Marginals::new(request, project, Published::Rows)?.analysed()),
+    }
 }
 
 /// The tables that are asked for, and how.

@@ -59,6 +59,8 @@ pub(super) struct Fitted {
 #[derive(Clone, Copy)]
 pub(super) enum MethodWish {
     This(Approach),
+    /// A few tables, chosen privately: see [`super::wide`].
+    Chosen,
     Best,
 }
 
@@ -68,6 +70,7 @@ impl Word for MethodWish {
         ("projection", Self::This(Approach::Projection)),
         ("mwem", Self::This(Approach::Mwem)),
         ("psd", Self::This(Approach::Psd)),
+        ("chosen", Self::Chosen),
         ("auto", Self::Best),
     ];
 
@@ -116,7 +119,8 @@ impl Work {
         let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
         let choice = match wishes.method {
             MethodWish::This(method) => asked(method),
-            MethodWish::Best => best(space, wishes.people, limits)?,
+            // 'chosen' never comes here.
+            MethodWish::Best | MethodWish::Chosen => best(space, wishes.people, limits)?,
         };
         let order = space.order;
         let work = match (choice.method, space.domain, space.pairs) {

@@ -28,8 +28,13 @@ const PRICE: f64 = 0.25;
 const USUAL_TABLES: f64 = 15.0;
 /// A gain must be this many standard errors of its score above nothing.
 const DOUBT: f64 = 1.0;
-/// Tables of all cliques have at most this many cells.
-pub(super) const MOST_CELLS: usize = 300_000;
+/// Tables of all cliques have at most this many cells, beside those of the columns themselves.
+const MOST_CELLS: usize = 300_000;
+
+/// How many cells a tree of these columns may have.
+pub(super) fn room(levels: &[Levels]) -> usize {
+    MOST_CELLS + levels.iter().map(|own| own.0[0].bins).sum::<usize>()
+}
 /// Sets that are tried for a place in the tree.
 const MOST_TRIED: usize = 400;
 
@@ -126,7 +131,7 @@ pub(super) fn worthwhile(candidates: &[Candidate], kept: &[Set], levels: &[Level
         each.sort_by(|one, two| two.0.total_cmp(&one.0));
         for (_, rho, number) in each.into_iter().filter(|(gain, ..)| *gain > 0.0) {
             sets.push(candidates[number].set.clone());
-            if Tree::new(levels, &sets, MOST_CELLS).is_some() {
+            if Tree::new(levels, &sets, room(levels)).is_some() {
                 chosen.push(Chosen { set: candidates[number].set.clone(), weight: rho });
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::levels::Levels;
 use super::model::{Mask, Model};
-use super::price::MOST_CELLS;
+use super::price::room;
 use super::tree::{Set, Tree};
 use super::{Never, Plan};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl Plan {
             shares.iter().enumerate().map(|(column, own)| Levels::new(own, &self.classes(column))).collect();
         let masks = self.masks(&levels);
         let sets: Vec<Set> = masks.iter().map(|mask| mask.set.clone()).collect();
-        let Some(tree) = Tree::new(&levels, &sets, MOST_CELLS) else {
+        let Some(tree) = Tree::new(&levels, &sets, room(&levels)) else {
             return Err(Error::refused(
                 "the combinations that cannot be tie too many columns together: leave some out",
             ));

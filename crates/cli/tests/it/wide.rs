@@ -1,0 +1,185 @@
+//! Tables of so many columns that nobody can have a model of all combinations, as a user releases them.
+
+use crate::support::scumble_in as scumble;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const PEOPLE: usize = 3000;
+
+/// 100·8·8·40·3·2·60 = 92 million combinations, and more with missing values.
+const PROJECT: &str = r#"
+[dataset.people]
+source = "people.csv"
+[dataset.people.columns]
+age = { type = "int", lower = 0, upper = 99 }
+school = { type = "int", lower = 0, upper = 7 }
+years = { type = "int", lower = 0, upper = 7 }
+hours = { type = "int", lower = 0, upper = 39 }
+marital = { type = "category", values = ["single", "married", "widowed"] }
+smokes = { type = "bool" }
+weight = { type = "int", lower = 40, upper = 99 }
+one = { type = "category", values = ["only"] }
+code = { type = "int", lower = 0, upper = 999999 }
+
+[budget]
+person = { epsilon = 100, delta = 1e-9 }
+"#;
+
+const COLUMNS: &str = "columns = [\"age\", \"school\", \"years\", \"hours\", \"marital\", \"smokes\", \"weight\"]\n";
+
+fn person(i: usize) -> String {
+    let age = (i * 37 + i / 7) % 100;
+    let school = (age / 13 + usize::from(i.is_multiple_of(9))) % 8;
+    let marital = match age {
+        0..15 => "single",
+        _ => ["single", "married", "widowed"][(i / 3 + age / 40) % 3],
+    };
+    let smokes = if i.is_multiple_of(50) { String::new() } else { (age > 50).to_string() };
+    format!("{age},{school},{},{},{marital},{smokes},{},only,{}", 7 - school, (i * 11) % 40, 40 + i % 60, i * 300)
+}
+
+fn folder(release: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..PEOPLE).map(person).collect();
+    let text = format!("age,school,years,hours,marital,smokes,weight,one,code\n{}\n", rows.join("\n"));
+    fs::write(folder.path().join("people.csv"), text).unwrap();
+    fs::write(folder.path().join("scumble.toml"), format!("{PROJECT}{release}")).unwrap();
+    folder
+}
+
+fn release(kind: &str, cost: &str, more: &str) -> String {
+    format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\ntable = \"people\"\ncost = {{ {cost} }}\n{more}")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn rows(folder: &Path) -> (Vec<String>, Vec<Vec<String>>) {
+    let text = fs::read_to_string(folder.join("out/r.csv")).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_string).collect::<Vec<String>>());
+    (lines.next().unwrap(), lines.collect())
+}
+
+fn released(folder: &Path) -> Value {
+    let output = scumble(folder, &["release"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_str(&fs::read_to_string(folder.join("out/r.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn rows_of_many_columns_keep_their_links_and_what_is_publicly_known() {
+    let known = "never = [\"age < 15 AND marital IN ('married', 'widowed')\"]\nlinked = [\"school\", \"years\"]\n";
+    let folder = folder(&release("synthetic", "epsilon = 5, delta = 1e-9", &format!("{COLUMNS}{known}")));
+    let plan = scumble(folder.path(), &["plan", "--json"]);
+    assert!(
+        text(&plan.stdout).contains("method chosen: 'never' and 'linked' are for it")
+            || text(&plan.stdout).contains("method chosen: the columns have"),
+        "{}",
+        text(&plan.stdout)
+    );
+    let answer = released(folder.path());
+    let (header, rows) = rows(folder.path());
+    assert_eq!(header.join(","), "age,school,years,hours,marital,smokes,weight");
+    assert!(rows.len().abs_diff(PEOPLE) < 100, "{}", rows.len());
+    assert!(rows.iter().all(|row| row[0].parse::<u32>().is_ok_and(|age| age >= 15)
+        || row[4] == "single"
+        || row[0] == "(missing)"
+        || row[4] == "(missing)"));
+    // School and years are functions of each other, and age and school nearly.
+    let linked = rows
+        .iter()
+        .filter(|row| row[1].parse::<u32>().ok().zip(row[2].parse::<u32>().ok()).is_some_and(|(a, b)| a + b == 7))
+        .count();
+    assert!(linked * 10 > rows.len() * 9, "{linked} of {}", rows.len());
+    let near = rows
+        .iter()
+        .filter(|row| {
+            row[0]
+                .parse::<i32>()
+                .ok()
+                .zip(row[1].parse::<i32>().ok())
+                .is_some_and(|(age, school)| (age / 13 - school).abs() <= 1)
+        })
+        .count();
+    assert!(near * 10 > rows.len() * 6, "{near} of {}", rows.len());
+    // What was measured is told.
+    let told = answer.to_string();
+    assert!(
+        told.contains("no row is anybody's") && told.contains("chosen privately") && told.contains("expected_distance"),
+        "{told}"
+    );
+}
+
+#[test]
+fn rows_of_an_attribute_cost_what_it_was_granted() {
+    let cost = "epsilon = 2, delta = 1e-9, scope = \"attribute\"";
+    let folder = folder(&release("synthetic", cost, &format!("{COLUMNS}attribute_costs = {{ marital = 0.5 }}\n")));
+    let output = scumble(folder.path(), &["plan", "--json"]);
+    let shown: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    let costs = &shown["releases"][0]["costs"]["attributes"];
+    let of = |name: &str| costs[name].to_string();
+    assert_ne!(of("marital"), of("age"), "{costs}");
+    released(folder.path());
+}
+
+#[test]
+fn pairs_of_many_columns_are_published_with_error_bars() {
+    let folder = folder(&release("marginals", "epsilon = 5, delta = 1e-9", &format!("{COLUMNS}missing = \"never\"\n")));
+    released(folder.path());
+    let (header, rows) = rows(folder.path());
+    assert_eq!(header.join(","), "column_1,value_1,column_2,value_2,estimate,estimate_error,fitted");
+    let cell = |wanted: [&str; 4]| rows.iter().find(|row| row[..4] == wanted).unwrap().clone();
+    let number = |text: &String| text.parse::<f64>().unwrap();
+    let single = cell(["marital", "single", "", ""]);
+    let exact = (0..PEOPLE).filter(|&i| person(i).contains(",single,")).count() as f64;
+    assert!((number(&single[4]) - exact).abs() < 8.0 * number(&single[5]), "{single:?} {exact}");
+    let pair = cell(["age", "7", "marital", "married"]);
+    assert!(number(&pair[4]).abs() < 8.0 * number(&pair[5]) && number(&pair[6]) >= 0.0, "{pair:?}");
+    // 100 + 8 + 8 + 40 + 3 + 2 + 60 values, and all pairs of them.
+    let sizes = [100, 8, 8, 40, 3, 2, 60];
+    let pairs: usize = (0..7).flat_map(|one| (one + 1..7).map(move |two| sizes[one] * sizes[two])).sum();
+    assert_eq!(rows.len(), sizes.iter().sum::<usize>() + pairs);
+}
+
+#[test]
+fn what_cannot_be_made_is_said_before_anything_is_charged() {
+    let check = |kind: &str, more: &str, wanted: &str| {
+        let folder = folder(&release(kind, "epsilon = 1, delta = 1e-9", more));
+        let output = scumble(folder.path(), &["release"]);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(wanted), "{wanted}: {said}");
+        assert!(!said.contains("panicked") && !folder.path().join("out/r.csv").exists(), "{said}");
+    };
+    let with = |more: &str| format!("{COLUMNS}{more}\n");
+    check("synthetic", &with("never = [\"agee < 3\"]"), "did you mean 'age'?");
+    check("synthetic", &with("never = [\"age ~ 3\"]"), "conditions are written as");
+    check(
+        "synthetic",
+        &with("never = [\"smokes = true\", \"smokes = false\", \"smokes = '(missing)'\"]"),
+        "without any value",
+    );
+    check(
+        "synthetic",
+        &with(
+            "missing = \"never\"\nnever = [\"age < 50 AND smokes = true\", \"age < 50 AND smokes = false\", \"age >= 50\"]",
+        ),
+        "contradict each other",
+    );
+    check("synthetic", &with("linked = [\"school\", \"yeers\"]"), "did you mean 'years'?");
+    check("synthetic", &with("method = \"residual\"\nlinked = [\"school\", \"years\"]"), "for the method 'chosen'");
+    check("marginals", &with("method = \"chosen\""), "kind = \"synthetic\"");
+    check("marginals", "columns = [\"code\", \"age\", \"hours\"]\n", "at most 2000000 are published");
+    check("marginals", &with("never = [\"age < 3\"]"), "unknown key 'never'");
+}
+
+/// A column of one value, and one of a million.
+#[test]
+fn columns_of_one_value_and_of_a_million_are_no_failure() {
+    let more = "columns = [\"one\", \"code\", \"age\", \"smokes\"]\nmissing = \"never\"\n";
+    let folder = folder(&release("synthetic", "epsilon = 5, delta = 1e-9", more));
+    released(folder.path());
+    let (_, rows) = rows(folder.path());
+    assert!(rows.iter().all(|row| row[0] == "only" && row[1].parse::<u32>().is_ok_and(|code| code < 1_000_000)));
+}
