@@ -131,6 +131,9 @@ pub fn k_norm() {
     let norm = |vector: Vec<i64>| vector.iter().map(|value| (value - 9).abs()).max().unwrap();
     let drawn = (0..DRAWS).map(|_| norm(mechanism.release(&[9, 9, 9], &mut bits).unwrap()));
     outcomes("k-norm", drawn, &law(epsilon.get()), &law(epsilon.get() / SLIP));
+    let alone = |noise: Vec<i128>| noise.iter().map(|value| value.unsigned_abs() as i64).max().unwrap();
+    let drawn = (0..DRAWS).map(|_| alone(mechanism.noise(&mut bits)));
+    outcomes("k-norm, the noise alone", drawn, &law(epsilon.get()), &law(epsilon.get() / SLIP));
 }
 
 /// A root and two leaves. Consistent, three times the first leaf is 2·l₀ + r − l₁ and three times the whole is 2·r + l₀ + l₁; the counts
