@@ -94,6 +94,10 @@ fn ledgers_with_every_word_that_a_sum_can_count_are_confirmed() {
     assert!(said.contains("running sums in the ledger: 42 numbers"), "{said}");
     let said = shown(&folder, &["--group", "3", "--attributes", "age,town", "--delta", "1e-5"]);
     assert!(said.contains("groups of 3, age + town, ε at δ = 1.0e-5"), "{said}");
+    let folder = with_ledger("parity-word.json", "[budget]\nperson = { epsilon = 40.0, delta = 1e-6 }\n");
+    folder.stdout(&["release", "--quiet"]);
+    let said = shown(&folder, &[]);
+    assert!(said.contains("parity, person, ε at δ = 1.0e-6: 1.0986123"), "{said}");
     // `tcdp` has no ε under the rule.
     let folder = with_ledger("truncated-word.json", "[budget]\nperson = { rho = 3.0, omega = 20.0, delta = 1e-6 }\n");
     folder.stdout(&["release", "--quiet"]);
@@ -139,7 +143,7 @@ fn words_that_no_sum_counts_are_not_confirmed() {
 #[test]
 fn the_ledgers_have_every_word() {
     let read = |name: &str| std::fs::read_to_string(repository().join("testdata/ledger").join(name)).unwrap();
-    let ledgers = ["every-word.json", "truncated-word.json", "other-words.json"].map(read).concat();
+    let ledgers = ["every-word.json", "truncated-word.json", "parity-word.json", "other-words.json"].map(read).concat();
     let page = std::fs::read_to_string(repository().join("docs/events.md")).unwrap();
     let table = page.split("## The words").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let words: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
