@@ -113,14 +113,14 @@ impl Test {
         let truths = truths.collect::<Result<Vec<bool>>>()?;
         let number = known.iter().filter(|known| **known).count();
         match truths.iter().filter(|truth| **truth).count() {
-            0 => Err(Error::input(format!("'{self}' is true of no value of the column '{}'", self.column()))),
-            all if all == number => {
-                Err(Error::input(format!("'{self}' is true of every value of the column '{}'", self.column())))
-            }
             _ if matches!(self, Self::Column(_)) && number > 2 => Err(Error::input(format!(
                 "the column '{0}' has {number} values: say when it counts as true, as \"{0} = VALUE\" or \"{0} >= NUMBER\"",
                 self.column()
             ))),
+            0 => Err(Error::input(format!("'{self}' is true of no value of the column '{}'", self.column()))),
+            all if all == number => {
+                Err(Error::input(format!("'{self}' is true of every value of the column '{}'", self.column())))
+            }
             _ => Ok(truths),
         }
     }
