@@ -13,6 +13,7 @@ fn value(parameter: &str, at: usize) -> Value {
         "family" => json!(["cauchy4", "discrete-laplace", "discrete-gaussian"][at % 3]),
         "gamma" => json!(format!("{}/{}", 9 + at, 8 + at)),
         "alpha" => json!(format!("{}/100003", 1 + at)),
+        "keep" | "give_up" => json!(format!("{}/{}", 1 + at, 2 + at)),
         "delta" => json!(odd * 1e-9),
         "omega" => json!(odd * 20.0),
         "p" => json!([0.25 * odd, 1.0 - 0.25 * odd]),
@@ -36,7 +37,7 @@ fn words() -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_word_is_read_back_as_it_was() {
     let words = words();
-    assert_eq!(words.len(), 15, "{words:?}");
+    assert_eq!(words.len(), 16, "{words:?}");
     for (word, parameters) in words {
         for at in 0..200 {
             let mut event = json!({ "mechanism": word, "times": at + 1 });

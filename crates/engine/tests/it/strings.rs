@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// One release of each kind, with texts as owners, keys, values and conditions wherever it takes them.
-const RELEASES: [(&str, &str); 15] = [
+const RELEASES: [(&str, &str); 18] = [
     (
         "sql",
         "sql = \"SELECT city, COUNT(*) AS n, COUNT(DISTINCT town) AS t, SUM(x) FILTER (WHERE town LIKE 'a%' OR town IN ('b1', 'b2')) AS s FROM visits WHERE COALESCE(town, 'none') <> 'a1' GROUP BY city\"\ncost = { epsilon = 2 }",
@@ -34,6 +34,12 @@ const RELEASES: [(&str, &str); 15] = [
         "exact-if-stable",
         "table = \"visits\"\nwhere = \"town >= 'a' AND city = 'Ulm'\"\nrounded_to = 1000\ncost = { epsilon = 20, delta = 1e-6 }",
     ),
+    ("conjunctions", "table = \"visits\"\ncolumns = [\"city = Köln\", \"x >= 5\"]\nwidth = 2\ncost = { rho = 0.5 }"),
+    (
+        "learn",
+        "table = \"visits\"\nconcept = \"list\"\nlabel = \"city\"\npositive = \"Ulm\"\ncolumns = [\"x\"]\nrules = [\"x >= 5\", \"x < 3\"]\ncost = { epsilon = 2 }",
+    ),
+    ("top", "table = \"visits\"\ncolumn = \"town\"\nnumber = 2\ncost = { epsilon = 20, delta = 1e-6 }"),
     ("triangles", "table = \"calls\"\nmethod = \"smooth\"\ncost = { epsilon = 2 }"),
     ("degrees", "table = \"calls\"\ncost = { epsilon = 2 }"),
     ("bounds", "for = \"sql\"\ncost = { epsilon = 2 }"),
