@@ -91,7 +91,7 @@ fn refusals_name_the_path() {
         r#"{"events": [{"mechanism": "pure", "epsilon": 1}, {"mechanism": "magic"}], "delta": 1e-5}"#,
         "$.events[1].mechanism: there is no mechanism \"magic\"; those that are: gaussian, discrete-gaussian, laplace, \
          discrete-laplace, sinh-normal, randomized-response, exponential, pure, approximate, zcdp, tcdp, heavy-hitters, new-keys, \
-         smooth-noise, pair",
+         smooth-noise, parity, pair",
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1, "sampling": {"kind": "poisson", "rate": 1.5}}], "delta": 0}"#,
