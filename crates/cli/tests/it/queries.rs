@@ -168,7 +168,9 @@ fn start(folder: &Folder, question: &str) -> Child {
 /// Killed at any moment, again and again: every measured answer has a round of its own, no charge is lost, and the ledger stays whole.
 #[test]
 fn a_kill_loses_no_charge_and_opens_no_free_round() {
-    let folder = folder("", &ASKED.replace("updates = 6", "updates = 40").replace("epsilon = 60", "epsilon = 400"));
+    // More questions and rounds than all kills can use up.
+    let asked = ASKED.replace("questions = 30", "questions = 200").replace("updates = 6", "updates = 100");
+    let folder = folder("", &asked.replace("epsilon = 60", "epsilon = 1000"));
     ask(&folder, NEAR);
     let whole = std::time::Instant::now();
     ask(&folder, NEAR);
