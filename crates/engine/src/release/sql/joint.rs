@@ -210,7 +210,7 @@ impl Joint {
 }
 
 /// ⌊z/w + ½⌋. Ties go up, whatever the sign: x + ⌊z/w + ½⌋ = ⌊(xw + z)/w + ½⌋ is a function of the noisy number xw + z alone. With ties away from zero it
-/// were not, and half of w = 2 would be ties: a pair of neighbours could be told apart by 1.7 times where 1.2 was claimed.
+/// were not, and half of w = 2 would be ties: a pair of neighbours could be told apart by 1.7 times where 1.2 was claimed (by hand, for scale 10 and steps of 2).
 fn rounded(drawn: i128, steps: i128) -> i128 {
     drawn.saturating_mul(2).saturating_add(steps).div_euclid(2 * steps)
 }
