@@ -14,7 +14,7 @@ const MOST_COMPARISONS: u32 = 1000;
 static COMPARISONS: AtomicU32 = AtomicU32::new(0);
 
 /// As in `.ci/run`: four times the draws, which see slips half as large.
-const THOROUGH: bool = option_env!("SCUMBLE_THOROUGH").is_some();
+pub const THOROUGH: bool = option_env!("SCUMBLE_THOROUGH").is_some();
 /// How many draws a comparison usually has.
 pub const DRAWS: usize = if THOROUGH { 200_000 } else { 50_000 };
 /// The slip that every comparison must be able to see: noise that is 5% smaller than its event says, or 10% with a quarter of the draws.

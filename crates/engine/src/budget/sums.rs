@@ -169,6 +169,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: crate::support::effort(32, 256), ..ProptestConfig::default() })]
         /// The running sums are those of all charges, in every scope, whenever it was asked about, and also after being written.
         #[test]
         fn running_sums_are_the_sums(charges in proptest::collection::vec((any::<bool>(), 1.0f64..100.0, 0u8..9), 0..12), asked in 0usize..12) {

@@ -8,6 +8,11 @@ use scumble_engine::release::{Outcome, Planned, Runner};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+pub fn effort<T>(few: T, many: T) -> T {
+    if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
+}
+
 /// A folder that is gone with the test.
 pub struct Folder(tempfile::TempDir);
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sql::function::{Argument, FUNCTIONS};
+use crate::support::effort;
 
 const TABLE: &str = r#"
 [dataset.t]
@@ -97,11 +98,6 @@ fn attempt(tables: &Tables, expressions: &[String]) -> Result<()> {
     let (named, counted) = (named.collect::<Vec<_>>().join(", "), counted.collect::<Vec<_>>().join(", "));
     let cut = tables.cut(&format!("SELECT {counted} FROM (SELECT {named} FROM t) AS all_of_them"))?;
     tables.integers(&cut).map(|_| ())
-}
-
-/// How much is tried: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
-fn effort(few: usize, many: usize) -> usize {
-    if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
 }
 
 /// Runs all expressions that are accepted, many at a time; gives how many were accepted.

@@ -1,11 +1,18 @@
 use super::bytes::of_seed;
 use super::check::Class;
 use super::*;
+use crate::support::effort;
 use datafusion::prelude::SessionContext;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many queries are tried; more with the environment variable `SCUMBLE_QUERIES`.
+/// How many queries are tried: a quarter for whoever wants to see the tests pass in minutes, all of them where `SCUMBLE_THOROUGH` is set, as in
+/// `.ci/run`; as many as the environment variable `SCUMBLE_QUERIES` says, where it is set.
+fn queries(few: u64, many: u64) -> u64 {
+    wanted("SCUMBLE_QUERIES", effort(few, many))
+}
+
+/// The number that this environment variable has.
 fn wanted(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
@@ -44,13 +51,13 @@ fn class_of(sentence: &str) -> String {
 
 #[test]
 fn adversarial_queries_keep_all_promises() {
-    all_keep_promises(wanted("SCUMBLE_QUERIES", 600), false, (40, 20));
+    all_keep_promises(queries(150, 600), false, (36, 18));
 }
 
 /// The whole grammar, of which more is refused: an inner query and the one around it must both be answered.
 #[test]
 fn adversarial_queries_of_the_whole_grammar_keep_all_promises() {
-    all_keep_promises(wanted("SCUMBLE_QUERIES", 200), true, (30, 18));
+    all_keep_promises(queries(60, 200), true, (26, 15));
 }
 
 /// Draws queries, of the whole grammar or not, and checks each; at least this percentage must be answered, and compared.
