@@ -71,8 +71,8 @@ def load_ledger(path):
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
-    if version not in (1, 2, 3) or not all(isinstance(text, str) for _, text, _ in rows):
-        raise Bad(f"{path} is a ledger of another version than 1 to 3, or an entry of it is not a text")
+    if version not in (1, 2, 3, 4) or not all(isinstance(text, str) for _, text, _ in rows):
+        raise Bad(f"{path} is a ledger of another version than 1 to 4, or an entry of it is not a text")
     link, heads, bodies = bytes(32), [bytes(32).hex()], []
     for place, (sequence, text, hash_) in enumerate(rows, 1):
         link = hashlib.sha256(link + place.to_bytes(8, "big") + text.encode()).digest()
@@ -462,7 +462,7 @@ class Charge:
 
 def history(bodies, heads, out):
     """The charges by their entries, and what is in force; every running sum is compared."""
-    charges, noted = {}, {"declaration": None, "data": None, "budget": None}
+    charges, noted, last = {}, {"declaration": None, "data": None, "budget": None}, 0
     for sequence, body in enumerate(bodies, 1):
         entry = body.get("entry") if isinstance(body, dict) else None
         if entry in noted:
@@ -471,10 +471,12 @@ def history(bodies, heads, out):
             charges[body["of"]].state = "committed"
         elif entry == "reserve":
             charges[sequence] = Charge(sequence, body)
-            if body.get("after"):
-                running(sequence, body["after"], charges.values(), noted, heads, out)
-        else:
+            body.get("after") and running(sequence, body["after"], charges.values(), noted, heads, out)
+        elif entry != "asked":
             raise Bad(f"entry {sequence} is of a form that this program does not know, or commits what was not reserved")
+        elif body.get("since") != {"entry": last, "hash": heads[last]}:  # Nothing was charged; it says where the entries before its run end.
+            out.say("refuted", f"entry {sequence}", "what it says of where the entries before it end is not so")
+        last = last if entry == "asked" else sequence
     return charges, noted
 
 def running(sequence, after, charges, noted, heads, out):
@@ -551,8 +553,7 @@ def check(report, bodies, heads, out):
             out.say("refuted", f"release {told['release']!r}", "the ledger's entry says otherwise")
             continue
         check_costs(f"{charge.release}, ", told, lambda scope: charge.events, names, deltas, 1, out)
-    number = len(summary["releases"]) + report.get("earlier_releases", 0)
-    if number != len(charges):
+    if (number := len(summary["releases"]) + report.get("earlier_releases", 0)) != len(charges):
         out.say("refuted", "number of releases", f"{number} are told of, {len(charges)} are in the ledger")
     if "groups" in summary:
         k, of_groups = summary["groups"]["size"], lambda scope: [event for one in charges.values() for event in one.for_groups(scope)]
@@ -577,8 +578,7 @@ def check_left(scope, left, limit, spent, out):
         used = spent.truncated * (order or 1) if spent.delta <= delta and (omega or order) <= spent.omega else INF
     else:
         used = spent.rho(delta) if word == "rho" else spent.epsilon(delta)
-    value, claim = max(most - used, ZERO), mpf(left[word])
-    off = abs(claim - value)
+    off = abs((claim := mpf(left[word])) - (value := max(most - used, ZERO)))
     if off <= max(spent.loose, mpf("1e-9")) * most and mpf(left["delta"]) == mpf(float(delta)):
         return out.say("confirmed", name, f"{word} {nice(claim)} within {nice(off)}")
     out.say("refuted" if claim > most else "not confirmed", name, f"it says {nice(claim)}, {nice(value)} of {nice(most)} is left")

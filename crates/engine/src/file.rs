@@ -59,7 +59,7 @@ pub(crate) fn unusable_name(name: &Path) -> Option<&'static str> {
     }
     // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone with its charges.
     let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| last.ends_with(end)) || last.contains("-mj");
-    if is_log || [".key", ".state", ".lock"].iter().any(|end| last.ends_with(end)) {
+    if is_log || [".key", ".state", ".lock", ".access"].iter().any(|end| last.ends_with(end)) {
         return Some("this name is that of a file beside another ledger; give a file name such as scumble.ledger");
     }
     None

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+pub mod planned;
 mod whole;
 
 /// The δ at which ε is shown where neither a budget nor the caller names one.

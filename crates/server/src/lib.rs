@@ -1,1 +1,199 @@
-//! A project served to many.
+//! A project served to many: a curator sets the budget, analysts ask, everybody sees what is left, nobody can pass it.
+//!
+//! The door is [`serve`], and [`access`] for who may ask. Inside, whatever door somebody comes through, [`service::Service`] knows who they are and answers them, with
+//! the engine and the ledger of the command line.
+
+pub mod access;
+mod http;
+mod listen;
+mod metrics;
+pub mod refusal;
+pub mod service;
+mod session;
+mod slow;
+mod tls;
+
+use http::App;
+use listen::Door;
+use scumble_engine::project::Project;
+use scumble_engine::{Error, Result};
+use service::Service;
+use session::Sessions;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// Queries are planned by recursion; what the engine allows has room here.
+const STACK: usize = 32 << 20;
+/// So many threads wait for tables and the ledger.
+const AT_WORK: usize = 64;
+/// Files that are open beside connections.
+const OTHER_FILES: u64 = 128;
+
+/// What is served, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The project file.
+    pub project: PathBuf,
+    /// Another ledger than the project's.
+    pub ledger: Option<PathBuf>,
+    /// The folder for outputs, instead of `out` beside the project file.
+    pub out: Option<PathBuf>,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The files of the certificate and of its key.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Listen beyond this machine without TLS.
+    pub insecure_http: bool,
+    /// The names by which the server is called, beside its address.
+    pub hosts: Vec<String>,
+    /// The times of answers are rounded up to a multiple of this.
+    pub answer_time: Option<Duration>,
+    /// So many connections at once.
+    pub connections: usize,
+    /// Whether requests are logged, without what they hold, on standard error.
+    pub logs: bool,
+}
+
+/// A server that listens.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// Where.
+    pub address: SocketAddr,
+    /// A link that makes whoever opens it first a curator, once.
+    pub link: String,
+}
+
+/// Serves a project until the process is told to stop (SIGTERM or SIGINT): then nothing new is begun and what has begun is ended; a second signal stops at once.
+/// `started` is called when it listens.
+pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
+    refuse_plain(options)?;
+    let tls = options.tls.as_ref().map(|(certificate, key)| tls::config(certificate, key)).transpose()?;
+    let service = Service::new(Project::open(&options.project)?, options.ledger.clone(), options.out.clone());
+    let service = Arc::new(service.map_err(|refusal| Error::input(refusal.to_string()))?);
+    let (sessions, link) = Sessions::begin()?;
+    if options.logs {
+        // Whoever has set up another log already keeps it.
+        let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).try_init();
+    }
+    let most = options.connections.min(open_files());
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+    let runtime =
+        builder.worker_threads(threads).max_blocking_threads(AT_WORK).thread_stack_size(STACK).enable_all().build();
+    let runtime = runtime.map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
+    let done: Result<()> = runtime.block_on(async {
+        let listener = TcpListener::bind(options.listen).await.map_err(|error| not_bound(options.listen, &error))?;
+        let address = listener.local_addr().map_err(|error| not_bound(options.listen, &error))?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let hosts = hosts(options, address);
+        let name =
+            hosts.last().filter(|_| !options.hosts.is_empty()).cloned().unwrap_or_else(|| reached(address).to_string());
+        let app = App {
+            service: Arc::clone(&service),
+            sessions,
+            answer_time: options.answer_time,
+            hosts,
+            is_secure: tls.is_some(),
+        };
+        let door = Door { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, most };
+        let (stop, stopping) = watch::channel(false);
+        let signals = signals()?;
+        started(&Started { address, link: format!("{scheme}://{name}/enter#{link}") });
+        let serving = door.serve(listener, stopping);
+        until_told(serving, signals, || {
+            service.stop();
+            let _ = stop.send(true);
+        })
+        .await;
+        Ok(())
+    });
+    // What is still at work after a second signal is not waited for: what it has charged is in the ledger.
+    runtime.shutdown_background();
+    done
+}
+
+/// Plain HTTP shows tokens and answers to whoever is on the way.
+fn refuse_plain(options: &Options) -> Result<()> {
+    if options.listen.ip().is_loopback() || options.tls.is_some() || options.insecure_http {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{} can be reached from other machines, and without TLS whoever is on the way reads tokens and answers: give --tls-certificate and --tls-key, or --insecure-http where something else encrypts",
+        options.listen
+    )))
+}
+
+/// The names by which a server on this machine's own address may be called; beyond it any, unless some were given.
+fn hosts(options: &Options, address: SocketAddr) -> Vec<String> {
+    let port = address.port();
+    let mut hosts = Vec::new();
+    if address.ip().is_loopback() {
+        hosts.extend([
+            address.to_string(),
+            format!("localhost:{port}"),
+            format!("127.0.0.1:{port}"),
+            format!("[::1]:{port}"),
+        ]);
+    }
+    // What stands before a server may call it without its port.
+    hosts.extend(options.hosts.iter().flat_map(|name| [name.clone(), format!("{name}:{port}")]));
+    hosts
+}
+
+/// An address that leads to the server from this machine.
+fn reached(address: SocketAddr) -> SocketAddr {
+    let own = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(own, address.port())
+}
+
+fn not_bound(address: SocketAddr, error: &std::io::Error) -> Error {
+    Error::input(format!("nobody can listen on {address} ({error}): give another --listen"))
+}
+
+type Signals = (tokio::signal::unix::Signal, tokio::signal::unix::Signal);
+
+fn signals() -> Result<Signals> {
+    let failed = |error: std::io::Error| Error::machine(format!("signals cannot be waited for ({error})"));
+    Ok((signal(SignalKind::terminate()).map_err(failed)?, signal(SignalKind::interrupt()).map_err(failed)?))
+}
+
+/// Serves until a signal comes, tells so, and lets it come to its end until a second one comes.
+async fn until_told(serving: impl Future<Output = ()>, mut signals: Signals, tell: impl FnOnce()) {
+    let mut serving = std::pin::pin!(serving);
+    tokio::select! {
+        () = serving.as_mut() => return,
+        () = told(&mut signals) => {}
+    }
+    tracing::info!("stopping: what has begun is ended; a second signal stops at once");
+    tell();
+    tokio::select! {
+        () = serving => {}
+        () = told(&mut signals) => {}
+    }
+}
+
+async fn told(signals: &mut Signals) {
+    tokio::select! {
+        _ = signals.0.recv() => {}
+        _ = signals.1.recv() => {}
+    }
+}
+
+/// So many connections may be open: as many files as this process may have at most, but for some.
+fn open_files() -> usize {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    limit.current = limit.maximum;
+    let now = if setrlimit(Resource::Nofile, limit).is_ok() { getrlimit(Resource::Nofile).current } else { before };
+    now.map_or(usize::MAX, |files| usize::try_from(files.saturating_sub(OTHER_FILES).max(16)).unwrap_or(usize::MAX))
+}

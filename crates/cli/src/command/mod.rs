@@ -15,6 +15,7 @@ mod limits;
 mod local;
 mod noise;
 mod reproduce;
+mod server;
 mod setup;
 
 /// What the program can do.
@@ -53,6 +54,10 @@ pub enum Publish {
     Ask(engine::ask::Arguments),
     /// How many owners satisfy a conjunction, from a published release of kind conjunctions; costs nothing
     Lookup(engine::lookup::Arguments),
+    /// Serves the project to many, within its budget: an HTTP interface and pages
+    Serve(server::serve::Arguments),
+    /// Who may ask the server: adds somebody, lists all, revokes a token
+    Access(server::access::Arguments),
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
@@ -118,6 +123,8 @@ impl Publish {
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
             Self::Lookup(arguments) => engine::lookup::run(&arguments),
+            Self::Serve(arguments) => server::serve::run(&arguments, quiet),
+            Self::Access(arguments) => server::access::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Local(arguments) => local::run(&arguments),

@@ -1,6 +1,7 @@
 //! The bodies of entries, and the charges that they add up to.
 
-use super::chain;
+use super::asked::{self, Asked, Remark};
+use super::chain::{self, Head};
 use super::declaration::Declarations;
 use super::standing::Standing;
 use scumble::event::Event;
@@ -39,6 +40,8 @@ pub struct About {
     pub budget: Value,
     /// Sets of attributes whose sums somebody will ask for.
     pub sets: Vec<AttributeSet>,
+    /// Who asks for it, where that is known.
+    pub asked: Option<Asked>,
 }
 
 impl Proposal {
@@ -46,7 +49,7 @@ impl Proposal {
     /// filled with the same releases has other heads.
     pub(super) fn body(&self, time: &str, nonce: &str, after: &Standing) -> String {
         let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
-        json!({
+        let mut body = json!({
             "entry": "reserve",
             "time": time,
             "nonce": nonce,
@@ -58,8 +61,11 @@ impl Proposal {
             "events": events,
             "rule": self.rule,
             "after": after.json(),
-        })
-        .to_string()
+        });
+        if let Some(asked) = &self.about.asked {
+            body["asked"] = asked.json();
+        }
+        body.to_string()
     }
 }
 
@@ -89,6 +95,8 @@ pub struct Charge {
     pub rule: Value,
     /// The digest of what was declared; older ledgers have none.
     pub request: Option<String>,
+    /// Who asked for it, where that is known.
+    pub asked: Option<Asked>,
     /// What became of it.
     pub state: State,
 }
@@ -123,6 +131,8 @@ impl Output {
 /// All entries, read.
 pub(super) struct History {
     pub(super) charges: Vec<Charge>,
+    /// What was asked and cost nothing.
+    pub(super) remarks: Vec<Remark>,
     pub(super) standing: Standing,
 }
 
@@ -131,10 +141,15 @@ impl History {
     /// is never skipped.
     pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
         let mut charges: BTreeMap<u64, Charge> = BTreeMap::new();
-        let mut standing = Standing::nothing();
+        let (mut standing, mut remarks, mut since) = (Standing::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
             let value = parsed(body, sequence)?;
+            if asked::is_remark(&value) {
+                remarks.push(asked::remark(&value, sequence, &since)?);
+                continue;
+            }
+            since = link.clone();
             match value["entry"].as_str() {
                 Some("reserve") => {
                     let charge = reservation(sequence, &value)?;
@@ -151,7 +166,7 @@ impl History {
                 _ => standing.note(&value, link)?,
             }
         }
-        Ok(Self { charges: charges.into_values().collect(), standing })
+        Ok(Self { charges: charges.into_values().collect(), remarks, standing })
     }
 
     /// The events of each charge.
@@ -205,6 +220,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         events,
         rule: value["rule"].clone(),
         request: value["request"].as_str().map(str::to_string),
+        asked: Asked::from_json(&value["asked"], sequence)?,
         state: State::Interrupted,
     })
 }

@@ -4,6 +4,7 @@
 //! no way to take a charge back. What a reservation costs in time does not depend on how many there are ([`Standing`]).
 
 mod anchor;
+mod asked;
 mod chain;
 mod declaration;
 mod entry;
@@ -13,6 +14,7 @@ mod standing;
 mod store;
 
 pub use anchor::Anchor;
+pub use asked::{Asked, Came, Remark, Remarked};
 pub use chain::{GENESIS, Head};
 pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
@@ -20,7 +22,7 @@ pub use entry::{About, Charge, Output, Proposal, State};
 pub use mark::Key;
 pub use standing::Standing;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Sums};
 use crate::error::{Error, Result};
 use crate::{file, time};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -34,7 +36,7 @@ pub(crate) use store::Reservation;
 use store::Trouble;
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -249,6 +251,8 @@ impl Ledger {
         let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
         let head = self.append(|entries| {
             let (mut standing, head) = store::standing(entries, &proposal.about.sets)?;
+            standing.own =
+                proposal.about.asked.as_ref().map(|asked| store::charged_to(entries, &asked.by)).transpose()?;
             admit(&standing).map_err(Trouble::Refused)?;
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);
@@ -261,6 +265,36 @@ impl Ledger {
     pub fn commit(&mut self, receipt: Receipt, output: impl Into<Output>) -> Result<Head> {
         let body = output.into().body(receipt.sequence, &time::now());
         self.append(|entries| store::append(entries, &store::end(entries)?, &body))
+    }
+
+    /// Writes down that somebody asked, where it cost nothing: it was refused, or its answer was there. Nothing is read or charged.
+    pub fn remark(&mut self, remarked: &Remarked) -> Result<Head> {
+        self.append(|entries| {
+            let head = store::end(entries)?;
+            let since = store::before_remarks(entries, &head)?;
+            store::append(entries, &head, &remarked.body(&time::now(), &since))
+        })
+    }
+
+    /// All charges and all remarks, in order. Everything is verified first.
+    pub fn history(&self) -> Result<(Vec<Charge>, Vec<Remark>)> {
+        let read = store::history(&self.connection).map_err(|error| self.explain(error))?;
+        Ok((read.0.charges, read.0.remarks))
+    }
+
+    /// What was charged for somebody, all of it.
+    pub fn charged_to(&self, name: &str) -> Result<Sums> {
+        self.read(|connection| store::charged_to(connection, name))
+    }
+
+    /// The newest charge for a question whose outputs are in place.
+    pub fn answered(&self, question: &str) -> Result<Option<Charge>> {
+        self.read(|connection| store::answered(connection, question))
+    }
+
+    /// The charge that a request with this key led to: its own, or that of the answer that it was given.
+    pub fn keyed(&self, key: &str) -> Result<Option<Charge>> {
+        self.read(|connection| store::keyed(connection, key))
     }
 
     /// Writes down a project's first budget, if it has one and the ledger holds none; gives the head if it did. Nothing is read or charged, and no reason is needed:
@@ -424,7 +458,7 @@ pub fn folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// A file beside a ledger, whose name is the ledger's with this end.
-pub(crate) fn beside(ledger: &Path, end: &str) -> Result<PathBuf> {
+pub fn beside(ledger: &Path, end: &str) -> Result<PathBuf> {
     let ledger = path::resolved(ledger)?;
     let mut name = ledger.file_name().unwrap_or_default().to_os_string();
     name.push(end);

@@ -38,6 +38,8 @@ pub struct Standing {
     /// The marks of the tables' files as they were read last, which have passed the check.
     pub(super) data: Noted<BTreeMap<String, String>>,
     pub(super) budget: Noted<Value>,
+    /// What was charged for whoever asks, where somebody is named; no entry holds it.
+    pub(super) own: Option<Sums>,
 }
 
 /// What the last entry of some kind says, and which one that is.
@@ -56,6 +58,7 @@ impl Standing {
             declared: Noted::default(),
             data: Noted::default(),
             budget: Noted::default(),
+            own: None,
         }
     }
 
@@ -128,6 +131,19 @@ impl Standing {
         if self.sums.as_mut().is_some_and(|sums| sums.add(events).is_err()) {
             self.sums = None;
         }
+        if self.own.as_mut().is_some_and(|own| own.add(events).is_err()) {
+            self.own = None;
+        }
+    }
+
+    /// The same for somebody for whom this was charged.
+    pub(crate) fn with_own(self, own: Sums) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
+    /// What was charged for whoever asks; an error where nobody is named, or an event has no sum.
+    pub fn own(&self) -> Result<&Sums> {
+        self.own.as_ref().ok_or_else(|| Error::machine("what was charged for whoever asks is not known"))
     }
 
     /// The field `after`.

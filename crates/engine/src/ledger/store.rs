@@ -1,8 +1,10 @@
 //! Reading and writing entries in SQLite.
 
+use super::asked;
 use super::chain::{self, GENESIS, Head};
 use super::entry::{Charge, History, Output, State, committed, parsed, reservation};
 use super::standing::Standing;
+use crate::budget::Sums;
 use crate::digest::unhex;
 use crate::error::Error;
 use rusqlite::{Connection, OptionalExtension};
@@ -199,6 +201,76 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Hea
     Ok(found)
 }
 
+/// What was charged for somebody, all of it.
+pub(super) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
+    let mut sums = Sums::nothing();
+    for at in mentioning(connection, &format!("\"by\":{}", Value::from(name)), 0)? {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] == "reserve" && value["asked"]["by"] == name {
+            let charge = reservation(at.entries, &value)?;
+            sums.add(&charge.events).map_err(Trouble::Refused)?;
+        }
+    }
+    Ok(sums)
+}
+
+/// The newest charge for a question whose outputs are in place.
+pub(super) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
+    for at in mentioning(connection, &format!("\"question\":{}", Value::from(question)), 0)?.into_iter().rev() {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] != "reserve" || value["asked"]["question"] != question {
+            continue;
+        }
+        if let Some(output) = output_of(connection, at.entries)? {
+            let charge = reservation(at.entries, &value)?;
+            return Ok(Some(Charge { state: State::Committed(output), ..charge }));
+        }
+    }
+    Ok(None)
+}
+
+/// The charge that a request with this key led to: its own, or that of the answer that it got.
+pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>> {
+    for at in mentioning(connection, &format!("\"key\":{}", Value::from(key)), 0)? {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] == "reserve" && value["asked"]["key"] == key {
+            return charge_at(connection, &at).map(Some);
+        }
+        if asked::is_remark(&value)
+            && value["key"] == key
+            && let Some(of) = value["of"].as_u64()
+        {
+            return charge_at(connection, &head_at(connection, of)?).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// A charge with what became of it.
+fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
+    let charge = reservation(at.entries, &linked(connection, at)?.0)?;
+    let state = output_of(connection, at.entries)?.map_or(State::Interrupted, State::Committed);
+    Ok(Charge { state, ..charge })
+}
+
+/// An entry by its number.
+fn head_at(connection: &Connection, entries: u64) -> Result<Head> {
+    let sequence = i64::try_from(entries).unwrap_or(i64::MAX);
+    let hash: Option<Vec<u8>> =
+        connection.query_row("SELECT hash FROM entry WHERE sequence = ?1", [sequence], |row| row.get(0)).optional()?;
+    let hash = hash.and_then(|hash| hash.try_into().ok());
+    hash.map(|hash| Head { entries, hash }).ok_or_else(|| Trouble::Damaged(format!("entry {entries} is missing")))
+}
+
+/// The head without the remarks at the end.
+pub(super) fn before_remarks(connection: &Connection, head: &Head) -> Result<Head> {
+    if head.entries == 0 {
+        return Ok(head.clone());
+    }
+    let (value, _) = linked(connection, head)?;
+    Ok(if asked::is_remark(&value) { asked::since(&value, head.entries)? } else { head.clone() })
+}
+
 /// The marks that an entry in force holds; none where there is no such entry.
 fn marks(connection: &Connection, link: &Value) -> Result<Marks> {
     let at = link["entry"].as_u64().zip(link["hash"].as_str().and_then(unhex));
@@ -222,11 +294,15 @@ pub(super) fn end(connection: &Connection) -> Result<Head> {
     Ok(head)
 }
 
-/// Calls `look` with each entry from the head down, link by link, until it says no.
+/// Calls `look` with each entry from the head down, link by link, until it says no. Remarks are passed over, however many there are.
 fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, Value) -> Result<bool>) -> Result<()> {
     let mut at = head.clone();
     while at.entries > 0 {
         let (value, before) = linked(connection, &at)?;
+        if asked::is_remark(&value) {
+            at = asked::since(&value, at.entries)?;
+            continue;
+        }
         if !look(&at, value)? {
             break;
         }

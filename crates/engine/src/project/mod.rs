@@ -15,6 +15,7 @@ pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
 
+pub use read::is_name;
 pub(crate) use read::{accuracy, cost, project, within_reason};
 pub(crate) use recoding::with_recoded;
 pub(crate) use section::{Section, Spot, parse};
@@ -51,6 +52,8 @@ pub struct Project {
     pub releases: Vec<Request>,
     /// The weaker attackers to report on.
     pub attacker: Option<Attacker>,
+    /// What single analysts may spend of the budget, by their names, where a server is asked by several.
+    pub analysts: BTreeMap<String, Budget>,
     ledger: Option<PathBuf>,
 }
 

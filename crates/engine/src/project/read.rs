@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
     let file = parse(Origin::File(path.display().to_string()), content)?;
-    file.only(&["dataset", "budget", "attacker", "release", "ledger"])?;
+    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
         tables.insert(name.to_string(), table(name, spot.section()?, path)?);
@@ -23,12 +23,13 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let budget = file.get("budget").map(|spot| budget(spot.section()?)).transpose()?.unwrap_or_default();
     let attacker = file.get("attacker").map(|spot| attacker(spot.section()?)).transpose()?;
     let ledger = file.get("ledger").map(ledger).transpose()?;
+    let analysts = file.get("analyst").map(|spot| analysts(spot.section()?)).transpose()?.unwrap_or_default();
     let mut releases = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
     }
     let digest = crate::digest(content.as_bytes());
-    let project = Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, ledger };
+    let project = Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, analysts, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }
@@ -56,7 +57,42 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
         let spot = file.need("budget")?.section()?.need("attributes")?;
         return Err(spot.error(format!("the budget speaks of '{unknown}', which is no declared column{hint}")));
     }
+    for (name, budget) in &project.analysts {
+        if let Some(unknown) = budget.attributes.keys().find(|name| !attributes.contains(*name)) {
+            let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
+            let spot = file.need("analyst")?.section()?.need(name)?;
+            return Err(
+                spot.error(format!("the budget of {name} speaks of '{unknown}', which is no declared column{hint}"))
+            );
+        }
+    }
     Ok(())
+}
+
+/// The name of somebody who asks: also a user of a database, a part of a line of a log, a key of this file.
+pub fn is_name(name: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._-".contains(letter);
+    (1..=63).contains(&name.len())
+        && name.chars().all(fits)
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
+/// `[analyst.NAME]`: what one analyst may spend, in the keys of `[budget]`.
+fn analysts(section: &Section) -> Result<BTreeMap<String, Budget>> {
+    let mut analysts = BTreeMap::new();
+    for (name, spot) in section.iter() {
+        if !is_name(name) {
+            return Err(
+                spot.error("an analyst is called by 1 to 63 of a-z, 0-9, '.', '_' and '-', a letter or digit first")
+            );
+        }
+        let limits = budget(spot.section()?)?;
+        if limits == Budget::default() {
+            return Err(spot.error(format!("[analyst.{name}] needs a limit, such as person = {{ epsilon = 0.5 }}")));
+        }
+        analysts.insert(name.to_string(), limits);
+    }
+    Ok(analysts)
 }
 
 /// The most columns of a table: how long a query is planned grows with them.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use scumble::quantity::Exact;
-use std::rc::Rc;
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The text that sections come from.
@@ -18,7 +18,7 @@ pub(crate) struct Text {
 pub(crate) struct Spot {
     value: Value,
     offset: usize,
-    text: Rc<Text>,
+    text: Arc<Text>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,12 +38,12 @@ pub(crate) struct Section {
     name: String,
     entries: Vec<(String, usize, Spot)>,
     offset: usize,
-    text: Rc<Text>,
+    text: Arc<Text>,
 }
 
 /// Parses a TOML text.
 pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
-    let text = Rc::new(Text { origin, content: content.to_string() });
+    let text = Arc::new(Text { origin, content: content.to_string() });
     let table = DeTable::parse(content).map_err(|error| {
         let place = Place::of_offset(&text.origin, content, error.span().map_or(0, |span| span.start));
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -52,7 +52,7 @@ pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
     Ok(section("the file", table.get_ref(), table.span().start, &text))
 }
 
-fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Rc<Text>) -> Section {
+fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Arc<Text>) -> Section {
     let mut entries: Vec<(String, usize, Spot)> = table
         .iter()
         .map(|(key, value)| {
@@ -62,10 +62,10 @@ fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Rc<Text>) -> S
         })
         .collect();
     entries.sort_by_key(|entry| entry.1);
-    Section { name: name.to_string(), entries, offset, text: Rc::clone(text) }
+    Section { name: name.to_string(), entries, offset, text: Arc::clone(text) }
 }
 
-fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Rc<Text>) -> Spot {
+fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Arc<Text>) -> Spot {
     let value = match value {
         DeValue::String(string) => Value::Text(string.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => {
@@ -79,7 +79,7 @@ fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Rc<Text>) -> Spot
         DeValue::Table(table) => Value::Table(section(name, table, offset, text)),
         _ => Value::Other,
     };
-    Spot { value, offset, text: Rc::clone(text) }
+    Spot { value, offset, text: Arc::clone(text) }
 }
 
 impl Section {

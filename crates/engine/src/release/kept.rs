@@ -124,6 +124,22 @@ pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<Str
     Ok(crate::digest(said.to_string().as_bytes()))
 }
 
+/// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither spaces, comments nor the case of keywords make it
+/// another one, and the plan that it becomes.
+pub(super) fn question_digest(project: &Project, planned: &Planned) -> Result<String> {
+    let Planned { request, plan, .. } = planned;
+    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
+    let mut fields = fields(request, project);
+    fields.as_object_mut().map(|fields| fields.remove("name"));
+    if let Some(statement) = fields["sql"].as_str().and_then(crate::sql::statement) {
+        fields["sql"] = statement.into();
+    }
+    let steps = plan.query.as_ref().map(|cut| cut.plan.display_indent().to_string());
+    let said = json!({ "fields": fields, "kind": request.kind, "tables": tables, "steps": steps });
+    Ok(crate::digest(said.to_string().as_bytes()))
+}
+
 /// What answers depend on of what a table's declaration may say otherwise in the same ledger.
 fn of_table(table: &Table) -> Value {
     let Bounding { rows, groups, rows_per_group } = table.bounding;

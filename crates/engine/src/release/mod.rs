@@ -9,6 +9,7 @@ mod allowance;
 mod alone;
 mod anonymized_histogram;
 mod ask;
+mod asker;
 mod bounds;
 mod cdf;
 mod conjunctions;
@@ -50,15 +51,17 @@ mod triangles;
 mod universe;
 
 pub use ask::{Answered, Asking, How};
+pub use asker::Asker;
 pub use conjunctions::{Looked, lookup};
 pub use estimates::Estimates;
 pub use field::Listed;
 pub use kept::Kept;
 pub use limits::Floor;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
+pub use parquet::arrow;
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
 pub(crate) use publish::{free, written};
-pub use published::{MOST_ROWS, Published, Unshown, published};
+pub use published::{MOST_ROWS, Published, Unshown, published, published_file, stored};
 pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]
 pub use sql::generator::adversarial_query;

@@ -1,14 +1,34 @@
-//! The published answer as a Parquet file: the same columns as the CSV, with their types.
+//! The published answer as a Parquet file and as a stream of Arrow's: the same columns as the CSV, with their types.
 
 use super::output::{AnswerColumn, Answers, Cell, ENDS};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use datafusion::arrow::ipc::writer::StreamWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 
 /// The bytes of a Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
 pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
+    let batch = batch(answers)?;
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(unwritable)?;
+    writer.write(&batch).map_err(unwritable)?;
+    writer.close().map_err(unwritable)?;
+    Ok(bytes)
+}
+
+/// The same columns as a stream of Arrow's.
+pub fn arrow(answers: &Answers) -> Result<Vec<u8>> {
+    let batch = batch(answers)?;
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).map_err(unwritable)?;
+    writer.write(&batch).and_then(|()| writer.finish()).map_err(unwritable)?;
+    drop(writer);
+    Ok(bytes)
+}
+
+fn batch(answers: &Answers) -> Result<RecordBatch> {
     let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
     for column in &answers.columns {
         columns.push((column.name.clone(), values(column), true));
@@ -25,12 +45,7 @@ pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
             }
         }
     }
-    let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)?;
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(unwritable)?;
-    writer.write(&batch).map_err(unwritable)?;
-    writer.close().map_err(unwritable)?;
-    Ok(bytes)
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)
 }
 
 fn finite(number: f64) -> Option<f64> {
@@ -59,7 +74,7 @@ fn values(column: &AnswerColumn) -> ArrayRef {
 }
 
 fn unwritable(error: impl std::fmt::Display) -> Error {
-    Error::machine(format!("the answer cannot be written as Parquet ({error})"))
+    Error::machine(format!("the answer cannot be written as a file of columns ({error})"))
 }
 
 #[cfg(test)]

@@ -90,17 +90,38 @@ pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
 }
 
 fn read(out: &Path, charge: &Charge) -> Result<Published, String> {
-    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
-    let [table, _, json] = file_names(&charge.release);
-    let place = out.join(&json);
-    let bytes = std::fs::read(&place).map_err(|_| "its files are not in this folder".to_string())?;
-    if !is_published(output, &json, &bytes) {
-        return Err("its files are not what was published".to_string());
-    }
-    let document: Document = serde_json::from_slice(&bytes).map_err(|_| "its files cannot be read".to_string())?;
-    let read = of_document(&document).ok_or("published by another version; its files have the numbers");
-    let (answers, limits, counted) = read?;
+    let bytes = published_file(out, charge, "json")?;
+    let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
+    let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
+    let [table, ..] = file_names(&charge.release);
     Ok(Published { charge: charge.clone(), answers, rows: document.rows, limits, counted, file: out.join(table) })
+}
+
+/// All that a charge has published, as a table and as the JSON that was printed; in words why not, where its files are not there as they were.
+pub fn stored(out: &Path, charge: &Charge) -> Result<(Answers, Value), String> {
+    let bytes = published_file(out, charge, "json")?;
+    let mut whole: Value = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
+    let (answers, report) = (whole["answers"].take(), whole["report"].take());
+    let mut facts = answers.as_object().cloned().unwrap_or_default();
+    let Some(Value::Array(first)) = facts.remove("rows") else { return Err(UNREADABLE.to_string()) };
+    let document = Document { rows: first.len(), first, facts, report };
+    let (table, ..) = of_document(&document).ok_or(ANOTHER_VERSION)?;
+    Ok((table, answers))
+}
+
+const UNREADABLE: &str = "its files cannot be read";
+const ANOTHER_VERSION: &str = "published by another version; its files have the numbers";
+
+/// The bytes of a charge's file of this end (`csv`, `parquet`, `json`), which are what was published; in words why not, where they are not there.
+pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, String> {
+    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
+    let name = file_names(&charge.release).into_iter().find(|name| name.ends_with(&format!(".{end}")));
+    let name = name.ok_or_else(|| format!("there is no file .{end} of an answer"))?;
+    let bytes = std::fs::read(out.join(&name)).map_err(|_| "its files are not in this folder".to_string())?;
+    match is_published(output, &name, &bytes) {
+        true => Ok(bytes),
+        false => Err("its files are not what was published".to_string()),
+    }
 }
 
 fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {

@@ -1,5 +1,6 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
+use super::asker::Asker;
 use super::guarded::guarded;
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
@@ -50,17 +51,23 @@ pub(super) type Marks = BTreeMap<String, String>;
 pub struct Runner<'a> {
     project: &'a Project,
     ledger: PathBuf,
+    asker: Option<Asker>,
 }
 
 impl<'a> Runner<'a> {
     /// With the project's own ledger.
     pub fn new(project: &'a Project) -> Self {
-        Self { project, ledger: project.ledger() }
+        Self { project, ledger: project.ledger(), asker: None }
     }
 
     /// With another ledger.
     pub fn with_ledger(project: &'a Project, ledger: PathBuf) -> Self {
-        Self { project, ledger }
+        Self { project, ledger, asker: None }
+    }
+
+    /// The same for somebody who is named in the ledger, and may have limits of their own.
+    pub fn asked_by(self, asker: Asker) -> Self {
+        Self { asker: Some(asker), ..self }
     }
 
     /// Where the ledger is.
@@ -112,9 +119,14 @@ impl<'a> Runner<'a> {
     /// The same; gives the ledger's standing before these releases.
     fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<Standing> {
         let ledger = Ledger::open_existing(&self.ledger)?;
-        let before = match ledger {
+        let before = match &ledger {
             Some(ledger) => ledger.standing(&[])?.0,
             None => Standing::nothing(),
+        };
+        let before = match (&self.asker, &ledger) {
+            (Some(asker), Some(ledger)) => before.with_own(ledger.charged_to(&asker.by)?),
+            (Some(_), None) => before.with_own(Sums::nothing()),
+            (None, _) => before,
         };
         before.agrees(&self.project.budget.in_force(), &self.project.path.display().to_string())?;
         let mut standing = before.clone();
@@ -141,50 +153,14 @@ impl<'a> Runner<'a> {
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
     pub(super) fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
         alone::in_ledger(planned, before)?;
-        if self.project.budget == Budget::default() {
-            return Ok(());
+        if self.project.budget != Budget::default() {
+            within(&self.project.budget, planned, before.sums()?)?;
         }
-        let charged = before.sums()?;
-        match self.project.budget.first_refusal(charged, &planned.plan.events)? {
+        match self.asker.as_ref().and_then(|asker| Some((&asker.by, asker.limits.as_ref()?))) {
+            Some((by, limits)) => within(limits, planned, before.own()?).map_err(|error| of_own(by, error)),
             None => Ok(()),
-            Some(refusal) => {
-                let largest = self.largest(planned, charged)?;
-                Err(refusal.error(&planned.request.name, &largest))
-            }
         }
     }
-
-    /// The largest cost of the same form that would fit, in words.
-    fn largest(&self, planned: &Planned, charged: &Sums) -> Result<String> {
-        let asked = &planned.request.cost;
-        let (word, most) = match &asked.target {
-            Goal::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
-            Goal::Rho(rho) => ("rho", rho.to_f64()),
-            Goal::Accuracy { .. } => return Ok("ask for less accuracy".to_string()),
-        };
-        let fits = |number: &str| -> Result<bool> {
-            let exact: Exact = number.parse()?;
-            if exact <= Exact::zero() {
-                return Ok(false);
-            }
-            let target = if word == "rho" { Goal::Rho(exact) } else { Goal::Epsilon(exact) };
-            let smaller = planned.analysed.at(&Cost { target, ..asked.clone() })?;
-            Ok(self.project.budget.first_refusal(charged, smaller.events())?.is_none())
-        };
-        let (mut low, mut high) = (0.0, most);
-        for _ in 0..24 {
-            let middle = (low + high) / 2.0;
-            if fits(&decimal(middle))? { low = middle } else { high = middle }
-        }
-        // A number with few digits, such as what is left of a round budget, if that fits as well.
-        let nice = rounded_down(high * (1.0 + 1e-6));
-        let shown = if fits(&nice)? { nice } else { decimal(low) };
-        Ok(match shown.parse::<f64>() {
-            Ok(number) if number > most * 1e-6 => format!("the largest cost that would fit is {word} {shown}"),
-            _ => "no cost would fit".to_string(),
-        })
-    }
-
     /// Runs all, one after the other.
     ///
     /// What can be wrong with budgets, places and the form of the sources is shown before the first charge, and depends on no value.
@@ -232,7 +208,7 @@ impl<'a> Runner<'a> {
     /// folder: a charge in a ledger that was written over is none.
     pub(super) fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
         let ledger = real(&self.ledger);
-        let beside = ["", "-wal", "-shm", "-journal", ".key"].map(|end| {
+        let beside = ["", "-wal", "-shm", "-journal", ".key", ".access"].map(|end| {
             let mut name = ledger.file_name().unwrap_or_default().to_os_string();
             name.push(end);
             ledger.with_file_name(name)
@@ -293,6 +269,7 @@ impl<'a> Runner<'a> {
             tables,
             budget: self.project.budget.in_force(),
             sets: self.project.sensitive_pairs()?,
+            asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
         })
     }
 
@@ -367,6 +344,53 @@ impl<'a> Runner<'a> {
         let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
         Ok(Made { answers, files, output })
     }
+}
+
+/// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
+fn within(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<()> {
+    match limits.first_refusal(charged, &planned.plan.events)? {
+        None => Ok(()),
+        Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?)),
+    }
+}
+
+/// A refusal by somebody's own limits says whose they are.
+fn of_own(by: &str, error: Error) -> Error {
+    match error {
+        Error::Budget(sentence) => Error::Budget(format!("by the budget of {by}: {sentence}")),
+        other => other,
+    }
+}
+
+/// The largest cost of the same form that would fit these limits, in words.
+fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String> {
+    let asked = &planned.request.cost;
+    let (word, most) = match &asked.target {
+        Goal::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
+        Goal::Rho(rho) => ("rho", rho.to_f64()),
+        Goal::Accuracy { .. } => return Ok("ask for less accuracy".to_string()),
+    };
+    let fits = |number: &str| -> Result<bool> {
+        let exact: Exact = number.parse()?;
+        if exact <= Exact::zero() {
+            return Ok(false);
+        }
+        let target = if word == "rho" { Goal::Rho(exact) } else { Goal::Epsilon(exact) };
+        let smaller = planned.analysed.at(&Cost { target, ..asked.clone() })?;
+        Ok(limits.first_refusal(charged, smaller.events())?.is_none())
+    };
+    let (mut low, mut high) = (0.0, most);
+    for _ in 0..24 {
+        let middle = (low + high) / 2.0;
+        if fits(&decimal(middle))? { low = middle } else { high = middle }
+    }
+    // A number with few digits, such as what is left of a round budget, if that fits as well.
+    let nice = rounded_down(high * (1.0 + 1e-6));
+    let shown = if fits(&nice)? { nice } else { decimal(low) };
+    Ok(match shown.parse::<f64>() {
+        Ok(number) if number > most * 1e-6 => format!("the largest cost that would fit is {word} {shown}"),
+        _ => "no cost would fit".to_string(),
+    })
 }
 
 /// What came of a release.

@@ -60,12 +60,17 @@ impl Report<'_> {
 
     /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
-        // Once for both files: for millions of owners this takes a moment.
-        let (against, tried) = (self.against()?, self.tried()?);
-        let json = format!("{:#}\n", self.json(&against, &tried)?);
-        let page = html::page(self, &against, &tried)?;
+        let [page, json] = self.texts()?;
         let mut files = written(folder, &[("report.html", page.as_bytes()), ("report.json", json.as_bytes())])?;
         Ok(files.swap_remove(0))
+    }
+
+    /// The page and the JSON.
+    pub fn texts(&self) -> Result<[String; 2]> {
+        // Once for both: for millions of owners this takes a moment.
+        let (against, tried) = (self.against()?, self.tried()?);
+        let json = format!("{:#}\n", self.json(&against, &tried)?);
+        Ok([html::page(self, &against, &tried)?, json])
     }
 
     /// The same as JSON.

@@ -33,6 +33,7 @@ pub(crate) mod window;
 
 pub(crate) use executed::preflight;
 pub(crate) use limits::refuse_too_long;
+pub(crate) use refuse::statement;
 
 use crate::backend::Backend;
 use crate::backend::bound::Bounds;

@@ -47,6 +47,14 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     }
 }
 
+/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them. None where it is no SQL.
+pub(crate) fn statement(sql: &str) -> Option<String> {
+    match &Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?[..] {
+        [one] => Some(one.to_string()),
+        _ => None,
+    }
+}
+
 /// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a GROUP BY.
 fn in_other_words(mut statement: Statement) -> Statement {
     distinct::as_groups(&mut statement);

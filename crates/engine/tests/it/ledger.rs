@@ -5,7 +5,9 @@ use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
-use scumble_engine::ledger::{About, Anchor, Declaration, Head, Ledger, Proposal, Standing, State};
+use scumble_engine::ledger::{
+    About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Remarked, Standing, State,
+};
 use scumble_engine::project::Project;
 use scumble_engine::summary::{Question, summary, sums_of};
 use scumble_engine::{Error, Result};
@@ -147,7 +149,7 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 5).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
@@ -247,6 +249,76 @@ fn sums_that_are_not_those_of_the_chain_are_detected() {
     }
 }
 
+/// What was asked and cost nothing stands in the chain, is passed over by whoever looks for sums, and is not believed where it says wrongly what to pass over.
+#[test]
+fn remarks_are_in_the_chain_and_cost_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let remarked = |came: Came| Remarked {
+        by: "ada".to_string(),
+        what: "SELECT \"by\":\"ada\"".to_string(),
+        cost: "epsilon=1".to_string(),
+        key: Some("k".to_string()),
+        came,
+    };
+    // Before anything was charged, between charges, and many of them.
+    let mut ledger = Ledger::open_or_create(&path).unwrap();
+    ledger.remark(&remarked(Came::Refused("too much".to_string()))).unwrap();
+    let asked = |by: &str| Asked { by: by.to_string(), question: format!("question of {by}"), key: None };
+    for by in ["ada", "bob", "ada"] {
+        let about = About { asked: Some(asked(by)), ..About::default() };
+        let receipt = ledger.reserve(&Proposal { about, ..proposal(by) }, anything).unwrap();
+        for _ in 0..20 {
+            ledger.remark(&remarked(Came::Stored(receipt.sequence()))).unwrap();
+        }
+        ledger.commit(receipt, "00ff").unwrap();
+        ledger.remark(&remarked(Came::Refused("too much".to_string()))).unwrap();
+    }
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.entries, 1 + 3 * (1 + 20 + 1 + 1));
+    let (charges, remarks) = ledger.history().unwrap();
+    assert_eq!((charges.len(), remarks.len()), (3, 64));
+    assert_eq!(charges[1].asked, Some(asked("bob")));
+    assert_eq!(remarks[1].remarked, remarked(Came::Stored(2)));
+    assert_eq!(ledger.recent(2).unwrap().len(), 2);
+    // Whose charges are whose.
+    let spent = |sums: &Sums| sums.spent(&Scope::Person).unwrap().pure_sum().map(|sum| sum.to_string());
+    let of =
+        |events: usize| Spent::of(&vec![proposal("x").events[0].clone(); events], &Scope::Person).unwrap().pure_sum();
+    assert_eq!(spent(&ledger.charged_to("ada").unwrap()), of(2).map(|sum| sum.to_string()));
+    assert_eq!(spent(&ledger.charged_to("bob").unwrap()), of(1).map(|sum| sum.to_string()));
+    assert_eq!(
+        spent(&ledger.charged_to("eve").unwrap()),
+        Sums::nothing().spent(&Scope::Person).unwrap().pure_sum().map(|sum| sum.to_string())
+    );
+    ledger
+        .reserve(&proposal("x"), |standing| {
+            assert_eq!(spent(standing.sums()?), of(3).map(|sum| sum.to_string()));
+            Err(Error::input("only looked"))
+        })
+        .unwrap_err();
+    // Answers are found by their question, and by the key under which they were given.
+    assert_eq!(ledger.answered("question of ada").unwrap().unwrap().sequence, 48);
+    assert!(ledger.answered("question of eve").unwrap().is_none());
+    assert_eq!(ledger.keyed("k").unwrap().unwrap().sequence, 2);
+    // A remark that passes over a charge would make a ledger forget it.
+    let all = bodies(&ledger);
+    drop(ledger);
+    let mut lying = all.clone();
+    let last: Value = serde_json::from_str(lying.last().unwrap()).unwrap();
+    let mut wrong = last.clone();
+    wrong["since"] = serde_json::from_str::<Value>(&all[21]).unwrap()["since"].clone();
+    assert_ne!(wrong, last);
+    *lying.last_mut().unwrap() = wrong.to_string();
+    rewritten(&path, &lying);
+    let error = Ledger::open_existing(&path).unwrap().unwrap().verify().unwrap_err().to_string();
+    assert!(error.contains("says wrongly where the entries before it end"), "{error}");
+    wrong["since"] = json!({ "entry": 10_000, "hash": "00".repeat(32) });
+    *lying.last_mut().unwrap() = wrong.to_string();
+    rewritten(&path, &lying);
+    assert!(Ledger::open_existing(&path).unwrap().unwrap().standing(&[]).is_err(), "nothing is passed over upwards");
+}
+
 #[test]
 fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     let folder = tempfile::tempdir().unwrap();
@@ -314,7 +386,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     assert!(ledger.knows_head(&head.hex()).unwrap());
     let version: i32 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 3, "a program of version 1 must not add to it without sums");
+    assert_eq!(version, 4, "a program of version 1 must not add to it without sums");
 }
 
 /// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with

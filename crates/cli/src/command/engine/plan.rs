@@ -10,10 +10,11 @@ use clap::Args;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
-use scumble_engine::budget::{Spent, one_attribute, rounded_up};
+use scumble_engine::budget::rounded_up;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Estimates, Expected, Floor, Planned, Runner};
-use serde_json::{Map, Value, json};
+use scumble_engine::release::{Planned, Runner};
+use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// What `plan` takes.
@@ -63,11 +64,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let fits =
         runner.admit(planned.iter().zip(&before).filter(|(_, before)| before.is_none()).map(|(planned, _)| planned));
     let asked = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
-    let usual = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
-    let mut scopes = vec![Scope::Presence, Scope::Person];
-    for name in project.attributes() {
-        scopes.push(one_attribute(&name)?);
-    }
+    let (usual, scopes) = (usual_delta(&project)?, scopes(&project)?);
     let budget = match &fits {
         Ok(()) => "everything fits the budget together".to_string(),
         Err(error @ scumble_engine::Error::Budget(_)) => error.to_string(),
@@ -125,60 +122,6 @@ fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<Str
         text.push_str(&format!("  {note}\n"));
     }
     Ok(text)
-}
-
-/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at which it has an ε.
-fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact, Failure> {
-    let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
-    for scope in scopes {
-        delta = Spent::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
-    }
-    Ok(delta)
-}
-
-/// Why there is no ε in some scope, and what to do.
-fn without_epsilon(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Option<String>, Failure> {
-    let mut least = None;
-    for scope in scopes {
-        let spent = Spent::of(&planned.plan.events, scope)?;
-        if spent.epsilon(delta).is_none() {
-            least = least.max(spent.least_delta());
-        }
-    }
-    Ok(least
-        .map(|least| format!("∞: at this delta there is no epsilon; ask for --delta {:e} or more", least.to_f64_up())))
-}
-
-fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>, Failure> {
-    Ok(Spent::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
-}
-
-fn short(scope: &Scope) -> String {
-    match scope {
-        Scope::Attributes(set) => set.iter().collect::<Vec<_>>().join(","),
-        other => other.to_string(),
-    }
-}
-
-fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<Value, Failure> {
-    let mut whole = Map::new();
-    let mut attributes = Map::new();
-    for scope in scopes {
-        let shown = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
-        match scope {
-            Scope::Attributes(_) => attributes.insert(short(scope), shown),
-            _ => whole.insert(short(scope), shown),
-        };
-    }
-    whole.insert("attributes".into(), Value::Object(attributes));
-    let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
-    let limits: Vec<Value> = planned.plan.limits.iter().map(Floor::json).collect();
-    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
-    Ok(json!({
-        "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
-        "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),
-        "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
-    }))
 }
 
 fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {

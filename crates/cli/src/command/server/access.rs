@@ -1,0 +1,118 @@
+//! `scumble access`: who may ask the server of a project.
+
+use crate::command::engine::{ProjectArguments, located, table};
+use crate::failure::Failure;
+use crate::output::print;
+use clap::{Args, Subcommand};
+use scumble_server::access::{self, Role};
+use serde_json::{Value, json};
+
+/// What `access` takes.
+#[derive(Args)]
+#[command(
+    after_help = "Tokens are shown once; what is kept of them stands beside the ledger. A running server sees changes at once.\n\nExamples:\n  scumble access add ada --role analyst\n  scumble access list\n  scumble access revoke ada"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Gives somebody access, and prints their token
+    Add(AddArguments),
+    /// Everybody who has or had access
+    List(ListArguments),
+    /// Takes somebody's access away
+    Revoke(RevokeArguments),
+}
+
+/// What `add` takes.
+#[derive(Args)]
+struct AddArguments {
+    /// Their name: a-z, 0-9, '.', '_' and '-'
+    name: String,
+    /// curator (everything), analyst (plans, asks, sees what they asked) or viewer (published answers and the report)
+    #[arg(long, default_value = "analyst", value_parser = role)]
+    role: Role,
+    #[command(flatten)]
+    project: Project,
+}
+
+/// What `list` takes.
+#[derive(Args)]
+struct ListArguments {
+    #[command(flatten)]
+    project: Project,
+}
+
+/// What `revoke` takes.
+#[derive(Args)]
+struct RevokeArguments {
+    /// Their name
+    name: String,
+    #[command(flatten)]
+    project: Project,
+}
+
+/// Whose project.
+#[derive(Args)]
+struct Project {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn role(word: &str) -> Result<Role, String> {
+    word.parse()
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Add(arguments) => add(arguments),
+        Action::List(arguments) => list(arguments),
+        Action::Revoke(arguments) => revoke(arguments, quiet),
+    }
+}
+
+fn add(arguments: &AddArguments) -> Result<(), Failure> {
+    let (_, ledger) = located(&arguments.project.project)?;
+    let token = access::add(&ledger, &arguments.name, arguments.role)?;
+    match arguments.project.json {
+        true => print(&format!(
+            "{:#}\n",
+            json!({ "name": arguments.name, "role": arguments.role.to_string(), "token": token })
+        )),
+        // The token alone, for scripts.
+        false => print(&format!("{token}\n")),
+    }
+}
+
+fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    let (_, ledger) = located(&arguments.project.project)?;
+    let people = access::list(&ledger)?;
+    if arguments.project.json {
+        let people: Vec<Value> = people
+            .iter()
+            .map(|one| json!({ "name": one.name, "role": one.role.to_string(), "added": one.added, "revoked": one.revoked }))
+            .collect();
+        return print(&format!("{:#}\n", json!({ "people": people })));
+    }
+    let rows = people
+        .into_iter()
+        .map(|one| vec![one.name, one.role.to_string(), one.added, one.revoked.unwrap_or_else(|| "–".to_string())]);
+    print(&table(&["name", "role", "added", "revoked"], rows.collect()))
+}
+
+fn revoke(arguments: &RevokeArguments, quiet: bool) -> Result<(), Failure> {
+    let (_, ledger) = located(&arguments.project.project)?;
+    access::revoke(&ledger, &arguments.name)?;
+    match (arguments.project.json, quiet) {
+        (true, _) => print(&format!("{:#}\n", json!({ "name": arguments.name, "revoked": true }))),
+        (false, true) => Ok(()),
+        (false, false) => print(&format!("{} has no access any more\n", arguments.name)),
+    }
+}

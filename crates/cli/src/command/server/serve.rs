@@ -1,0 +1,95 @@
+//! `scumble serve`: a project for many, within its budget.
+
+use crate::command::engine::ProjectArguments;
+use crate::failure::{Failure, say};
+use crate::output::print;
+use clap::Args;
+use scumble_server::{Options, Started};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `serve` takes.
+#[derive(Args)]
+#[command(
+    after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// The certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Listen beyond this machine without TLS: whoever is on the way reads tokens and answers
+    #[arg(long)]
+    insecure_http: bool,
+    /// A name by which the server is called, beside its address (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// Round up the time of every answer to a multiple of this (1s, 250ms), so that it tells less
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    answer_time: Option<Duration>,
+    /// So many connections at once; more are told to come again
+    #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+    /// The folder for the outputs, instead of `out` beside the project file
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print the address and the link as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    let options = Options {
+        project: arguments.project.file.clone(),
+        ledger: arguments.project.ledger.clone(),
+        out: arguments.out.clone(),
+        listen: arguments.listen,
+        tls: arguments.tls_certificate.clone().zip(arguments.tls_key.clone()),
+        insecure_http: arguments.insecure_http,
+        hosts: arguments.host.clone(),
+        answer_time: arguments.answer_time,
+        connections: arguments.connections as usize,
+        logs: !quiet,
+    };
+    Ok(scumble_server::serve(&options, |started| tell(started, arguments.json, quiet))?)
+}
+
+/// Where it listens and how one gets in. Whoever closed the output serves all the same.
+fn tell(started: &Started, as_json: bool, quiet: bool) {
+    let Started { address, link } = started;
+    let text = match (as_json, quiet) {
+        (true, _) => format!("{}\n", json!({ "address": address.to_string(), "link": link })),
+        (false, true) => format!("{link}\n"),
+        (false, false) => format!(
+            "listening on {address}\nopen {link}\n(the link makes whoever opens it first a curator; it works once, within an hour)\n"
+        ),
+    };
+    if print(&text).is_err() {
+        say("nobody reads where the server listens; it goes on");
+    }
+}
+
+/// A time as it is written: 2s, 250ms.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let number: u64 = number.trim().parse().map_err(|_| "give a time such as 1s or 250ms".to_string())?;
+    let time = match unit {
+        "s" => Duration::from_secs(number),
+        "ms" => Duration::from_millis(number),
+        _ => return Err("give a time such as 1s or 250ms".to_string()),
+    };
+    match time.is_zero() || time > Duration::from_secs(600) {
+        true => Err("give a time above 0 and up to 600s".to_string()),
+        false => Ok(time),
+    }
+}

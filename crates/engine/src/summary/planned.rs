@@ -1,0 +1,81 @@
+//! What a planned release would cost in every scope, and the error to expect, as JSON: the same wherever it is asked.
+
+use crate::attackers::answer;
+use crate::budget::{Spent, one_attribute};
+use crate::error::Result;
+use crate::project::Project;
+use crate::release::{Estimates, Expected, Floor, Planned};
+use scumble::quantity::Exact;
+use scumble::scope::Scope;
+use serde_json::{Map, Value, json};
+
+/// The scopes that a plan tells about: presence, person and each attribute.
+pub fn scopes(project: &Project) -> Result<Vec<Scope>> {
+    let mut scopes = vec![Scope::Presence, Scope::Person];
+    for name in project.attributes() {
+        scopes.push(one_attribute(&name)?);
+    }
+    Ok(scopes)
+}
+
+/// The δ at which plans are shown where nobody names one: the budget's smallest.
+pub fn usual_delta(project: &Project) -> Result<Exact> {
+    Ok(project.budget.smallest_delta().map_or_else(|| super::USUAL_DELTA.parse(), Ok)?)
+}
+
+/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at which it has an ε.
+pub fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
+    let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
+    for scope in scopes {
+        delta = Spent::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
+    }
+    Ok(delta)
+}
+
+/// Why there is no ε in some scope, and what to do.
+pub fn without_epsilon(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Option<String>> {
+    let mut least = None;
+    for scope in scopes {
+        let spent = Spent::of(&planned.plan.events, scope)?;
+        if spent.epsilon(delta).is_none() {
+            least = least.max(spent.least_delta());
+        }
+    }
+    Ok(least
+        .map(|least| format!("∞: at this delta there is no epsilon; ask for --delta {:e} or more", least.to_f64_up())))
+}
+
+/// The ε of a release in a scope; none where there is none at this δ.
+pub fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>> {
+    Ok(Spent::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
+}
+
+/// A scope in a word, or in the names of its attributes.
+pub fn short(scope: &Scope) -> String {
+    match scope {
+        Scope::Attributes(set) => set.iter().collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// All about a planned release.
+pub fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<Value> {
+    let mut whole = Map::new();
+    let mut attributes = Map::new();
+    for scope in scopes {
+        let shown = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
+        match scope {
+            Scope::Attributes(_) => attributes.insert(short(scope), shown),
+            _ => whole.insert(short(scope), shown),
+        };
+    }
+    whole.insert("attributes".into(), Value::Object(attributes));
+    let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
+    let limits: Vec<Value> = planned.plan.limits.iter().map(Floor::json).collect();
+    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
+    Ok(json!({
+        "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
+        "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),
+        "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
+    }))
+}

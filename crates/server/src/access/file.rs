@@ -1,0 +1,147 @@
+//! The file of those who may ask: `NAME.access` beside the ledger, as JSON, readable by its owner alone.
+
+use super::{Person, Role, Scram, token};
+use scumble_engine::ledger::beside;
+use scumble_engine::{Error, Result, digest};
+use serde_json::{Value, json};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use subtle::ConstantTimeEq;
+
+/// No such file is longer, in bytes.
+const LONGEST: u64 = 4 << 20;
+/// The version of its form.
+const VERSION: u64 = 1;
+
+/// Somebody, and what is kept of their token.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub name: String,
+    pub role: Role,
+    pub added: String,
+    pub revoked: Option<String>,
+    /// SHA-256 of the token, hexadecimal.
+    hash: String,
+    pub scram: Scram,
+}
+
+/// Everybody who has or had access.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Access {
+    pub people: Vec<Entry>,
+}
+
+impl Access {
+    /// Those of a ledger; nobody, where there is no file.
+    pub fn read(ledger: &Path) -> Result<Self> {
+        let path = beside(ledger, ".access")?;
+        let shown = path.display();
+        let found = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::machine(format!("{shown} cannot be read ({error})"))),
+            Ok(found) => found,
+        };
+        // A pipe would be waited for, and a device may never end.
+        if !found.is_file() || found.len() > LONGEST {
+            return Err(Error::input(format!(
+                "{shown} is not a file of scumble's: move it away and add everybody again"
+            )));
+        }
+        if is_open_to_others(&found) {
+            return Err(Error::input(format!("{shown} can be read or written by others: run chmod 600 {shown}")));
+        }
+        let text =
+            fs::read_to_string(&path).map_err(|error| Error::machine(format!("{shown} cannot be read ({error})")))?;
+        let value: Option<Value> = serde_json::from_str(&text).ok();
+        let people = value
+            .filter(|value| value["version"] == VERSION)
+            .and_then(|value| value["people"].as_array()?.iter().map(Entry::from_json).collect::<Option<Vec<_>>>());
+        let people = people.ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))?;
+        Ok(Self { people })
+    }
+
+    /// Who has this token. All are compared, each in a time that does not depend on where it differs.
+    pub fn who(&self, token: &str) -> Option<Person> {
+        let hash = digest(token.as_bytes());
+        let same = |entry: &&Entry| bool::from(entry.hash.as_bytes().ct_eq(hash.as_bytes()));
+        let mut found: Vec<&Entry> = self.people.iter().filter(same).collect();
+        found.retain(|entry| entry.revoked.is_none());
+        found.first().map(|entry| entry.person())
+    }
+
+    /// Somebody by name, whose token is not revoked.
+    pub fn named(&self, name: &str) -> Option<&Entry> {
+        self.people.iter().find(|entry| entry.name == name && entry.revoked.is_none())
+    }
+}
+
+impl Entry {
+    /// Somebody new.
+    pub fn of(name: &str, role: Role, token: &str, added: String) -> Result<Self> {
+        let (hash, scram) = (digest(token.as_bytes()), Scram::of(token)?);
+        Ok(Self { name: name.to_string(), role, added, revoked: None, hash, scram })
+    }
+
+    pub fn person(&self) -> Person {
+        Person { name: self.name.clone(), role: self.role }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name, "role": self.role.to_string(), "added": self.added, "revoked": self.revoked, "token": self.hash,
+            "scram": self.scram.json(),
+        })
+    }
+
+    fn from_json(shown: &Value) -> Option<Self> {
+        let text = |key: &str| shown[key].as_str().map(str::to_string);
+        Some(Self {
+            name: text("name")?,
+            role: text("role")?.parse().ok()?,
+            added: text("added")?,
+            revoked: text("revoked"),
+            hash: text("token").filter(|hash| hash.len() == 64)?,
+            scram: Scram::from_json(&shown["scram"])?,
+        })
+    }
+}
+
+/// Changes the file, complete or not at all; whoever else changes it waits.
+pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut Vec<Entry>) -> Result<()>) -> Result<()> {
+    let path = beside(ledger, ".access")?;
+    let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    let failed = |error: std::io::Error| Error::machine(format!("{} cannot be written ({error})", path.display()));
+    let held = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder)).map_err(failed)?;
+    let mut access = Access::read(ledger)?;
+    change(&mut access.people)?;
+    let people: Vec<Value> = access.people.iter().map(Entry::json).collect();
+    let text = format!("{:#}\n", json!({ "version": VERSION, "people": people }));
+    let temporary = folder.join(format!(".scumble-{}.tmp", &token()?[..16]));
+    let written = write(&temporary, &path, &text).and_then(|()| held.sync_all());
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+fn write(temporary: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(temporary, path)
+}
+
+#[cfg(unix)]
+fn is_open_to_others(file: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(file) & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &fs::Metadata) -> bool {
+    false
+}

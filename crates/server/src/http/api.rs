@@ -1,0 +1,307 @@
+//! What programs call.
+
+use super::call::Call;
+use super::{App, SESSION, cookie, openapi, problem, rest};
+use crate::access::{self, Role};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::service::{Form, Question};
+use axum::body::Body;
+use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures::stream::unfold;
+use scumble_engine::release::kinds::{KINDS, schema};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+type Reply = Result<Response, Refusal>;
+
+/// How often somebody who waits for events is told that it goes on.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// The report has its styles in itself, and runs nothing.
+pub(super) const REPORT_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; sandbox";
+
+/// Bytes of a type.
+pub(super) fn typed(kind: &'static str, bytes: impl Into<Body>) -> Response {
+    let mut response = Response::new(bytes.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn shown(value: &Value) -> Reply {
+    Ok(typed("application/json", format!("{value:#}\n")))
+}
+
+pub(super) async fn plan(app: Arc<App>, call: Call) -> Reply {
+    let question = question(&call)?;
+    shown(&app.service.plan(call.person()?, &question).await?.json)
+}
+
+pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
+    let question = question(&call)?;
+    let person = call.person()?.clone();
+    if accepts(&call.headers, "text/event-stream") {
+        let (sender, receiver) = mpsc::channel::<String>(4);
+        let began = Instant::now();
+        tokio::spawn(async move {
+            let work = app.service.ask(&person, &question);
+            tokio::pin!(work);
+            let mut seconds = 0u64;
+            let last = loop {
+                let sent = sender.send(event("progress", &json!({ "seconds": seconds }))).await;
+                if sent.is_err() {
+                    // Nobody listens any more: what waits costs nothing, what has begun comes to its end.
+                    return;
+                }
+                tokio::select! {
+                    done = &mut work => break done,
+                    () = tokio::time::sleep(HEARTBEAT) => seconds += 1,
+                }
+            };
+            if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
+                tokio::time::sleep(rest(began.elapsed(), unit)).await;
+            }
+            let last = match last {
+                Ok(answer) => event("answer", &answer.json()),
+                Err(refusal) => event("problem", &problem::shown(&refusal)),
+            };
+            let _ = sender.send(last).await;
+        });
+        let events = unfold(receiver, |mut receiver| async move {
+            receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
+        });
+        return Ok(typed("text/event-stream", Body::from_stream(events)));
+    }
+    shown(&app.service.ask(&person, &question).await?.json())
+}
+
+/// An event: its data is one line.
+fn event(name: &str, data: &Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
+    let body = call.object(&["only", "again"])?;
+    let names = |key: &str| -> Result<Vec<String>, Refusal> {
+        let wrong = || Refusal::input(format!("'{key}' must be a list of names of releases"));
+        match &body[key] {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(list) => list.iter().map(|name| name.as_str().map(str::to_string).ok_or_else(wrong)).collect(),
+            _ => Err(wrong()),
+        }
+    };
+    shown(&app.service.release(call.person()?, names("only")?, names("again")?).await?)
+}
+
+pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {
+    shown(&app.service.answers(call.person()?).await?)
+}
+
+pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
+    let sequence = sequence(&call)?;
+    let form = form(&call)?;
+    let bytes = app.service.answer(call.person()?, sequence, form).await?;
+    let mut response = typed(form.words().1, bytes);
+    if form != Form::Json {
+        let name = format!("attachment; filename=\"answer-{sequence}.{}\"", form.words().0);
+        let value = HeaderValue::from_str(&name).map_err(|_| Refusal::input("this answer has no file name"))?;
+        response.headers_mut().insert(CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
+}
+
+/// The entry that the path names.
+pub(super) fn sequence(call: &Call) -> Result<u64, Refusal> {
+    let text = call.path("sequence");
+    let number = text.parse().ok().filter(|_| text.chars().all(|letter| letter.is_ascii_digit()));
+    number.ok_or_else(|| Refusal::new(RefusalKind::NotFound, "an answer is called by its entry's number"))
+}
+
+/// The form that is asked for: behind the question mark, or in what is accepted.
+fn form(call: &Call) -> Result<Form, Refusal> {
+    if let Some(word) = call.query.get("format") {
+        let found = Form::ALL.into_iter().find(|form| form.words().0 == word);
+        return found.ok_or_else(|| Refusal::input("the format is json, csv, parquet or arrow"));
+    }
+    let accepted =
+        Form::ALL.into_iter().find(|form| accepts(&call.headers, form.words().1.split(';').next().unwrap_or("")));
+    Ok(accepted.unwrap_or(Form::Json))
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|text| text.split(',')).any(|one| one.split(';').next().is_some_and(|one| one.trim() == kind))
+}
+
+pub(super) async fn ledger(app: Arc<App>, call: Call) -> Reply {
+    shown(&app.service.history(call.person()?).await?)
+}
+
+pub(super) async fn verify(app: Arc<App>, _: Call) -> Reply {
+    shown(&app.service.verify().await?)
+}
+
+pub(super) async fn budget(app: Arc<App>, call: Call) -> Reply {
+    shown(&app.service.budget(call.person()?).await?)
+}
+
+pub(super) async fn kinds(_: Arc<App>, _: Call) -> Reply {
+    shown(&KINDS.iter().map(|kind| schema(kind)).collect())
+}
+
+pub(super) async fn tables(app: Arc<App>, _: Call) -> Reply {
+    let tables: Vec<Value> = app.service.tables().iter().map(|table| table.json()).collect();
+    shown(&json!({ "tables": tables }))
+}
+
+pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
+    let is_page = match call.query.get("format").map(String::as_str) {
+        None => accepts(&call.headers, "text/html"),
+        Some("html") => true,
+        Some("json") => false,
+        Some(_) => return Err(Refusal::input("the format of the report is json or html")),
+    };
+    let [page, json] = app.service.report(call.person()?).await?;
+    if !is_page {
+        return Ok(typed("application/json", json));
+    }
+    let mut response = typed("text/html; charset=utf-8", page);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+    Ok(response)
+}
+
+pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
+    let people = on_files(&app, access::list).await?;
+    let people = people.iter().map(
+        |one| json!({ "name": one.name, "role": one.role.to_string(), "added": one.added, "revoked": one.revoked }),
+    );
+    shown(&json!({ "people": people.collect::<Vec<_>>() }))
+}
+
+pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
+    let body = call.object(&["name", "role"])?;
+    let text = |key: &str| {
+        body[key].as_str().map(str::to_string).ok_or_else(|| Refusal::input(format!("'{key}' must be a text")))
+    };
+    let (name, role) = (text("name")?, text("role")?.parse::<Role>().map_err(Refusal::input)?);
+    let own = name.clone();
+    let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
+    shown(&json!({ "name": name, "role": role.to_string(), "token": token }))
+}
+
+pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
+    let name = call.path("name").to_string();
+    let own = name.clone();
+    on_files(&app, move |ledger| access::revoke(ledger, &own)).await?;
+    shown(&json!({ "name": name, "revoked": true }))
+}
+
+/// Work on the file of those who may ask.
+pub(super) async fn on_files<T: Send + 'static>(
+    app: &App,
+    work: impl FnOnce(&std::path::Path) -> scumble_engine::Result<T> + Send + 'static,
+) -> Result<T, Refusal> {
+    let ledger = app.service.ledger().clone();
+    let done = tokio::task::spawn_blocking(move || work(&ledger)).await;
+    Ok(done.map_err(|_| Refusal::new(RefusalKind::Machine, "the server failed at this request, and goes on"))??)
+}
+
+pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
+    let person = call.person()?;
+    shown(&json!({ "name": person.name, "role": person.role.to_string() }))
+}
+
+pub(super) async fn described() -> Reply {
+    shown(&openapi::document())
+}
+
+pub(super) async fn health(app: Arc<App>) -> Reply {
+    match app.service.is_healthy().await {
+        true => shown(&json!({ "status": "ok" })),
+        false => Err(Refusal::new(RefusalKind::Busy, "the ledger cannot be read: the server's log says why")),
+    }
+}
+
+pub(super) async fn metrics(app: Arc<App>) -> Reply {
+    Ok(typed("text/plain; version=0.0.4", app.service.metrics.text()))
+}
+
+pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
+    let token = call.object(&["token"])?["token"].as_str().unwrap_or_default().trim();
+    let person = match app.sessions.opened(token) {
+        Some(person) => person,
+        None => app.service.authenticate(token, call.peer).await?,
+    };
+    let mut response = shown(&json!({ "name": person.name, "role": person.role.to_string() }))?;
+    let session = app.sessions.open(person)?;
+    set_cookie(&app, &mut response, &session, 12 * 3600)?;
+    Ok(response)
+}
+
+pub(super) async fn leave(app: Arc<App>, call: Call) -> Reply {
+    cookie(&call.headers).into_iter().for_each(|cookie| app.sessions.close(cookie));
+    let mut response = shown(&json!({}))?;
+    set_cookie(&app, &mut response, "", 0)?;
+    Ok(response)
+}
+
+/// No script reads it, and no page of others makes a browser send it.
+fn set_cookie(app: &App, response: &mut Response, value: &str, seconds: u64) -> Result<(), Refusal> {
+    let secure = if app.is_secure { "; Secure" } else { "" };
+    let text = format!("{SESSION}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    let value =
+        HeaderValue::from_str(&text).map_err(|_| Refusal::new(RefusalKind::Machine, "no session could be made"))?;
+    response.headers_mut().insert(SET_COOKIE, value);
+    *response.status_mut() = StatusCode::OK;
+    Ok(())
+}
+
+/// The question in the body of a call.
+fn question(call: &Call) -> Result<Question, Refusal> {
+    let body = call.object(&["sql", "cost", "fresh"])?;
+    let sql = body["sql"].as_str().ok_or_else(|| Refusal::input("'sql' must be a text: the query"))?.to_string();
+    let fresh = match &body["fresh"] {
+        Value::Null => false,
+        Value::Bool(fresh) => *fresh,
+        _ => return Err(Refusal::input("'fresh' must be true or false")),
+    };
+    let key = match call.headers.get("idempotency-key") {
+        None => None,
+        Some(key) => Some(
+            key.to_str()
+                .map_err(|_| Refusal::input("an Idempotency-Key is 1 to 255 visible ASCII letters"))?
+                .to_string(),
+        ),
+    };
+    Ok(Question { sql, cost: cost(&body["cost"])?, fresh, key })
+}
+
+/// A cost as the engine reads it.
+fn cost(shown: &Value) -> Result<String, Refusal> {
+    let wrong = || {
+        Refusal::input("'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}")
+    };
+    let fields = shown.as_object().ok_or_else(wrong)?;
+    let mut parts = Vec::new();
+    for key in ["epsilon", "rho", "delta"] {
+        match &shown[key] {
+            Value::Null => {}
+            Value::Number(number) => parts.push(format!("{key}={number}")),
+            Value::String(number) => {
+                let is_number = !number.is_empty()
+                    && number.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
+                parts.push(if is_number { format!("{key}={number}") } else { return Err(wrong()) });
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    match parts.len() == fields.len() && !parts.is_empty() {
+        true => Ok(parts.join(",")),
+        false => Err(wrong()),
+    }
+}

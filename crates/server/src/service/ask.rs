@@ -1,0 +1,336 @@
+//! Planning and asking.
+
+use super::{Service, allowed, key_digest};
+use crate::access::{Person, Role};
+use crate::refusal::{Refusal, RefusalKind};
+use scumble::noise::{BitSource, SecureSource};
+use scumble_engine::ledger::{Came, Charge, Ledger, Remarked, Standing, State};
+use scumble_engine::project::Request;
+use scumble_engine::release::{Answers, Planned, Runner, stored};
+use scumble_engine::report::Report;
+use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
+use scumble_engine::summary::{Question as LedgerQuestion, summary};
+use scumble_engine::{Error, digest};
+use serde_json::{Value, json};
+use std::sync::{Arc, PoisonError};
+
+/// So many letters of a question stand in the ledger's remark of it.
+const REMARKED: usize = 4000;
+/// So many remarks are known to be in the ledger; beyond them some may be written again.
+const KNOWN_REMARKS: usize = 100_000;
+
+/// A question as somebody asks it.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The query.
+    pub sql: String,
+    /// What it may cost: `epsilon=0.1`, `rho=0.05`, or `epsilon=1,delta=1e-9`.
+    pub cost: String,
+    /// Pay for new numbers although there is an answer.
+    pub fresh: bool,
+    /// The request's own key: what comes again with it gets the same answer, and is not charged again.
+    pub key: Option<String>,
+}
+
+/// One paid answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// What was published.
+    pub answers: Arc<Answers>,
+    /// The same as JSON, as `scumble query --json` prints it.
+    pub shown: Arc<Value>,
+    /// Its name in the ledger.
+    pub release: String,
+    /// Its entry there.
+    pub sequence: u64,
+    /// When it was charged (UTC).
+    pub time: String,
+    /// Whether it was paid for before, and nothing was charged now.
+    pub stored: bool,
+    /// The ledger's head (hexadecimal) and number of entries when it was read.
+    pub head: (String, u64),
+}
+
+impl Answer {
+    /// As `scumble query --json` prints it, with the release, its entry, and whether it was paid for before.
+    pub fn json(&self) -> Value {
+        let mut shown = Value::clone(&self.shown);
+        shown["ledger_head"] = json!(self.head.0);
+        shown["ledger_entries"] = json!(self.head.1);
+        shown["release"] = json!(self.release);
+        shown["sequence"] = json!(self.sequence);
+        shown["time"] = json!(self.time);
+        shown["stored"] = json!(self.stored);
+        shown
+    }
+}
+
+/// What a question would cost.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// As a release in `scumble plan --json`, with `fits`, `budget` (in words), `stored`, and `left`: what would be left in every scope.
+    pub json: Value,
+}
+
+impl Service {
+    /// What a question would cost whom, and the error to expect. Charges nothing and touches no data.
+    pub async fn plan(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+        allowed(person, Role::Analyst)?;
+        let (person, question) = (person.clone(), question.clone());
+        self.at_work(move |service| {
+            service.metrics.planned();
+            service.forecast(&person, &question)
+        })
+        .await
+    }
+
+    fn forecast(&self, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+        let runner = self.runner(person, None);
+        let planned = planned(&runner, "plan", question)?;
+        let fits = runner.admit([&planned]);
+        let budget = match &fits {
+            Ok(()) => "it fits the budget".to_string(),
+            Err(error @ Error::Budget(_)) => error.to_string(),
+            Err(error) => return Err(error.clone().into()),
+        };
+        let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
+        let delta = delta_of(&planned, &scopes, &usual)?;
+        let mut shown = release_json(&planned, &self.project, &scopes, &delta)?;
+        let ledger = Ledger::open_existing(&self.ledger)?;
+        let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
+        let standing = ledger.map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+        let mut sums = standing.sums()?.clone();
+        sums.add(&planned.plan.events)?;
+        let budget_in_force = standing.budget().unwrap_or_else(|| self.project.budget.clone());
+        let attributes = self.project.attributes();
+        let asked =
+            LedgerQuestion { budget: &budget_in_force, attributes: &attributes, delta: None, sets: &[], group: None };
+        shown["left"] = summary(&[], &sums, &asked)?["remaining"].take();
+        shown["fits"] = json!(fits.is_ok());
+        shown["budget"] = json!(budget);
+        shown["stored"] = json!(stored.is_some());
+        Ok(Forecast { json: shown })
+    }
+
+    /// The answer to a question: the one that was paid for, or a new one, which is charged before a row is read.
+    ///
+    /// # Guarantee
+    /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
+    /// one that has begun is brought to its end, and its answer is there for whoever asks again.
+    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+        allowed(person, Role::Analyst)?;
+        if let Some(key) = &question.key
+            && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
+        {
+            return Err(Refusal::input("an Idempotency-Key is 1 to 255 visible ASCII letters"));
+        }
+        let (person, question) = (person.clone(), question.clone());
+        let is_plain = !question.fresh && question.key.is_none();
+        if let Some(answer) = self.memory.get(&question).filter(|_| is_plain) {
+            self.metrics.stored();
+            if self.is_known_remark(&person, &stored_mark(&answer)) {
+                return Ok(answer);
+            }
+            return self
+                .at_work(move |service| {
+                    service.remark_stored(&person, &question, &answer)?;
+                    Ok(answer)
+                })
+                .await;
+        }
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        if self.is_stopping() {
+            return Err(Refusal::new(
+                RefusalKind::Busy,
+                "the server is about to stop: nothing was charged; ask again soon",
+            ));
+        }
+        self.at_work(move |service| {
+            // Held until the work is done, whether or not anybody waits for it.
+            let _turn = turn;
+            service.answered(&person, &question)
+        })
+        .await
+    }
+
+    fn answered(&self, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+        let key = question.key.as_ref().map(|key| key_digest(person, key));
+        let runner = self.runner(person, key.clone());
+        let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
+        let planned = match planned(&runner, &name, question) {
+            Ok(planned) => planned,
+            Err(refusal) => {
+                if refusal.kind == RefusalKind::Input {
+                    self.remark_refused(person, question, &refusal)?;
+                }
+                self.metrics.refused();
+                return Err(refusal);
+            }
+        };
+        if let Some(answer) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
+            self.metrics.stored();
+            return Ok(answer);
+        }
+        let mut bits = SecureSource::new().map_err(Error::from)?;
+        match runner.release(&[planned], &self.out, &mut bits, |_| ()) {
+            Ok((mut outcomes, head)) => {
+                let outcome = outcomes.remove(0);
+                let answer = Answer {
+                    shown: Arc::new(outcome.answers.json()),
+                    answers: Arc::new(outcome.answers),
+                    release: outcome.name,
+                    sequence: outcome.sequence,
+                    time: Report::now(),
+                    stored: false,
+                    head: (head.hex(), head.entries),
+                };
+                self.metrics.paid();
+                self.memory.put(question, &answer);
+                Ok(answer)
+            }
+            Err(error) => Err(self.not_released(&runner, person, question, &name, error)?),
+        }
+    }
+
+    /// The answer to the same question, or to a request with the same key, if it was paid for.
+    fn paid_before(
+        &self,
+        runner: &Runner<'_>,
+        planned: &Planned,
+        person: &Person,
+        question: &Question,
+        key: Option<&str>,
+    ) -> Result<Option<Answer>, Refusal> {
+        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
+        let digest = runner.question(planned)?;
+        if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
+            if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
+                let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
+                return Err(Refusal::new(RefusalKind::Conflict, sentence));
+            }
+            return self.read(&ledger, &charge).map(Some);
+        }
+        if question.fresh {
+            return Ok(None);
+        }
+        let Some(charge) = ledger.answered(&digest)? else { return Ok(None) };
+        let answer = self.read(&ledger, &charge)?;
+        self.memory.put(question, &answer);
+        self.remark_stored(person, question, &answer)?;
+        Ok(Some(answer))
+    }
+
+    /// What a charge has published.
+    pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<Answer, Refusal> {
+        if charge.state == State::Interrupted {
+            return Err(Refusal::new(
+                RefusalKind::Lost,
+                format!(
+                    "this was charged (entry {}), and the server stopped or failed before its answer was published: nothing more was charged; ask again with another Idempotency-Key, or without one, to pay for an answer",
+                    charge.sequence
+                ),
+            ));
+        }
+        let (answers, shown) = stored(&self.out, charge).map_err(|why| {
+            Refusal::new(
+                RefusalKind::Lost,
+                format!(
+                    "this was paid for (entry {}), and {why}: nothing was charged; ask with \"fresh\": true to pay for new numbers, or let the curator put its files back",
+                    charge.sequence
+                ),
+            )
+        })?;
+        let head = ledger.head()?;
+        Ok(Answer {
+            answers: Arc::new(answers),
+            shown: Arc::new(shown),
+            release: charge.release.clone(),
+            sequence: charge.sequence,
+            time: charge.time.clone(),
+            stored: true,
+            head: (head.hex(), head.entries),
+        })
+    }
+
+    /// Why there is no answer. Beside budgets and what was charged, what is wrong may be something about files: that is for the curator.
+    fn not_released(
+        &self,
+        runner: &Runner<'_>,
+        person: &Person,
+        question: &Question,
+        name: &str,
+        error: Error,
+    ) -> Result<Refusal, Refusal> {
+        if let Error::Budget(_) = error {
+            let refusal = Refusal::from(error);
+            self.remark_refused(person, question, &refusal)?;
+            self.metrics.refused();
+            return Ok(refusal);
+        }
+        self.metrics.failed();
+        if runner.is_charged(name)? {
+            return Ok(Refusal::new(RefusalKind::Lost, error.to_string()));
+        }
+        tracing::error!("a question was not answered, and nothing was charged: {error}");
+        Ok(match person.role {
+            Role::Curator => error.into(),
+            _ => Refusal::new(
+                RefusalKind::Machine,
+                "this cannot be answered now: the tables are not as they are declared, the project or its budget was changed since the server began, or the server cannot write; nothing was charged, and the curator finds why in the server's log and with 'scumble check'",
+            ),
+        })
+    }
+
+    fn remark_stored(&self, person: &Person, question: &Question, answer: &Answer) -> Result<(), Refusal> {
+        let mark = stored_mark(answer);
+        let key = question.key.as_ref().map(|key| key_digest(person, key));
+        // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
+        if key.is_none() && self.is_known_remark(person, &mark) {
+            return Ok(());
+        }
+        self.remark(person, question, key, Came::Stored(answer.sequence))?;
+        self.remembers_remark(person, mark);
+        Ok(())
+    }
+
+    fn remark_refused(&self, person: &Person, question: &Question, refusal: &Refusal) -> Result<(), Refusal> {
+        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence).as_bytes());
+        if self.is_known_remark(person, &mark) {
+            return Ok(());
+        }
+        self.remark(person, question, None, Came::Refused(refusal.to_string()))?;
+        self.remembers_remark(person, mark);
+        Ok(())
+    }
+
+    fn remark(&self, person: &Person, question: &Question, key: Option<String>, came: Came) -> Result<(), Refusal> {
+        let what: String = question.sql.chars().take(REMARKED).collect();
+        let cost: String = question.cost.chars().take(200).collect();
+        let remarked = Remarked { by: person.name.clone(), what, cost, key, came };
+        Ledger::open_or_create(&self.ledger)?.remark(&remarked)?;
+        Ok(())
+    }
+
+    fn is_known_remark(&self, person: &Person, mark: &str) -> bool {
+        let known = self.remarked.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(&(person.name.clone(), mark.to_string()))
+    }
+
+    fn remembers_remark(&self, person: &Person, mark: String) {
+        let mut known = self.remarked.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_REMARKS {
+            known.clear();
+        }
+        known.insert((person.name.clone(), mark));
+    }
+}
+
+fn stored_mark(answer: &Answer) -> String {
+    format!("entry {}", answer.sequence)
+}
+
+/// A question as a release of this name. What is wrong with it is known without data.
+fn planned(runner: &Runner<'_>, name: &str, question: &Question) -> Result<Planned, Refusal> {
+    let request = Request::of_query(name, &question.sql, &question.cost)?;
+    Ok(runner.plan(&request)?)
+}

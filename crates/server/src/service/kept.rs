@@ -1,0 +1,46 @@
+//! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read from its files again.
+
+use super::{Answer, Question};
+use scumble_engine::digest;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// So many cells are held; beyond them everything is forgotten.
+const MOST_CELLS: usize = 2_000_000;
+
+/// The answers by the text of their question.
+#[derive(Default)]
+pub(super) struct Memory(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    cells: usize,
+    answers: HashMap<String, Answer>,
+}
+
+impl Memory {
+    /// The answer to this text at this cost, if it is here.
+    pub fn get(&self, question: &Question) -> Option<Answer> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.answers.get(&text(question)).cloned()
+    }
+
+    /// Remembers an answer as the one to be given from now on.
+    pub fn put(&self, question: &Question, answer: &Answer) {
+        let cells = answer.answers.rows() * answer.answers.columns.len() + 1;
+        if cells > MOST_CELLS / 4 {
+            return;
+        }
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.cells + cells > MOST_CELLS {
+            *held = Held::default();
+        }
+        held.cells += cells;
+        held.answers.insert(text(question), Answer { stored: true, ..answer.clone() });
+    }
+}
+
+/// Two questions of one text are one question, as long as the server runs: its project does not change.
+fn text(question: &Question) -> String {
+    digest(format!("{}\n{}", question.cost, question.sql).as_bytes())
+}

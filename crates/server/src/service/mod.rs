@@ -1,0 +1,221 @@
+//! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers, what is left.
+//!
+//! What is paid for is paid for one after the other (`turn`), and each charge is one transaction of the ledger, which excludes other processes too: what
+//! holds for one release at a terminal holds here, however many ask at once. All that is done with tables or with the ledger is done on threads that may wait.
+
+mod ask;
+mod kept;
+mod shown;
+
+pub use ask::{Answer, Forecast, Question};
+pub(crate) use shown::Form;
+pub use shown::{ColumnShown, TableShown};
+
+use crate::access::{Access, FIRST_CURATOR, Person, Role, Scram};
+use crate::metrics::Metrics;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::slow::Slow;
+use kept::Memory;
+use scumble_engine::ledger::{Ledger, beside};
+use scumble_engine::project::Project;
+use scumble_engine::release::{Asker, Runner};
+use scumble_engine::{Error, digest};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+use tokio::sync::{Mutex as Turn, Semaphore};
+
+/// More is worked on at once than there are cores: some of it waits for the disk.
+const SPARE_HANDS: usize = 2;
+
+/// What is served, and to whom.
+pub struct Service {
+    project: Arc<Project>,
+    ledger: PathBuf,
+    out: PathBuf,
+    /// Whoever holds it may pay.
+    turn: Arc<Turn<()>>,
+    /// So much is worked on at once, so that memory is bounded however many ask.
+    hands: Arc<Semaphore>,
+    memory: Memory,
+    /// Who was told what that the ledger has a remark of: one for each person and answer, or refused question.
+    remarked: Mutex<HashSet<(String, String)>>,
+    access: Mutex<Seen>,
+    slow: Slow,
+    pub(crate) metrics: Metrics,
+    stopping: AtomicBool,
+}
+
+/// The file of those who may ask, as it was read last.
+#[derive(Default)]
+struct Seen {
+    stamp: Option<Stamp>,
+    access: Access,
+}
+
+/// What tells whether a file is the one that was read.
+#[derive(PartialEq, Eq, Clone, Copy)]
+struct Stamp {
+    inode: u64,
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Service {
+    /// A project with its ledger, and the folder of its outputs.
+    pub fn new(project: Project, ledger: Option<PathBuf>, out: Option<PathBuf>) -> Result<Self, Refusal> {
+        let ledger = ledger.unwrap_or_else(|| project.ledger());
+        let out = out.unwrap_or_else(|| project.folder().join("out"));
+        // What is wrong with the ledger, or with those who may ask, is said before anybody is let in.
+        if let Some(open) = Ledger::open_existing(&ledger)? {
+            open.head()?;
+        }
+        Access::read(&ledger)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            project: Arc::new(project),
+            ledger,
+            out,
+            turn: Arc::default(),
+            hands: Arc::new(Semaphore::new(cores + SPARE_HANDS)),
+            memory: Memory::default(),
+            remarked: Mutex::default(),
+            access: Mutex::default(),
+            slow: Slow::default(),
+            metrics: Metrics::default(),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Arc<Project> {
+        &self.project
+    }
+
+    /// Where the ledger is.
+    pub(crate) fn ledger(&self) -> &PathBuf {
+        &self.ledger
+    }
+
+    /// From now on nothing more is begun that is paid for.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Who has this token; `from` is whose failures are counted: a failure is answered late.
+    pub async fn authenticate(&self, token: &str, from: IpAddr) -> Result<Person, Refusal> {
+        match self.with_access(|access| access.who(token))? {
+            Some(person) => Ok(person),
+            None => Err(self.failed(from).await),
+        }
+    }
+
+    /// Counts a failed attempt from an address, and waits as long as that has to; gives the refusal.
+    pub async fn failed(&self, from: IpAddr) -> Refusal {
+        self.metrics.failed_login();
+        match self.slow.failed(from).await {
+            true => Refusal::new(
+                RefusalKind::Token,
+                "nobody has this token, or it was revoked: ask the curator for one (scumble access add NAME)",
+            ),
+            false => Refusal::new(RefusalKind::Busy, "too many wrong tokens came from this address: try again later"),
+        }
+    }
+
+    /// The person of a name, if they have access.
+    pub fn person(&self, name: &str) -> Option<Person> {
+        if name == FIRST_CURATOR {
+            return None;
+        }
+        self.with_access(|access| access.named(name).map(|entry| entry.person())).ok().flatten()
+    }
+
+    /// What is kept of somebody's token for SCRAM.
+    pub fn scram(&self, name: &str) -> Option<Scram> {
+        self.with_access(|access| access.named(name).map(|entry| entry.scram.clone())).ok().flatten()
+    }
+
+    /// Looks at the file of those who may ask, as it is now.
+    fn with_access<T>(&self, look: impl FnOnce(&Access) -> T) -> Result<T, Refusal> {
+        let stamp = beside(&self.ledger, ".access")
+            .ok()
+            .and_then(|path| std::fs::symlink_metadata(path).ok())
+            .map(|file| Stamp { inode: inode(&file), length: file.len(), modified: file.modified().ok() });
+        let mut seen = self.access.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.stamp != stamp || stamp.is_none() {
+            // Nobody is let in by what was read before, if the file cannot be read now.
+            *seen = Seen::default();
+            seen.access = Access::read(&self.ledger).map_err(hidden)?;
+            seen.stamp = stamp;
+        }
+        Ok(look(&seen.access))
+    }
+
+    /// Plans and runs in somebody's name.
+    fn runner(&self, person: &Person, key: Option<String>) -> Runner<'_> {
+        // A curator sets the budgets, and is bound by the project's alone.
+        let limits = self.project.analysts.get(&person.name).filter(|_| person.role < Role::Curator).cloned();
+        let asker = Asker { by: person.name.clone(), limits, key };
+        Runner::with_ledger(&self.project, self.ledger.clone()).asked_by(asker)
+    }
+
+    /// Does work that waits, on a thread that may.
+    async fn at_work<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let service = Arc::clone(self);
+        let hand = Arc::clone(&self.hands).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let _hand = hand;
+            work(&service)
+        });
+        let done = done.await;
+        done.unwrap_or_else(|_| {
+            Err(Refusal::new(RefusalKind::Machine, "the server failed at this request, and goes on"))
+        })
+    }
+}
+
+/// A role that is not enough is refused in one sentence.
+pub(crate) fn allowed(person: &Person, least: Role) -> Result<(), Refusal> {
+    match person.role >= least {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            RefusalKind::Role,
+            format!("{} is {}, and this is for the role {least}", person.name, with_article(person.role)),
+        )),
+    }
+}
+
+fn with_article(role: Role) -> String {
+    format!("{} {role}", if role == Role::Analyst { "an" } else { "a" })
+}
+
+/// What is wrong with the server's own files is for its log, not for whoever knocks.
+fn hidden(error: Error) -> Refusal {
+    tracing::error!("{error}");
+    Refusal::new(RefusalKind::Machine, "the server cannot tell who may ask: its log says why")
+}
+
+/// The digest of a request's own key, which is somebody's: another's key of the same text is another key.
+fn key_digest(person: &Person, key: &str) -> String {
+    digest(format!("{}\n{key}", person.name).as_bytes())
+}
+
+#[cfg(unix)]
+fn inode(file: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(file)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &std::fs::Metadata) -> u64 {
+    0
+}
