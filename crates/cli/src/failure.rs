@@ -42,7 +42,7 @@ fn is_json() -> bool {
 }
 
 /// On one line and without commands to the terminal: names of columns, tables and files stand in sentences, and can be anything.
-fn printable(sentence: &str) -> String {
+pub fn printable(sentence: &str) -> String {
     let shown = |letter: char| match letter.is_control() {
         true => letter.escape_default().collect(),
         false => letter.to_string(),
@@ -64,6 +64,16 @@ impl From<scumble_engine::Error> for Failure {
             scumble_engine::Error::Budget(_) => Self::Budget(sentence),
             // The machine: disk, memory, a damaged ledger.
             _ => Self::Other(sentence),
+        }
+    }
+}
+
+impl From<scumble_parties::Error> for Failure {
+    fn from(error: scumble_parties::Error) -> Self {
+        match error {
+            scumble_parties::Error::Input(sentence) => Self::Input(sentence),
+            // Somebody else, the network, the machine.
+            scumble_parties::Error::Failed(sentence) => Self::Other(sentence),
         }
     }
 }

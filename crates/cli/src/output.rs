@@ -9,3 +9,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }
+
+/// A text as one field of a CSV file.
+pub fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_string(),
+    }
+}

@@ -8,12 +8,14 @@ mod anonymized_histogram;
 mod attack;
 mod attacker;
 mod audit;
+mod book;
 mod calibrate;
 mod compare_noise;
 mod engine;
 mod limits;
 mod local;
 mod noise;
+mod parties;
 mod reproduce;
 mod server;
 mod setup;
@@ -64,6 +66,8 @@ pub enum Publish {
     AnonymizedHistogram(anonymized_histogram::Arguments),
     /// Where nobody is trusted: owners randomize a report each, and many reports say how many hold what
     Local(local::Arguments),
+    /// Where no server is trusted alone: holders of counts publish their sums, and nobody sees anybody's numbers
+    Parties(parties::Arguments),
 }
 
 /// What something costs, to whom, and with how much noise.
@@ -128,6 +132,7 @@ impl Publish {
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Local(arguments) => local::run(&arguments),
+            Self::Parties(arguments) => parties::run(&arguments, quiet),
         }
     }
 }

@@ -29,6 +29,7 @@ mod local;
 mod manners;
 mod most_frequent;
 mod noise;
+mod parties;
 mod per_attribute;
 mod per_owner_first;
 mod project_file;

@@ -74,6 +74,12 @@ impl NegativeBinomial {
         into_i64(self.sample_wide(bits))
     }
 
+    /// One draw modulo 2^64: for sums of shares, which add up to the whole noise modulo 2^64 however large a share is. (Draws beyond an i128, of which
+    /// none has a probability above e^{−10^20}, are brought to its end before.)
+    pub fn sample_word<S: BitSource + ?Sized>(&self, bits: &mut S) -> u64 {
+        self.sample_wide(bits) as u64
+    }
+
     /// Independent draws.
     pub fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
         for slot in out {

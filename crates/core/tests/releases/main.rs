@@ -14,6 +14,7 @@ mod local;
 mod moves;
 mod questions;
 mod sensitive;
+mod shared;
 mod statistics;
 mod workloads;
 
@@ -66,6 +67,10 @@ const DRAWN: &[Drawn] = &[
     ("parties/local/mod.rs", "absent", &[local::absent]),
     ("parties/local/mean.rs", "report", &[local::mean]),
     ("parties/local/coin.rs", "is_lie", &[local::lies]),
+    ("parties/inner_product/mod.rs", "message", &[shared::flips]),
+    ("parties/inner_product/mod.rs", "answer", &[shared::answers]),
+    ("parties/sum/mod.rs", "shares", &[shared::sums]),
+    ("parties/sum/ring.rs", "split", &[shared::splits]),
     ("workload/mwem.rs", "release", &[workloads::mwem_measures, workloads::mwem_picks]),
     ("workload/people.rs", "release", &[added::people]),
     ("workload/projection/mod.rs", "release", &[workloads::projection]),
@@ -143,6 +148,9 @@ compare! {
     local_reports: "parties/local/mod.rs",
     local_means: "parties/local/mean.rs",
     local_lies: "parties/local/coin.rs",
+    inner_products: "parties/inner_product/mod.rs",
+    shared_sums: "parties/sum/mod.rs",
+    splits: "parties/sum/ring.rs",
     mwem: "workload/mwem.rs",
     people: "workload/people.rs",
     projection: "workload/projection/mod.rs",

@@ -87,6 +87,11 @@ impl Standing {
         self.budget.at.as_ref().and_then(|_| Budget::from_json(&self.budget.value))
     }
 
+    /// The limits in force as the chain holds them: null where there are none.
+    pub(crate) fn limits(&self) -> Value {
+        self.budget.value.clone()
+    }
+
     /// Refuses limits that are not those in force: a budget changes by an entry with a reason, and never by itself.
     pub(crate) fn agrees(&self, limits: &Value, project: &str) -> Result<()> {
         let Some(at) = self.budget.at.as_ref().filter(|_| self.budget.value != *limits) else { return Ok(()) };

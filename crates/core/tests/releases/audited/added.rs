@@ -10,6 +10,7 @@ use scumble::mechanism::histogram::Histogram;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
+use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
 use scumble::quantity::{Epsilon, Rho, Scale, Sigma};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::People;
@@ -175,4 +176,19 @@ pub fn threshold_counts() {
     let (here, there) = (vec![3u128; 20], vec![3u128; 21]);
     Audit::of("threshold counts", &counts.events().unwrap(), &Scope::Presence)
         .tells(1160, |moved, bits| counts.release(if moved { &there } else { &here }, bits).unwrap().total);
+}
+
+/// Two honest parties and a colluder, who leaves out its noise; the neighbour's owner is at one of the honest ones.
+pub fn shared_sum() {
+    let trust = Trust::new(3, 1, 0, 2).unwrap();
+    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 1, Owner { cells: 1, by: 1 }, trust).unwrap();
+    let events = sum.events(&AttributeSet::new(["disease"]).unwrap()).unwrap();
+    Audit::of("shared sum", &events, &Scope::Presence).tells(1700, |moved, bits| {
+        let mut servers = vec![vec![3], vec![2]];
+        for value in [5 + u64::from(moved), 8] {
+            let shares = sum.shares(&[value], bits).unwrap();
+            servers.iter_mut().zip(&shares).for_each(|(sum, share)| Ring::WORDS.add(sum, share));
+        }
+        sum.opened(&servers).unwrap()[0] as f64
+    });
 }

@@ -1,0 +1,41 @@
+//! The ledger that is charged for what is no release of a project: sums of parties, inner products, collected reports.
+
+use crate::failure::Failure;
+use clap::Args;
+use scumble_engine::project::Project;
+use scumble_engine::release::Book;
+use std::path::PathBuf;
+
+/// Which ledger is charged.
+#[derive(Args)]
+pub struct LedgerArguments {
+    /// The ledger that is charged, with the budget that it holds; made if it is not there
+    #[arg(long, value_name = "FILE", conflicts_with = "project")]
+    ledger: Option<PathBuf>,
+    /// A project file whose ledger is charged, within its budget
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// Charge also if the ledger holds a charge for the same already
+    #[arg(long)]
+    pub again: bool,
+}
+
+impl LedgerArguments {
+    /// The ledger, if one was named.
+    pub fn book(&self) -> Result<Option<Book>, Failure> {
+        Ok(match (&self.ledger, &self.project) {
+            (Some(ledger), _) => Some(Book::of_ledger(ledger)),
+            (None, Some(file)) => Some(Book::of_project(&Project::open(file)?)),
+            (None, None) => None,
+        })
+    }
+
+    /// The ledger, which must be named.
+    pub fn needed(&self) -> Result<Book, Failure> {
+        self.book()?.ok_or_else(|| {
+            let sentence =
+                "say which ledger is charged: --ledger FILE, or --project FILE for a project's ledger and budget";
+            Failure::Input(sentence.to_string())
+        })
+    }
+}

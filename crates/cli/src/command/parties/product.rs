@@ -1,0 +1,128 @@
+//! `scumble parties product`.
+
+use super::{WaitArguments, hex};
+use crate::command::account::DIGITS;
+use crate::command::book::LedgerArguments;
+use crate::command::engine::head_line;
+use crate::failure::{Failure, say};
+use crate::input;
+use crate::output::print;
+use clap::Args;
+use scumble::noise::SecureSource;
+use scumble::quantity::rounded_up;
+use scumble_engine::release::{Outside, Paid};
+use scumble_parties::Key;
+use scumble_parties::product::{First, ProductPlan, Role, Second};
+use serde_json::json;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The plan, with the tables [first] and [second]
+    plan: PathBuf,
+    /// The key of the first or of the second party
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// A line 0 or 1 for each owner, in the order that both know; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    bits: PathBuf,
+    /// Where the second party listens, instead of the plan's address
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerArguments,
+    #[command(flatten)]
+    wait: WaitArguments,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the side that the key belongs to: the first party prints the estimate, the second that it has answered.
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    let plan = ProductPlan::open(&arguments.plan)?;
+    let key = Key::read(&arguments.key)?;
+    let role = plan.role_of(&key)?;
+    let (book, again) = (arguments.ledger.needed()?, arguments.ledger.again);
+    let outside = charge_of(&plan, role)?;
+    outside.admitted(&book, again)?;
+    let wait = arguments.wait.duration();
+    let mut random = SecureSource::new()?;
+    match role {
+        Role::First => {
+            let first = First::meet(&plan, &key, wait)?;
+            let paid = outside.charge(&book, again)?;
+            let answer = first.multiply(&bits(&arguments.bits, plan.owners())?, &mut random)?;
+            estimated(&plan, answer, paid, arguments.json)
+        }
+        Role::Second => {
+            let address = arguments.listen.as_deref().unwrap_or(plan.address());
+            let listener = TcpListener::bind(address).map_err(|error| {
+                Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
+            })?;
+            if !quiet {
+                say(&format!("listening at {address}"));
+            }
+            let second = Second::listen(&plan, &key, &listener, wait)?;
+            let paid = outside.charge(&book, again)?;
+            second.answer(&bits(&arguments.bits, plan.owners())?, &mut random)?;
+            answered(&plan, paid, arguments.json)
+        }
+    }
+}
+
+fn charge_of(plan: &ProductPlan, role: Role) -> Result<Outside, Failure> {
+    let role_name = if role == Role::First { "first" } else { "second" };
+    Ok(Outside {
+        release: plan.name().to_string(),
+        kind: "product",
+        plan: hex(plan.digest()),
+        events: plan.events(role)?,
+        rule: json!({
+            "role": role_name, "owners": plan.owners(),
+            "coalition": format!("everybody, with '{}'; who the owners are, both parties know", plan.other(role)),
+        }),
+    })
+}
+
+fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
+    let text = input::text(path)?;
+    let bit = |(place, line): (usize, &str)| match line.trim() {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(Failure::Input(format!("{} line {}: a bit must be 0 or 1", path.display(), place + 1))),
+    };
+    let bits = text.lines().enumerate().map(bit).collect::<Result<Vec<bool>, _>>()?;
+    if bits.len() != owners {
+        let sentence = format!("{} has {} lines, and the plan has {owners} owners", path.display(), bits.len());
+        return Err(Failure::Input(sentence));
+    }
+    Ok(bits)
+}
+
+fn estimated(plan: &ProductPlan, answer: i64, paid: Paid, as_json: bool) -> Result<(), Failure> {
+    let (estimate, within) = (plan.product().estimate(answer), plan.product().error(0.05, plan.owners() as u64)?);
+    let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
+    let head = paid.commit(&scumble_engine::digest(answer.to_string().as_bytes()))?;
+    if as_json {
+        let found = json!({ "estimate": estimate, "within": within, "beta": 0.05, "answer": answer, "epsilon": cost, "entry": entry });
+        return print(&format!("{found}\n"));
+    }
+    print(&format!(
+        "about {estimate:.0} owners have both, within ±{:.0} with probability 95%\nEach owner's bit cost ε = {} against everybody; that somebody is among the {} owners is known to both parties.\n{}\n",
+        within.ceil(),
+        rounded_up(cost, DIGITS),
+        plan.owners(),
+        head_line(&head)
+    ))
+}
+
+fn answered(plan: &ProductPlan, paid: Paid, as_json: bool) -> Result<(), Failure> {
+    let (entry, cost) = (paid.sequence(), plan.product().epsilon_second());
+    let head = paid.commit(&scumble_engine::digest(plan.digest()))?;
+    if as_json {
+        return print(&format!("{}\n", json!({ "answered": true, "epsilon": cost.get(), "entry": entry })));
+    }
+    print(&format!("answered; each owner's bit cost ε = {cost} against everybody\n{}\n", head_line(&head)))
+}

@@ -1,0 +1,175 @@
+//! `scumble parties serve`.
+
+use super::plan::{guarantee, promised};
+use super::{WaitArguments, hex};
+use crate::command::book::LedgerArguments;
+use crate::command::engine::{head_line, table};
+use crate::failure::{Failure, say};
+use crate::output::{print, quoted};
+use clap::Args;
+use scumble_engine::release::{Book, Outputs, Outside, Paid};
+use scumble_parties::{Error, Key, Opened, Plan, Step, Watch, serve};
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The plan
+    plan: PathBuf,
+    /// This server's key
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Where to listen, instead of the address that the plan has for this server
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerArguments,
+    #[command(flatten)]
+    wait: WaitArguments,
+    /// The folder for what is opened
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    out: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs a server from the first share to the opened sum.
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    let plan = Plan::open(&arguments.plan)?;
+    let key = Key::read(&arguments.key)?;
+    let own = plan.server_of(key.public());
+    let own = own.ok_or_else(|| Failure::Input("this key is no server's of the plan".to_string()))?;
+    let (book, again) = (arguments.ledger.needed()?, arguments.ledger.again);
+    charge_of(&plan, &[])?.admitted(&book, again)?;
+    let outputs = Outputs::claim(&arguments.out, plan.name(), &book)?;
+    let address = arguments.listen.as_ref().unwrap_or(&plan.servers()[own].address);
+    let listener = TcpListener::bind(address).map_err(|error| {
+        Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
+    })?;
+    let mut watching =
+        Watching { plan: &plan, address, book: &book, again, quiet, stored: 0, paid: None, failure: None };
+    let opened = serve(&plan, &key, listener, arguments.wait.duration(), &mut watching);
+    let (paid, failure) = (watching.paid.take(), watching.failure.take());
+    let opened = opened.map_err(|error| failure.unwrap_or_else(|| Failure::from(error)))?;
+    let paid = paid.ok_or_else(|| Failure::Other("the sum was opened without a charge".to_string()))?;
+    let shown = shown(&plan, &opened, &paid)?;
+    let (files, head) = paid.publish(outputs, csv(&plan, &opened).as_bytes(), format!("{shown:#}\n").as_bytes())?;
+    if arguments.json {
+        return print(&format!("{shown:#}\n"));
+    }
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    print(&format!("{}{}\n{}\n", in_words(&plan, &opened)?, files.join(", "), head_line(&head)))
+}
+
+/// Tells about the steps, and charges.
+struct Watching<'a> {
+    plan: &'a Plan,
+    address: &'a str,
+    book: &'a Book,
+    again: bool,
+    quiet: bool,
+    stored: usize,
+    paid: Option<Paid>,
+    /// Why the ledger refused.
+    failure: Option<Failure>,
+}
+
+impl Watch for Watching<'_> {
+    fn step(&mut self, step: &Step) {
+        let all = self.plan.parties().len();
+        let line = match step {
+            Step::Listening => format!("listening at {}", self.address),
+            Step::Stored(party) => {
+                self.stored += 1;
+                format!("stored the share of '{}' ({} of {all})", self.plan.parties()[*party].name, self.stored)
+            }
+            Step::Refused(why) => format!("refused: {}", crate::failure::printable(why)),
+            Step::Closed(stored) => {
+                format!("no more shares are taken: {stored} of {all} parties have sent to this server")
+            }
+            Step::Agreed(parties) => format!("all servers have the shares of the same {parties} parties"),
+            Step::Charged => {
+                let entry = self.paid.as_ref().map_or(0, Paid::sequence);
+                format!("charged: entry {entry} of {}", self.book.ledger().display())
+            }
+            Step::Told => "told the own sum to the other servers".to_string(),
+        };
+        if !self.quiet {
+            say(&line);
+        }
+    }
+
+    fn charge(&mut self, answered: &[usize]) -> scumble_parties::Result<()> {
+        let charged = charge_of(self.plan, answered)
+            .and_then(|charge| charge.charge(self.book, self.again).map_err(Failure::from));
+        match charged {
+            Ok(paid) => {
+                self.paid = Some(paid);
+                Ok(())
+            }
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(Error::failed("the ledger refused the charge"))
+            }
+        }
+    }
+}
+
+fn names<'a>(plan: &'a Plan, answered: &[usize], is_in: bool) -> Vec<&'a str> {
+    let parties = plan.parties().iter().enumerate().filter(|(place, _)| answered.binary_search(place).is_ok() == is_in);
+    parties.map(|(_, party)| party.name.as_str()).collect()
+}
+
+fn charge_of(plan: &Plan, answered: &[usize]) -> Result<Outside, Failure> {
+    let (sum, trust) = (plan.sum(), plan.sum().trust());
+    Ok(Outside {
+        release: plan.name().to_string(),
+        kind: "parties",
+        plan: hex(plan.digest()),
+        events: plan.events()?,
+        rule: json!({
+            "role": "server", "coalition": trust.coalition(), "honest": trust.honest(), "parties": trust.parties(), "servers": trust.servers(),
+            "answered": names(plan, answered, true), "cells": sum.cells(), "owner": { "cells": sum.owner().cells, "by": sum.owner().by },
+        }),
+    })
+}
+
+fn shown(plan: &Plan, opened: &Opened, paid: &Paid) -> Result<Value, Failure> {
+    let mut shown = promised(plan, opened.answered.len() as u64)?;
+    let cells = plan.cells().iter().zip(&opened.totals);
+    shown["release"] = json!(plan.name());
+    shown["kind"] = json!("parties");
+    shown["sequence"] = json!(paid.sequence());
+    shown["ledger_head"] = json!(paid.head().hex());
+    shown["answered"] = json!(names(plan, &opened.answered, true));
+    shown["not_in_it"] = json!(names(plan, &opened.answered, false));
+    shown["totals"] = cells.map(|(cell, total)| json!({ "cell": cell, "total": total })).collect();
+    Ok(shown)
+}
+
+fn csv(plan: &Plan, opened: &Opened) -> String {
+    let lines = plan.cells().iter().zip(&opened.totals).map(|(cell, total)| format!("{},{total}\n", quoted(cell)));
+    std::iter::once("cell,total\n".to_string()).chain(lines).collect()
+}
+
+/// More cells are in the files only.
+const SHOWN: usize = 20;
+
+fn in_words(plan: &Plan, opened: &Opened) -> Result<String, Failure> {
+    let missing = names(plan, &opened.answered, false);
+    let missing = if missing.is_empty() { String::new() } else { format!("; not in it: {}", missing.join(", ")) };
+    let (answered, all) = (opened.answered.len(), plan.parties().len());
+    let mut text = format!("{}: {answered} of {all} parties are in the sum{missing}.\n", plan.name());
+    let cells = plan.cells().iter().zip(&opened.totals).take(SHOWN);
+    text.push_str(&table(
+        &["cell", "total"],
+        cells.map(|(cell, total)| vec![cell.clone(), total.to_string()]).collect(),
+    ));
+    if plan.cells().len() > SHOWN {
+        text.push_str(&format!("and {} more in the files\n", plan.cells().len() - SHOWN));
+    }
+    text.push_str(&guarantee(plan, answered as u64)?);
+    Ok(text)
+}

@@ -1,0 +1,173 @@
+//! How many owners have both of two bits, of which each party knows one (survey 7.9.4; spec §10.3).
+//!
+//! The first party has x, the second y, a bit for each owner in an order that both know. The first sends x̂, each bit flipped with probability a/b; the second
+//! answers z = Σ y_i (b·x̂_i − a) + DLap((b−a)/ε), a whole number; z/(b−2a) is unbiased for Σ x_i y_i.
+//!
+//! # Guarantee
+//! The message costs ln((b−a)/a) for each owner's bit of x, whoever sees it; the answer costs ε for each owner's bit of y, also for the first party,
+//! because a bit of y moves the sum by at most b − a whatever the message was. Both hold for parties that look at everything; whoever sends another
+//! message than it should makes the estimate wrong and learns no more. Who the owners are, and how many, both know.
+//!
+//! ```
+//! use scumble::noise::InsecureSeededSource;
+//! use scumble::parties::inner_product::InnerProduct;
+//! let product = InnerProduct::new(1.0, 0.5)?;
+//! let (x, y) = (vec![true; 10_000], vec![true; 10_000]);
+//! let mut bits = InsecureSeededSource::new(1);
+//! let message = product.message(&x, &mut bits);
+//! let answer = product.answer(&y, &message, &mut bits)?;
+//! assert!((product.estimate(answer) - 10_000.0).abs() < 1500.0);
+//! # Ok::<(), scumble::Error>(())
+//! ```
+
+use crate::calibrate::{scale_for_pure, up};
+use crate::error::{Error, Result};
+use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
+use crate::noise::{BitSource, DiscreteLaplace, uniform};
+use crate::quantity::{Beta, Epsilon, Sensitivity, checked};
+use crate::scope::AttributeSet;
+
+/// The protocol with its two costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InnerProduct {
+    /// a and b: a bit is flipped with probability a/b.
+    flip: (u64, u64),
+    second: Epsilon,
+    noise: DiscreteLaplace,
+}
+
+/// The denominator of flips.
+const UNIT: u64 = 1 << 16;
+/// More owners would not fit into the sum.
+pub const MOST_OWNERS: usize = 1 << 40;
+
+impl InnerProduct {
+    /// Of these costs: at most `first` for a bit of x, and `second` for a bit of y. The first is a number of 2^−16 and at most ln 65535, whatever is asked for.
+    pub fn new(
+        first: impl TryInto<Epsilon, Error: Into<Error>>,
+        second: impl TryInto<Epsilon, Error: Into<Error>>,
+    ) -> Result<Self> {
+        let first: Epsilon = checked(first)?;
+        let near = (UNIT as f64 / (first.get().exp() + 1.0)).floor().max(1.0) as u64;
+        // The least flip whose cost is not above, also in the last digit.
+        let fits = |flips: &u64| up(loss(*flips, UNIT)) <= first.get();
+        let flips = (near..near + 3).find(fits).filter(|flips| 2 * flips < UNIT).ok_or_else(|| {
+            Error::refused(format!("epsilon of the first party must be a number in [0.0001, ∞), not {first}"))
+        })?;
+        Self::with_flip(flips, UNIT, second)
+    }
+
+    /// With flips of probability `above`/`below`, which is less than ½.
+    pub fn with_flip(above: u64, below: u64, second: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
+        let second = checked(second)?;
+        if above == 0 || below > UNIT || 2 * above >= below {
+            return Err(Error::refused(format!(
+                "a bit is flipped with a probability above 0 and below 1/2, of a denominator up to {UNIT}, not {above}/{below}"
+            )));
+        }
+        let scale = scale_for_pure(second, Sensitivity::new((below - above) as f64)?)?;
+        Ok(Self { flip: (above, below), second, noise: DiscreteLaplace::new(scale) })
+    }
+
+    /// What the first party sends.
+    ///
+    /// # Guarantee
+    /// Before: these owners' bits are sent this once. After: [`InnerProduct::epsilon_first`] for each bit.
+    pub fn message<S: BitSource + ?Sized>(&self, x: &[bool], bits: &mut S) -> Vec<bool> {
+        let (above, below) = self.flip;
+        x.iter().map(|bit| *bit != (uniform::below(bits, below) < above)).collect()
+    }
+
+    /// What the second party answers.
+    ///
+    /// # Guarantee
+    /// Before: these owners' bits are answered about this once; `message` may be anything. After: ε of the second party for each bit of `y`.
+    pub fn answer<S: BitSource + ?Sized>(&self, y: &[bool], message: &[bool], bits: &mut S) -> Result<i64> {
+        Ok(self.noise.add_to(self.sum(y, message)?, bits))
+    }
+
+    /// Σ y_i (b·x̂_i − a): the answer without noise, for whoever checks it.
+    fn sum(&self, y: &[bool], message: &[bool]) -> Result<i64> {
+        if y.len() != message.len() {
+            return Err(Error::refused(format!(
+                "the first party has {} bits and the second has {}: both need one for each owner, in the same order",
+                message.len(),
+                y.len()
+            )));
+        }
+        if y.len() > MOST_OWNERS {
+            return Err(Error::refused(format!("there are {} bits, and at most {MOST_OWNERS} can be summed", y.len())));
+        }
+        let (above, below) = (self.flip.0 as i64, self.flip.1 as i64);
+        let term = |sent: &bool| if *sent { below - above } else { -above };
+        Ok(y.iter().zip(message).filter(|(own, _)| **own).map(|(_, sent)| term(sent)).sum())
+    }
+
+    /// The number of owners who have both bits, estimated without bias.
+    pub fn estimate(&self, answer: i64) -> f64 {
+        answer as f64 / self.divisor()
+    }
+
+    fn divisor(&self) -> f64 {
+        (self.flip.1 - 2 * self.flip.0) as f64
+    }
+
+    /// The variance of the estimate where `ones` of the second party's bits are 1: (ones·a(b−a) + V)/(b−2a)², V the noise's variance.
+    pub fn variance(&self, ones: u64) -> f64 {
+        let (above, below) = (self.flip.0 as f64, self.flip.1 as f64);
+        let rate = 1.0 / self.noise.scale().get();
+        let noise = 2.0 * (-rate).exp() / (-rate).exp_m1().powi(2);
+        (ones as f64 * above * (below - above) + noise) / self.divisor().powi(2)
+    }
+
+    /// The error to plan with: with probability 1 − β the estimate is off by no more, whatever the bits are. Half of β is for the flips \[Hoeffding 1963\],
+    /// half for the noise.
+    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
+        let beta: Beta = checked(beta)?;
+        let least = (4.0 / beta.get()).ln();
+        let flips = self.flip.1 as f64 * (owners as f64 * least / 2.0).sqrt();
+        let noise = 1.0 + self.noise.scale().get() * least;
+        Ok((flips + noise) / self.divisor())
+    }
+
+    /// ln((b−a)/a): what the message costs for one bit.
+    pub fn epsilon_first(&self) -> f64 {
+        loss(self.flip.0, self.flip.1)
+    }
+
+    /// What the answer costs for one bit.
+    pub fn epsilon_second(&self) -> Epsilon {
+        self.second
+    }
+
+    /// What the first party did, for its ledger. That an owner is on the list is not protected.
+    pub fn events_first(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
+        let epsilon = Epsilon::new(up(self.epsilon_first()))?;
+        let word = Word::RandomizedResponse { epsilon, values: Choices::new(2)? };
+        known_owners(word, Shift::one_cell(1.0)?, attributes)
+    }
+
+    /// What the second party did, for its ledger.
+    pub fn events_second(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
+        let word = Word::DiscreteLaplace { scale: self.noise.scale() };
+        known_owners(word, Shift::one_cell((self.flip.1 - self.flip.0) as f64)?, attributes)
+    }
+}
+
+/// ln((b−a)/a), to the nearest.
+fn loss(above: u64, below: u64) -> f64 {
+    ((below - above) as f64 / above as f64).ln()
+}
+
+/// A word about one owner's bit, where everybody knows who the owners are: δ = 1 says that presence is not protected, in a form that ledgers add up.
+fn known_owners(word: Word, moved: Shift, attributes: &AttributeSet) -> Result<Vec<Event>> {
+    let presence = Moves::as_written(vec![Shift::one_cell(1.0)?], Vec::new(), Vec::new());
+    let touch = Touch { attributes: attributes.clone(), shifts: vec![moved] };
+    Ok(vec![
+        Event::approximate(0.0, 1.0)?.moving(presence),
+        Event::new(word, Moves::as_written(Vec::new(), vec![moved], vec![touch])),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! Messages over TLS 1.3, where both sides show a key that the plan names.
+
+use crate::error::{Error, Result};
+use crate::key::{Key, PublicKey};
+use crate::message::{Kind, wrong};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::version::TLS13;
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, PeerIncompatible, ServerConfig,
+    ServerConnection, SignatureScheme, StreamOwned,
+};
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Who has said nothing for so long is gone.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// A handshake is two short messages.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long until a server that does not answer is tried again.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The keys that somebody may show; there are no certificates, so that nobody can issue a false one.
+#[derive(Debug)]
+struct Pinned {
+    keys: Vec<PublicKey>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+type TlsResult<T> = std::result::Result<T, rustls::Error>;
+
+impl Pinned {
+    fn check(&self, shown: &CertificateDer<'_>) -> TlsResult<()> {
+        match PublicKey::from_tls(shown).filter(|key| self.keys.contains(key)) {
+            Some(_) => Ok(()),
+            None => Err(rustls::CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> TlsResult<HandshakeSignatureValid> {
+        let bytes: &[u8] = shown;
+        let key = SubjectPublicKeyInfoDer::from(bytes);
+        verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
+    }
+}
+
+/// TLS 1.2 is never spoken.
+fn too_old() -> rustls::Error {
+    PeerIncompatible::Tls12NotOffered.into()
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> TlsResult<ServerCertVerified> {
+        self.check(shown).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> TlsResult<HandshakeSignatureValid> {
+        Err(too_old())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> TlsResult<HandshakeSignatureValid> {
+        self.signature(message, shown, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> TlsResult<ClientCertVerified> {
+        self.check(shown).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> TlsResult<HandshakeSignatureValid> {
+        Err(too_old())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> TlsResult<HandshakeSignatureValid> {
+        self.signature(message, shown, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+/// Our own key as TLS wants it, and who may be at the other end.
+fn ends(own: &Key, keys: Vec<PublicKey>) -> Result<(Arc<CryptoProvider>, Arc<CertifiedKey>, Arc<Pinned>)> {
+    let provider = ring::default_provider();
+    let private = PrivatePkcs8KeyDer::from(own.private());
+    let signing = ring::sign::any_eddsa_type(&private).map_err(|error| in_tls(&error))?;
+    let certified = CertifiedKey::new(vec![CertificateDer::from(own.public().in_tls())], signing);
+    let pinned = Pinned { keys, algorithms: provider.signature_verification_algorithms };
+    Ok((Arc::new(provider), Arc::new(certified), Arc::new(pinned)))
+}
+
+fn in_tls(error: &rustls::Error) -> Error {
+    Error::failed(format!("TLS cannot be set up: {error}"))
+}
+
+/// How a server meets those who connect to it: with its own key, and only if theirs is one of `keys`.
+pub(crate) fn incoming(own: &Key, keys: Vec<PublicKey>) -> Result<Arc<ServerConfig>> {
+    let (provider, certified, pinned) = ends(own, keys)?;
+    let config = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13]);
+    let config = config.map_err(|error| in_tls(&error))?.with_client_cert_verifier(pinned);
+    let mut config = config.with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(certified)));
+    // Every connection shows both keys anew.
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
+}
+
+fn outgoing(own: &Key, other: PublicKey) -> Result<Arc<ClientConfig>> {
+    let (provider, certified, pinned) = ends(own, vec![other])?;
+    let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13]);
+    let config = config.map_err(|error| in_tls(&error))?.dangerous().with_custom_certificate_verifier(pinned);
+    let mut config = config.with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(certified)));
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    Ok(Arc::new(config))
+}
+
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// A connection with somebody whose key the plan names.
+pub(crate) struct Channel {
+    stream: Box<dyn Stream>,
+    socket: TcpStream,
+}
+
+impl Channel {
+    /// Connects, and goes on trying until `deadline`: the other side may not have begun yet.
+    pub(crate) fn connect(own: &Key, address: &str, other: PublicKey, name: &str, deadline: Instant) -> Result<Self> {
+        let config = outgoing(own, other)?;
+        loop {
+            match open(address) {
+                Ok(socket) => return Self::of_client(config, socket, name),
+                Err(error) if Instant::now() >= deadline => {
+                    return Err(Error::failed(format!(
+                        "'{name}' does not answer at {address} ({error}); does it run?"
+                    )));
+                }
+                Err(_) => std::thread::sleep(AGAIN),
+            }
+        }
+    }
+
+    fn of_client(config: Arc<ClientConfig>, mut socket: TcpStream, name: &str) -> Result<Self> {
+        let inner = || -> std::result::Result<_, Box<dyn std::error::Error>> {
+            prepare(&socket)?;
+            // The name is not sent: keys say who is who.
+            let mut connection = ClientConnection::new(config, ServerName::try_from("scumble.invalid")?)?;
+            while connection.is_handshaking() {
+                connection.complete_io(&mut socket)?;
+            }
+            let held = socket.try_clone()?;
+            held.set_read_timeout(Some(PATIENCE))?;
+            Ok((Box::new(StreamOwned::new(connection, socket)), held))
+        };
+        let made = inner().map_err(|error| {
+            Error::failed(format!(
+                "'{name}' does not show the key that the plan has for it, or ended the connection ({error})"
+            ))
+        });
+        made.map(|(stream, socket)| Self { stream, socket })
+    }
+
+    /// Meets somebody who has connected; gives the key that they showed.
+    pub(crate) fn accept(config: Arc<ServerConfig>, mut socket: TcpStream) -> Option<(Self, PublicKey)> {
+        prepare(&socket).ok()?;
+        let mut connection = ServerConnection::new(config).ok()?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut socket).ok()?;
+        }
+        let key = PublicKey::from_tls(connection.peer_certificates()?.first()?)?;
+        let held = socket.try_clone().ok()?;
+        held.set_read_timeout(Some(PATIENCE)).ok()?;
+        Some((Self { stream: Box::new(StreamOwned::new(connection, socket)), socket: held }, key))
+    }
+
+    /// Waits so long for the next message; without it, as long as it takes.
+    pub(crate) fn patience(&self, patience: Option<Duration>) -> Result<()> {
+        self.socket.set_read_timeout(patience).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// Sends a message.
+    pub(crate) fn send(&mut self, kind: Kind, body: &[u8]) -> Result<()> {
+        let length = u32::try_from(body.len()).map_err(|_| wrong())?;
+        let head = [&[kind as u8][..], &length.to_le_bytes()].concat();
+        let sent = self.stream.write_all(&head).and_then(|()| self.stream.write_all(body));
+        sent.and_then(|()| self.stream.flush()).map_err(|error| gone(&error))
+    }
+
+    /// The next message, whose body is at most `most` bytes long.
+    pub(crate) fn receive(&mut self, most: usize) -> Result<(Kind, Vec<u8>)> {
+        let mut head = [0; 5];
+        self.stream.read_exact(&mut head).map_err(|error| gone(&error))?;
+        let [kind, length @ ..] = head;
+        let kind = Kind::from_byte(kind).ok_or_else(wrong)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > most {
+            return Err(wrong());
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).map_err(|error| gone(&error))?;
+        Ok((kind, body))
+    }
+
+    /// The next message, which must be of this kind; a refusal is an error with its sentence.
+    pub(crate) fn expect(&mut self, kind: Kind, most: usize) -> Result<Vec<u8>> {
+        match self.receive(most.max(LONGEST_SENTENCE))? {
+            (found, body) if found == kind && body.len() <= most => Ok(body),
+            (Kind::Refused, body) => Err(Error::failed(printable(&body))),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// Says why not. Whoever does not hear it has left anyway.
+    pub(crate) fn refuse(&mut self, sentence: &str) {
+        let _ = self.send(Kind::Refused, &sentence.as_bytes()[..sentence.len().min(LONGEST_SENTENCE)]);
+    }
+
+    /// Says hello with the plan's digest, and hears that the other side has the same one.
+    pub(crate) fn hello(&mut self, plan: &[u8; 32]) -> Result<()> {
+        self.send(Kind::Hello, plan)?;
+        self.expect(Kind::Ready, 0).map(drop)
+    }
+
+    /// Hears a hello; refuses another plan's.
+    pub(crate) fn welcome(&mut self, plan: &[u8; 32]) -> Result<()> {
+        let theirs = self.expect(Kind::Hello, 32)?;
+        match theirs == plan {
+            true => Ok(()),
+            false => {
+                let sentence = "this server goes by another plan: both need the same file, byte for byte";
+                self.refuse(sentence);
+                Err(Error::failed(sentence))
+            }
+        }
+    }
+}
+
+const LONGEST_SENTENCE: usize = 1000;
+
+/// What somebody else says, without commands to the terminal.
+fn printable(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+fn prepare(socket: &TcpStream) -> std::io::Result<()> {
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(HANDSHAKE))?;
+    socket.set_write_timeout(Some(PATIENCE))
+}
+
+fn open(address: &str) -> std::io::Result<TcpStream> {
+    let mut last = std::io::Error::other("no such host");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, HANDSHAKE) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn gone(error: &std::io::Error) -> Error {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    match error.kind() {
+        WouldBlock | TimedOut => Error::failed("the other side has not answered for too long"),
+        _ => Error::failed(format!("the other side has ended the connection ({error})")),
+    }
+}

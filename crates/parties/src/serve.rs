@@ -1,0 +1,161 @@
+//! What a server runs: collect shares, agree on whose all servers have, charge, open together.
+//!
+//! | step | what a server does | what the others can know by then |
+//! |---|---|---|
+//! | collect | stores one share of each party, until all are there or the time is over; then takes no more | nothing |
+//! | agree | tells the others whose shares it has; keeps those that all have; too few: stops | who answered |
+//! | compare | tells the digest of the list, and stops unless all others have told the same | who answered |
+//! | charge | writes the charge down | who answered |
+//! | open | tells its sum, hears the others' sums | the total |
+//!
+//! A server tells one sum at most, and only after its own charge: whoever knows the total has the charge of every server in some ledger, and where a
+//! server stops before, nobody knows anything. Shares are kept in memory alone: a server that was killed has lost them.
+
+mod hall;
+
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::key::Key;
+use crate::message::{self, Entry, Kind};
+use crate::plan::Plan;
+use hall::{Hall, State};
+use scumble::parties::sum::Ring;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+/// What became of a sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// The parties that are in it, by their place in the plan.
+    pub answered: Vec<usize>,
+    /// The noisy total of each cell.
+    pub totals: Vec<i64>,
+}
+
+/// How far a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Parties can send.
+    Listening,
+    /// A party's share is stored.
+    Stored(usize),
+    /// Somebody was refused, and why.
+    Refused(String),
+    /// No more shares are taken; so many are there.
+    Closed(usize),
+    /// All servers have the shares of so many parties, and the same list of them.
+    Agreed(usize),
+    /// The charge is durable.
+    Charged,
+    /// The own sum was told to the other servers.
+    Told,
+}
+
+/// Who looks on, and writes the charge down.
+pub trait Watch {
+    /// Is told of each step.
+    fn step(&mut self, step: &Step);
+
+    /// Makes the charge durable; an error stops the server before it opens anything.
+    fn charge(&mut self, answered: &[usize]) -> Result<()>;
+}
+
+/// Runs a server on this socket; takes shares for at most `wait`, and waits as long again for the other servers.
+///
+/// # Guarantee
+/// The own sum is told once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have told the same list of at least
+/// `parties − silent` parties. What comes back is the total of exactly these.
+pub fn serve(plan: &Plan, key: &Key, listener: TcpListener, wait: Duration, watch: &mut dyn Watch) -> Result<Opened> {
+    let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key is no server's of the plan"))?;
+    let hall = Hall::open(plan, own, key, listener, wait)?;
+    let server = Running { plan, key, own, hall: &hall, wait };
+    watch.step(&Step::Listening);
+    let mut others = Vec::new();
+    let opened = server.run(watch, &mut others);
+    if opened.is_err() {
+        // Why is this server's own affair.
+        others.iter_mut().for_each(|channel: &mut Channel| channel.refuse("it has stopped"));
+    }
+    opened
+}
+
+struct Running<'a> {
+    plan: &'a Plan,
+    key: &'a Key,
+    own: usize,
+    hall: &'a Hall,
+    wait: Duration,
+}
+
+impl Running<'_> {
+    fn run(&self, watch: &mut dyn Watch, others: &mut Vec<Channel>) -> Result<Opened> {
+        self.collect(watch)?;
+        let deadline = Instant::now() + self.wait;
+        let arrived = self.hall.with(State::arrived);
+        watch.step(&Step::Closed(arrived.len()));
+        self.meet(others, deadline)?;
+        tell(others, Kind::Arrived, &message::list(&arrived))?;
+        let lists = self.hall.wait(deadline, watch, "its list", |other| other.list.clone())?;
+        let has_all = |one: &Entry| lists.iter().all(|list| list.binary_search(one).is_ok());
+        let agreed: Vec<Entry> = arrived.into_iter().filter(has_all).collect();
+        self.enough(&agreed)?;
+        let digest = message::agreement(self.plan.digest(), &agreed);
+        tell(others, Kind::Agreed, &digest)?;
+        let theirs = self.hall.wait(deadline, watch, "the list that it agrees on", |other| other.agreed)?;
+        if theirs.iter().any(|their| *their != digest) {
+            return Err(Error::failed("the servers have different lists of parties; nothing was opened"));
+        }
+        let answered: Vec<usize> = agreed.iter().map(|(party, _)| *party as usize).collect();
+        watch.step(&Step::Agreed(answered.len()));
+        watch.charge(&answered)?;
+        watch.step(&Step::Charged);
+        let sum = self.hall.with(|state| state.sum(&agreed, self.plan.cells().len()));
+        tell(others, Kind::Sum, &message::in_bytes(&sum))?;
+        watch.step(&Step::Told);
+        let mut sums = self.hall.wait(deadline, watch, "its sum", |other| other.sum.clone())?;
+        sums.push(sum);
+        Ok(Opened { answered, totals: self.plan.sum().opened(&sums)? })
+    }
+
+    /// Until all shares are there that all servers can have, or the time is over; from then on none is taken.
+    fn collect(&self, watch: &mut dyn Watch) -> Result<()> {
+        let deadline = Instant::now() + self.wait;
+        let parties = self.plan.parties().len() as u32;
+        while !self.hall.close_if(watch, deadline, |state| state.has_all(parties))? {}
+        Ok(())
+    }
+
+    /// Connects to the other servers, in the plan's order.
+    fn meet(&self, others: &mut Vec<Channel>, deadline: Instant) -> Result<()> {
+        for (_, server) in self.plan.servers().iter().enumerate().filter(|(place, _)| *place != self.own) {
+            let mut channel = Channel::connect(self.key, &server.address, server.key, &server.name, deadline)?;
+            let met = channel.hello(self.plan.digest());
+            met.map_err(|error| Error::failed(format!("server '{}' cannot be met: {error}", server.name)))?;
+            others.push(channel);
+        }
+        Ok(())
+    }
+
+    fn enough(&self, agreed: &[Entry]) -> Result<()> {
+        let least = self.plan.sum().trust().least_answers();
+        if agreed.len() as u64 >= least {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "only {} of {} parties have sent to all servers, and the plan asks for {least}; nothing was opened",
+            agreed.len(),
+            self.plan.parties().len()
+        )))
+    }
+}
+
+fn tell(others: &mut [Channel], kind: Kind, body: &[u8]) -> Result<()> {
+    others.iter_mut().try_for_each(|channel| channel.send(kind, body))
+}
+
+/// Adds up the shares of these parties.
+fn added<'a>(shares: impl Iterator<Item = &'a Vec<u64>>, cells: usize) -> Vec<u64> {
+    let mut sum = vec![0; cells];
+    shares.for_each(|share| Ring::WORDS.add(&mut sum, share));
+    sum
+}
