@@ -188,6 +188,25 @@ fn seeded_reports_say_that_they_are_not_private() {
     assert_eq!(json["private"], false);
 }
 
+/// A collection that a ledger is to know: one entry with the cost of a report, once, within the budget.
+#[test]
+fn a_ledger_holds_what_the_owners_paid() {
+    let folder = Folder::with(&[
+        ("scumble.toml", "[dataset]\n[budget]\nperson = { epsilon = 1.5 }\n"),
+        ("reports.txt", &reports(&["--values", "4", "--epsilon", "1"], &owners(&[("2", 500)]))),
+    ]);
+    let collect = ["local", "collect", "reports.txt", "--values", "4", "--epsilon", "1", "--project", "scumble.toml"];
+    folder.refused(&collect, 2, "say what the value is with --attribute NAME");
+    let collect = [&collect[..], &["--attribute", "town"]].concat();
+    let text = folder.stdout(&collect);
+    assert!(text.contains("charged to the ledger.\nledger head: "), "{text}");
+    let shown = folder.json(&["ledger", "show", "--json"]);
+    assert!((shown["person"]["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{shown}");
+    assert_eq!(shown["releases"][0]["kind"], "local");
+    folder.refused(&collect, 2, "has charged this plan in entry 2");
+    folder.refused(&[&collect[..], &["--again"]].concat(), 3, "epsilon 0.5 is left");
+}
+
 /// The page's example, by a shell.
 #[test]
 fn the_page_does_what_it_says() {

@@ -2,17 +2,20 @@
 
 use super::{Alphabet, Asked, Question, lines};
 use crate::command::account::{DIGITS, value};
+use crate::command::book::LedgerArguments;
+use crate::command::engine::head_line;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, quoted};
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use scumble::event::Event;
+use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::loss::shuffle::Shuffled;
 use scumble::parties::local::mean::Mean;
 use scumble::parties::local::{Absent, Frequency, FrequencyOracle};
-use scumble::quantity::{Beta, Delta, rounded_up};
+use scumble::quantity::{Beta, Delta, Epsilon, rounded_up};
 use scumble::{AttributeSet, Loss, Scope};
+use scumble_engine::release::Outside;
 use scumble_wire::event_to_json;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -37,12 +40,33 @@ pub struct Arguments {
     /// The δ of --shuffled
     #[arg(long, requires = "shuffled")]
     delta: Option<Delta>,
+    #[command(flatten)]
+    ledger: LedgerArguments,
+    /// The collection's name in the ledger
+    #[arg(long, default_value = "local")]
+    name: String,
     /// Print all values as CSV: value,count,standard_error,low,high
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// The cost of one report in words that ledgers add up: δ = 1 where who reports is seen.
+fn counted(presence: Option<f64>, person: Epsilon, attributes: Option<&AttributeSet>) -> Result<Vec<Event>, Failure> {
+    let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
+    let presence = match presence {
+        Some(epsilon) => Event::pure(epsilon)?,
+        None => Event::approximate(0.0, 1.0)?,
+    };
+    let touch =
+        |set: &AttributeSet| -> scumble::Result<Touch> { Ok(Touch { attributes: set.clone(), shifts: one()? }) };
+    let touches = attributes.map(touch).transpose()?.into_iter().collect();
+    Ok(vec![
+        presence.moving(Moves::as_written(one()?, Vec::new(), Vec::new())),
+        Event::pure(person)?.moving(Moves::as_written(Vec::new(), one()?, touches)),
+    ])
 }
 
 /// What the reports say.
@@ -63,19 +87,55 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => None,
         false => Some(AttributeSet::new(arguments.attribute.iter().map(String::as_str))?),
     };
-    let collected = match arguments.question.asked()? {
+    let asked = arguments.question.asked()?;
+    // What a ledger is to hold stands in it before a report is looked at.
+    let paid = match arguments.ledger.book()? {
+        Some(book) => Some(charge_of(arguments, &asked, attributes.as_ref())?.charge(&book, arguments.ledger.again)?),
+        None => None,
+    };
+    let collected = match asked {
         Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, attributes.as_ref())?,
         Asked::Mean(mean) => means(arguments, &mean, attributes.as_ref())?,
     };
     let shuffled = arguments.shuffled(collected.reports)?;
+    let head = paid.map(|paid| paid.commit(&scumble_engine::digest(collected.as_csv().as_bytes()))).transpose()?;
     let text = if arguments.json {
         format!("{}\n", collected.as_json(arguments, shuffled, attributes.as_ref())?)
     } else if arguments.csv {
         collected.as_csv()
     } else {
-        collected.in_words(arguments, shuffled, attributes.as_ref())?
+        let recorded = match &head {
+            Some(head) => format!("Each owner's report is charged to the ledger.\n{}\n", head_line(head)),
+            None => "Not recorded in any ledger; --json prints the events.\n".to_string(),
+        };
+        format!("{}{recorded}", collected.in_words(arguments, shuffled, attributes.as_ref())?)
     };
     print(&text)
+}
+
+/// What the owners of these reports have paid, for a ledger that knows the same people.
+fn charge_of(arguments: &Arguments, asked: &Asked, attributes: Option<&AttributeSet>) -> Result<Outside, Failure> {
+    if attributes.is_none() {
+        let sentence = "a ledger counts by attribute: say what the value is with --attribute NAME";
+        return Err(Failure::Input(sentence.to_string()));
+    }
+    let presence = match asked {
+        Asked::Frequencies(oracle, _) if arguments.question.presence => Some(oracle.epsilon_presence()),
+        _ => None,
+    };
+    let about = match asked {
+        Asked::Frequencies(oracle, _) => json!({ "oracle": oracle.kind().name(), "values": oracle.values() }),
+        Asked::Mean(_) => json!({ "oracle": "mean" }),
+    };
+    let events = counted(presence, arguments.question.epsilon, attributes)?;
+    let events_as_json: Vec<Value> = events.iter().map(event_to_json).collect();
+    Ok(Outside {
+        release: arguments.name.clone(),
+        kind: "local",
+        plan: scumble_engine::digest(json!([arguments.name, about, events_as_json]).to_string().as_bytes()),
+        events,
+        rule: json!({ "question": about, "coalition": "everybody else together, and the collector" }),
+    })
 }
 
 fn frequencies(
@@ -226,7 +286,6 @@ impl Collected {
                 rounded_up(epsilon, DIGITS)
             );
         }
-        text.push_str("Not recorded in any ledger; --json prints the events.\n");
         Ok(text)
     }
 
@@ -263,11 +322,3 @@ impl Collected {
 
 /// More values are not shown to people.
 const SHOWN: usize = 20;
-
-/// A name in a CSV file.
-fn quoted(name: &str) -> String {
-    match name.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.to_string(),
-    }
-}
