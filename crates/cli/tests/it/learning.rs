@@ -137,3 +137,28 @@ fn what_cannot_be_learnt_is_refused() {
     check(&list("[\"10 / age > 3\"]"), "this is no condition over the columns");
     check(&list("[\"age > random() * 100\"]"), "something else each time");
 }
+
+/// A point by heavy hitters: each attribute pays what it was granted, a person more; and it is found.
+#[test]
+fn a_cost_per_attribute_finds_the_point() {
+    let rows: String = (0..6000)
+        .map(|i| {
+            let (town, member, tall) = (["a", "b", "c"][i % 3], i / 3 % 2 == 1, i / 6 % 2 == 1);
+            format!("{town},{member},{tall},{}\n", town == "b" && member && tall)
+        })
+        .collect();
+    let columns = "town = { type = \"category\", values = [\"a\", \"b\", \"c\"] }\nmember = { type = \"bool\" }\ntall = { type = \"bool\" }\nill = { type = \"bool\" }\n";
+    let release = "[[release]]\nname = \"r\"\nkind = \"learn\"\ntable = \"people\"\nconcept = \"point\"\nlabel = \"ill\"\ncolumns = [\"town\", \"member\", \"tall\"]\ncost = { epsilon = 1, scope = \"attribute\" }\n";
+    let project = format!("[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\n{columns}{release}");
+    let folder = Folder::with(&[("scumble.toml", &project), ("people.csv", &format!("town,member,tall,ill\n{rows}"))]);
+    let released = folder.json(&["release", "--json"]);
+    let found = "\"town\" = 'b' AND \"member\" IS TRUE AND \"tall\" IS TRUE";
+    // Five hundred owners have it, far above every threshold at ε = 1.
+    assert_eq!(rule(&released, 0), format!("CASE WHEN {found} THEN 1 ELSE 0 END"));
+    let shown = folder.json(&["ledger", "show", "--json"]);
+    for attribute in ["town", "member", "tall", "ill"] {
+        let pays = epsilon(&shown["attributes"][attribute]);
+        assert!(pays <= 1.0 + 1e-9 && pays > 0.5, "{attribute}: {pays}");
+    }
+    assert!(epsilon(&shown["person"]) > 1.0, "{shown}");
+}

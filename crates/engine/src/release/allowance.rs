@@ -22,6 +22,11 @@ pub(super) const ATTRIBUTE_COSTS: Field<Option<Numbers>> = Field::new(
 pub(super) struct Exceptions(Vec<(Scope, Exact)>);
 
 impl Exceptions {
+    /// No attribute has a cost of its own.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// `attribute_costs = { name = number }`.
     pub fn read(request: &Request, names: &[String]) -> Result<Self> {
         let mut exceptions = Vec::new();

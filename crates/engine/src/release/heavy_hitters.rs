@@ -68,17 +68,35 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let (attributes, budget_delta) = (Rc::new(attributes), project.budget.smallest_delta());
     Ok(Analysed::new(move |cost| {
         let delta = delta_of(cost, budget_delta.clone(), !wanted.unknown.is_empty())?;
-        let design = Design::new(&wanted, &sizes, cost, &delta)?;
-        let allowance = Allowance::of(cost, KIND.name, attributes.names(), delta, &exceptions)?;
-        let search = Search { design, allowance, attributes: &attributes };
-        let tree = search.run()?;
-        let events = search.events(&tree)?;
-        let granted = search.allowance.granted(&events)?;
+        let (tree, events, granted) = fitted(&wanted, &attributes, cost, KIND.name, delta, &exceptions)?;
         // Unknown domains have a threshold of their own, whatever their size: all else can be checked without data.
         HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
         let attributes = Rc::clone(&attributes);
         Ok(Priced::new(events, move |events| plan(attributes, tree, granted, events)))
     }))
+}
+
+/// The tree with the least noise that the cost allows to a release of `kind`, its events, and what each attribute was granted.
+pub(super) fn fitted(
+    wanted: &Wanted,
+    attributes: &Attributes,
+    cost: &Cost,
+    kind: &str,
+    delta: Exact,
+    exceptions: &Exceptions,
+) -> Result<(Tree, Vec<Event>, Value)> {
+    let design = Design::new(wanted, &attributes.sizes(), cost, &delta)?;
+    let allowance = Allowance::of(cost, kind, attributes.names(), delta, exceptions)?;
+    let search = Search { design, allowance, attributes };
+    let tree = search.run()?;
+    let events = search.events(&tree)?;
+    let granted = search.allowance.granted(&events)?;
+    Ok((tree, events, granted))
+}
+
+/// How many of a million people must share a combination so that it is found with probability 95%.
+pub(super) fn found_from(tree: &Tree) -> Result<u64> {
+    Ok(tree.found_from(MANY_PEOPLE, Beta::new(0.05)?))
 }
 
 /// δ of the cost; where there is none and a domain is unknown, a hundredth of the smallest budget's, as for keys of a GROUP BY.
@@ -93,8 +111,8 @@ fn delta_of(cost: &Cost, budget_delta: Option<Exact>, is_needed: bool) -> Result
     }
 }
 
-/// The tree that the request asks for.
-struct Wanted {
+/// The tree that a request asks for.
+pub(super) struct Wanted {
     shape: Shape,
     threshold: i64,
     /// The attributes whose values are not public.
@@ -108,8 +126,6 @@ impl Wanted {
             TreeShape::Balanced => Shape::balanced(number)?,
             TreeShape::Caterpillar => Shape::caterpillar(number)?,
         };
-        let large = |size: Option<u32>| size.is_none_or(|size| size > MOST_COMBINED);
-        let alone: Vec<usize> = (0..number).filter(|&j| large(sizes[j])).collect();
         let threshold = match THRESHOLD.read(request)? {
             None => 0,
             Some(wanted) => i64::try_from(wanted.value)
@@ -117,8 +133,19 @@ impl Wanted {
                 .filter(|threshold| *threshold < 1 << 50)
                 .ok_or_else(|| wanted.error("the threshold is out of range"))?,
         };
-        let unknown = (0..number).filter(|&j| sizes[j].is_none()).collect();
-        Ok(Self { shape: shape.with_thresholds_above(&alone), threshold, unknown })
+        Ok(Self::of(&shape, sizes, threshold))
+    }
+
+    /// A balanced tree with the lowest threshold that the cost allows.
+    pub fn balanced(sizes: &[Option<u32>]) -> Result<Self> {
+        Ok(Self::of(&Shape::balanced(sizes.len())?, sizes, 0))
+    }
+
+    fn of(shape: &Shape, sizes: &[Option<u32>], threshold: i64) -> Self {
+        let large = |size: Option<u32>| size.is_none_or(|size| size > MOST_COMBINED);
+        let alone: Vec<usize> = (0..sizes.len()).filter(|&j| large(sizes[j])).collect();
+        let unknown = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
+        Self { shape: shape.with_thresholds_above(&alone), threshold, unknown }
     }
 }
 
@@ -193,7 +220,7 @@ impl Search<'_> {
 
 fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Event>) -> Result<Plan> {
     let noise = Noise::laplace(tree.root().scale);
-    let found_from = tree.found_from(MANY_PEOPLE, Beta::new(0.05)?);
+    let found_from = found_from(&tree)?;
     let about = format!(
         "the same for every listed combination; what {found_from} or more of a million people share is listed with probability 95%"
     );

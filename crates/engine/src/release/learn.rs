@@ -12,7 +12,7 @@ use super::rows::quoted;
 use super::{Analysed, CostAbout, Expected, Kind, Plan};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::project::{Cost, Goal, Project, Request};
+use crate::project::{Cost, CostScope, Goal, Project, Request};
 use scumble::event::{Event, Moves};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 mod class;
 mod conjunction;
+mod heavy;
 mod list;
 mod parity;
 
@@ -74,7 +75,7 @@ pub(super) static KIND: Kind = Kind {
         records::FIELDS[2],
         records::FIELDS[3],
     ],
-    cost_about: CostAbout::Owners,
+    cost_about: CostAbout::OwnersOrAttributes,
     analyse,
 };
 
@@ -160,6 +161,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     match concept {
         Concept::Conjunction => conjunction::analysed(asked, request),
         Concept::Parity => parity::analysed(asked, request),
+        Concept::Point if request.cost.scope == CostScope::Attribute => heavy::analysed(asked),
         Concept::Point => class::analysed(class::points(&asked, request)?, asked),
         Concept::Threshold => class::analysed(class::thresholds(&asked, request)?, asked),
         Concept::Halfspace => class::analysed(class::halfspaces(&asked, request)?, asked),

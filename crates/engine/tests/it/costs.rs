@@ -274,6 +274,14 @@ const BEYOND: &[Case] = &[
     Case {
         kind: "learn",
         fields: "table = \"people\"\nconcept = \"conjunction\"\nlabel = \"smokes\"\ncolumns = [\"age\", \"sex\"]",
+        attributes: &["age", "sex", "smokes"],
+        ..SQL
+    },
+    Case {
+        kind: "learn",
+        fields: "table = \"once\"\nconcept = \"point\"\nlabel = \"sex\"\npositive = \"f\"\ncolumns = [\"day\"]",
+        loose: "per attribute, clip depths and thresholds are whole numbers",
+        attributes: &["day", "sex"],
         ..SQL
     },
     Case {

@@ -2,7 +2,7 @@
 
 use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
 use crate::error::Result;
-use crate::project::Request;
+use crate::project::{Cost, CostScope, Request};
 use crate::release::noise::described;
 use crate::release::output::Cell;
 use crate::release::records::{self, Records};
@@ -10,7 +10,7 @@ use crate::release::rows::quoted;
 use crate::release::{Analysed, Priced};
 use scumble::event::{Moves, Shift, Touch};
 use scumble::learn::conjunction;
-use scumble::scope::AttributeSet;
+use scumble::scope::{AttributeSet, Scope};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -59,6 +59,18 @@ pub(super) fn moves(asked: &Asked, questions: &[Question]) -> Result<Moves> {
     Ok(Moves::by_scope(cells(d)?, cells(person)?, touches))
 }
 
+/// The moves that the cost limits: for a cost per attribute the worst of any one attribute, which the calibration takes for a person's.
+fn limiting(asked: &Asked, moves: &Moves, cost: &Cost) -> Result<Moves> {
+    if cost.scope != CostScope::Attribute {
+        return Ok(moves.clone());
+    }
+    let mut worst = Vec::new();
+    for name in asked.attributes.names() {
+        worst.extend(moves.shifts(&Scope::Attributes(AttributeSet::new([name.as_str()])?)));
+    }
+    Ok(Moves::as_written(Vec::new(), worst, Vec::new()))
+}
+
 pub(super) fn counts(asked: &Asked, questions: &[Question], records: &Records) -> Vec<i64> {
     let mut counts = vec![0; 2 * questions.len()];
     for record in (0..records.number()).filter(|record| asked.is_positive(records, *record)) {
@@ -100,7 +112,7 @@ pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
     let moves = moves(&asked, &questions)?;
     let (asked, questions) = (Rc::new(asked), Rc::new(questions));
     Ok(Analysed::new(move |cost| {
-        let noise = fitted(cost, &moves, false)?.noises.remove(0);
+        let noise = fitted(cost, &limiting(&asked, &moves, cost)?, false)?.noises.remove(0);
         let events = vec![noise.event(moves.clone())?];
         let (asked, questions) = (Rc::clone(&asked), Rc::clone(&questions));
         Ok(Priced::new(events, move |events| {

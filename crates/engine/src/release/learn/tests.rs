@@ -21,7 +21,7 @@ label = "ill"
 cost = { epsilon = 1 }
 "#;
 
-fn asked(fields: &str) -> (Asked, Request) {
+pub(super) fn asked(fields: &str) -> (Asked, Request) {
     let project = Project::parse(Path::new("scumble.toml"), &format!("{PROJECT}{fields}")).unwrap();
     let request = project.releases[0].clone();
     assert_eq!(kinds::find(&request.kind).unwrap().name, "learn");
