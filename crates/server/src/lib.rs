@@ -7,6 +7,7 @@ pub mod access;
 mod http;
 mod listen;
 mod metrics;
+mod postgres;
 pub mod refusal;
 pub mod service;
 mod session;
@@ -45,6 +46,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Where to listen for PostgreSQL's clients, if for them too.
+    pub postgres: Option<SocketAddr>,
     /// The files of the certificate and of its key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Listen beyond this machine without TLS.
@@ -64,6 +67,8 @@ pub struct Options {
 pub struct Started {
     /// Where.
     pub address: SocketAddr,
+    /// Where for PostgreSQL's clients.
+    pub postgres: Option<SocketAddr>,
     /// A link that makes whoever opens it first a curator, once.
     pub link: String,
 }
@@ -80,15 +85,19 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
         // Whoever has set up another log already keeps it.
         let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).try_init();
     }
-    let most = options.connections.min(open_files());
+    // Each door has its half.
+    let most = (options.connections.min(open_files()) / if options.postgres.is_some() { 2 } else { 1 }).max(1);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let runtime =
         builder.worker_threads(threads).max_blocking_threads(AT_WORK).thread_stack_size(STACK).enable_all().build();
     let runtime = runtime.map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
     let done: Result<()> = runtime.block_on(async {
-        let listener = TcpListener::bind(options.listen).await.map_err(|error| not_bound(options.listen, &error))?;
-        let address = listener.local_addr().map_err(|error| not_bound(options.listen, &error))?;
+        let (listener, address) = bound("--listen", options.listen).await?;
+        let postgres = match options.postgres {
+            Some(address) => Some(bound("--postgres", address).await?),
+            None => None,
+        };
         let scheme = if tls.is_some() { "https" } else { "http" };
         let hosts = hosts(options, address);
         let name =
@@ -100,11 +109,21 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
             hosts,
             is_secure: tls.is_some(),
         };
+        let for_clients =
+            postgres::Door { service: Arc::clone(&service), tls: tls.clone(), most, answer_time: options.answer_time };
         let door = Door { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, most };
         let (stop, stopping) = watch::channel(false);
         let signals = signals()?;
-        started(&Started { address, link: format!("{scheme}://{name}/enter#{link}") });
-        let serving = door.serve(listener, stopping);
+        let link = format!("{scheme}://{name}/enter#{link}");
+        started(&Started { address, postgres: postgres.as_ref().map(|(_, address)| *address), link });
+        let serving = async {
+            let second = async {
+                if let Some((listener, _)) = postgres {
+                    for_clients.serve(listener, stopping.clone()).await;
+                }
+            };
+            tokio::join!(door.serve(listener, stopping.clone()), second);
+        };
         until_told(serving, signals, || {
             service.stop();
             let _ = stop.send(true);
@@ -119,12 +138,11 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
 
 /// Plain HTTP shows tokens and answers to whoever is on the way.
 fn refuse_plain(options: &Options) -> Result<()> {
-    if options.listen.ip().is_loopback() || options.tls.is_some() || options.insecure_http {
-        return Ok(());
-    }
+    let beyond = [Some(options.listen), options.postgres].into_iter().flatten().find(|one| !one.ip().is_loopback());
+    let Some(beyond) = beyond.filter(|_| options.tls.is_none() && !options.insecure_http) else { return Ok(()) };
     Err(Error::input(format!(
         "{} can be reached from other machines, and without TLS whoever is on the way reads tokens and answers: give --tls-certificate and --tls-key, or --insecure-http where something else encrypts",
-        options.listen
+        beyond
     )))
 }
 
@@ -155,8 +173,14 @@ fn reached(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(own, address.port())
 }
 
-fn not_bound(address: SocketAddr, error: &std::io::Error) -> Error {
-    Error::input(format!("nobody can listen on {address} ({error}): give another --listen"))
+/// Listens on an address that an option gives; where that is.
+async fn bound(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
+    let failed = |error: std::io::Error| {
+        Error::input(format!("nobody can listen on {address} ({error}): give another {option}"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }
 
 type Signals = (tokio::signal::unix::Signal, tokio::signal::unix::Signal);

@@ -42,6 +42,7 @@ mod schemas;
 mod second_opinion;
 mod serve;
 mod serve_load;
+mod serve_postgres;
 mod serve_support;
 mod sql_page;
 mod support;

@@ -41,6 +41,8 @@ pub fn project() -> Folder {
 pub struct Server {
     child: Child,
     pub address: SocketAddr,
+    /// Where PostgreSQL's clients come in.
+    pub postgres: Option<SocketAddr>,
     pub link: String,
     log: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
@@ -79,8 +81,9 @@ impl Server {
             return Err(log.lock().unwrap().clone());
         };
         let address = said["address"].as_str().unwrap().parse().unwrap();
+        let postgres = said["postgres"].as_str().map(|address| address.parse().unwrap());
         let link = said["link"].as_str().unwrap().to_string();
-        Ok(Self { child, address, link, log, reader: Some(reader) })
+        Ok(Self { child, address, postgres, link, log, reader: Some(reader) })
     }
 
     pub fn id(&self) -> String {

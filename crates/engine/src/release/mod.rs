@@ -67,6 +67,7 @@ pub use published::{MOST_ROWS, Published, Unshown, published, published_file, st
 pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]
 pub use sql::generator::adversarial_query;
+pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
 
 use crate::error::Result;
 use crate::project::{Project, Request};

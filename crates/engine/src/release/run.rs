@@ -5,7 +5,7 @@ use super::guarded::guarded;
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
-use super::{Analysed, Answers, Charged, Plan, alone, interactive, kinds};
+use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
 use crate::backend::Backend;
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
@@ -29,6 +29,14 @@ pub struct Planned {
     pub plan: Plan,
     /// What it would be at another cost.
     analysed: Analysed,
+}
+
+impl Planned {
+    /// The columns that it will publish, where it is a query; none for other kinds.
+    pub fn columns(&self) -> Result<Option<Vec<PublishedColumn>>> {
+        let query = self.plan.query.as_ref().filter(|_| self.request.kind == "sql");
+        query.map(|query| sql::columns(query)).transpose()
+    }
 }
 
 /// A release that has been published.

@@ -41,6 +41,7 @@ use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use below::Below;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 use per_owner::PerOwner;
@@ -191,6 +192,26 @@ fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<
     union::refuse_mixed(&plan, source)?;
     Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
 }
+
+/// The parameters of a query, by their numbers from 1, and their types as far as the query tells.
+pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<(usize, Option<DataType>)>> {
+    let source = Source { sql, lists_keys: true };
+    let statement = refuse::check(&source, project)?;
+    let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
+    let plan = backend.wait(backend.context.state().statement_to_plan(statement));
+    let types = plan.and_then(|plan| plan.get_parameter_types()).map_err(|error| not_planned(&source, &error))?;
+    let number = |name: &str| {
+        name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()).filter(|number| *number > 0)
+    };
+    let numbered = types.into_iter().map(|(name, kind)| match number(&name) {
+        Some(number) if number <= MOST_PARAMETERS => Ok((number, kind)),
+        _ => Err(source.error(&name, format!("parameters are written $1, $2 … up to ${MOST_PARAMETERS}"))),
+    });
+    numbered.collect()
+}
+
+/// The most parameters of a query.
+const MOST_PARAMETERS: usize = 1_000;
 
 /// A plan, cut at its one aggregate.
 fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project, source: &Source<'_>) -> Result<Cut> {

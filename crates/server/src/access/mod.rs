@@ -17,6 +17,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub(crate) use file::Access;
+pub(crate) use scram::{ITERATIONS, hmac};
 
 /// The name under which whoever opens the link of a server's start asks; nobody else can have it.
 pub const FIRST_CURATOR: &str = "curator";

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The least that RFC 7677 allows.
-const ITERATIONS: u32 = 4096;
+pub(crate) const ITERATIONS: u32 = 4096;
 /// The block length of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
@@ -34,7 +34,7 @@ impl Scram {
         Ok(Self::with_salt(token, salt))
     }
 
-    pub(super) fn with_salt(token: &str, salt: Vec<u8>) -> Self {
+    pub(crate) fn with_salt(token: &str, salt: Vec<u8>) -> Self {
         let salted = salted(token.as_bytes(), &salt, ITERATIONS);
         let stored_key = Sha256::digest(hmac(&salted, b"Client Key")).into();
         Self { salt, iterations: ITERATIONS, stored_key, server_key: hmac(&salted, b"Server Key") }

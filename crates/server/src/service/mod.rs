@@ -4,6 +4,7 @@
 //! holds for one release at a terminal holds here, however many ask at once. All that is done with tables or with the ledger is done on threads that may wait.
 
 mod ask;
+mod described;
 mod kept;
 mod shown;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What `serve` takes.
 #[derive(Args)]
 #[command(
-    after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
+    after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --postgres 127.0.0.1:5433\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
+    /// Where to listen for PostgreSQL's clients (psql, drivers, notebooks), if for them too
+    #[arg(long, value_name = "ADDRESS")]
+    postgres: Option<SocketAddr>,
     /// The certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -54,6 +57,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         ledger: arguments.project.ledger.clone(),
         out: arguments.out.clone(),
         listen: arguments.listen,
+        postgres: arguments.postgres,
         tls: arguments.tls_certificate.clone().zip(arguments.tls_key.clone()),
         insecure_http: arguments.insecure_http,
         hosts: arguments.host.clone(),
@@ -66,12 +70,22 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 
 /// Where it listens and how one gets in. Whoever closed the output serves all the same.
 fn tell(started: &Started, as_json: bool, quiet: bool) {
-    let Started { address, link } = started;
+    let Started { address, postgres, link } = started;
+    let also = postgres.map_or(String::new(), |address| {
+        format!(
+            "and on {address} for PostgreSQL's clients (psql \"host={} port={} dbname=scumble user=NAME\")\n",
+            address.ip(),
+            address.port()
+        )
+    });
     let text = match (as_json, quiet) {
-        (true, _) => format!("{}\n", json!({ "address": address.to_string(), "link": link })),
+        (true, _) => {
+            let postgres = postgres.map(|address| address.to_string());
+            format!("{}\n", json!({ "address": address.to_string(), "postgres": postgres, "link": link }))
+        }
         (false, true) => format!("{link}\n"),
         (false, false) => format!(
-            "listening on {address}\nopen {link}\n(the link makes whoever opens it first a curator; it works once, within an hour)\n"
+            "listening on {address}\n{also}open {link}\n(the link makes whoever opens it first a curator; it works once, within an hour)\n"
         ),
     };
     if print(&text).is_err() {

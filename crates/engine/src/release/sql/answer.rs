@@ -217,25 +217,33 @@ impl<'a> Released<'a> {
 
     /// The quantile that an output column is, as it is or as a fraction.
     fn quantile(&self, column: usize) -> Option<usize> {
-        let output = &self.outputs[column];
-        let inner = match &output.expression {
-            Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
-            Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
-            other => other,
-        };
-        match (inner, &output.aggregates[..]) {
-            (Expr::Column(_), [one]) => match self.cut.query.aggregates[*one] {
-                Computation::Quantile(quantile) => Some(quantile),
-                _ => None,
-            },
-            _ => None,
-        }
+        quantile_of(self.cut, &self.outputs[column])
     }
 
     fn depends_on_quantiles(&self, column: usize) -> bool {
-        let is_quantile = |aggregate: &usize| matches!(self.cut.query.aggregates[*aggregate], Computation::Quantile(_));
-        self.outputs[column].aggregates.iter().any(is_quantile)
+        depends_on_quantiles(self.cut, &self.outputs[column])
     }
+}
+
+/// The quantile that an output column of a query is, as it is or as a fraction.
+pub(super) fn quantile_of(cut: &Cut, output: &Output) -> Option<usize> {
+    let inner = match &output.expression {
+        Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+        Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+        other => other,
+    };
+    match (inner, &output.aggregates[..]) {
+        (Expr::Column(_), [one]) => match cut.query.aggregates[*one] {
+            Computation::Quantile(quantile) => Some(quantile),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an output column of a query is computed from quantiles.
+pub(super) fn depends_on_quantiles(cut: &Cut, output: &Output) -> bool {
+    output.aggregates.iter().any(|aggregate| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_)))
 }
 
 /// The answer: its rows as they are shown, and where each comes from.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod bounding;
+mod columns;
 mod expected;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod generator;
@@ -17,6 +18,8 @@ mod union;
 
 pub(super) use answer::{RANK_ERROR, cell, rows_without_a_key};
 pub(super) use bounding::ShareCut;
+pub(super) use columns::columns;
+pub use columns::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
 
 use super::field::{Field, Listed};
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};

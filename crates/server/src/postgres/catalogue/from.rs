@@ -1,0 +1,338 @@
+//! FROM and WHERE: joins as nested loops, conditions as soon as what they need is there.
+
+use super::expression::{Context, compare, is_true, value_of};
+use super::function::rows_of;
+use super::query::query;
+use super::scope::{Nowhere, Row, Scope, Source, folded, last_word};
+use super::{Column, Table, tables};
+use crate::postgres::refused::Refused;
+use crate::postgres::value::{Kind, Value};
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, TableAlias,
+    TableFactor, TableWithJoins, visit_expressions,
+};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// The most tables of one FROM.
+pub(super) const MOST_SOURCES: usize = 24;
+
+/// How a table is joined to those before it.
+pub(super) struct Step<'q> {
+    keeps_left: bool,
+    on: Vec<&'q Expr>,
+    using: Vec<String>,
+}
+
+/// Adds a table and those that are joined to it.
+pub(super) fn joined<'q>(
+    from: &'q TableWithJoins,
+    sources: &mut Vec<Source>,
+    steps: &mut Vec<Step<'q>>,
+    context: Context<'_>,
+    outer: Option<&Scope<'_>>,
+) -> Result<(), Refused> {
+    let plain = || Step { keeps_left: false, on: Vec::new(), using: Vec::new() };
+    factor(&from.relation, plain(), sources, steps, context, outer)?;
+    for join in &from.joins {
+        let (keeps_left, constraint) = match &join.join_operator {
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, Some(constraint)),
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint)
+            | JoinOperator::CrossJoin(constraint) => (false, Some(constraint)),
+            _ => (false, None),
+        };
+        let mut step = Step { keeps_left, ..plain() };
+        match constraint {
+            Some(JoinConstraint::On(condition)) => step.on.push(condition),
+            Some(JoinConstraint::Using(columns)) => step.using = columns.iter().map(last_word).collect(),
+            _ => {}
+        }
+        factor(&join.relation, step, sources, steps, context, outer)?;
+    }
+    Ok(())
+}
+
+fn factor<'q>(
+    factor: &'q TableFactor,
+    step: Step<'q>,
+    sources: &mut Vec<Source>,
+    steps: &mut Vec<Step<'q>>,
+    context: Context<'_>,
+    outer: Option<&Scope<'_>>,
+) -> Result<(), Refused> {
+    let (default, table, alias) = match factor {
+        TableFactor::Table { name, alias, args: None, .. } => {
+            let words: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
+            let last = words.last().cloned().unwrap_or_default();
+            let schema = words.len().checked_sub(2).map(|index| words[index].as_str());
+            let common = context.names.find(&last).filter(|_| schema.is_none());
+            let table = match common {
+                Some(table) => table,
+                None => Rc::new(tables::table(schema, &last, context.world)),
+            };
+            (last, table, alias)
+        }
+        TableFactor::Table { name, alias, args: Some(args), .. } => {
+            (last_word(name), function(name, &args.args, context, outer)?, alias)
+        }
+        TableFactor::Function { name, alias, args, .. } => {
+            (last_word(name), function(name, args, context, outer)?, alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, .. } => {
+            let nowhere = Nowhere::default();
+            let scope = nowhere.scope(outer);
+            let list = array_exprs.first().map(|list| value_of(list, context, &scope)).transpose()?;
+            let cells = if let Some(Value::List(list)) = list { list } else { Vec::new() };
+            ("unnest".to_string(), Rc::new(one_column("unnest", cells)), alias)
+        }
+        TableFactor::Derived { subquery, alias, .. } => {
+            (String::new(), query(subquery, context.world, context.names, outer)?, alias)
+        }
+        TableFactor::NestedJoin { table_with_joins, .. } => {
+            // What joins the whole joins its first table: the conditions of the rest come with it.
+            let before = steps.len();
+            joined(table_with_joins, sources, steps, context, outer)?;
+            if let Some(last) = steps[before..].last_mut() {
+                last.on.extend(step.on);
+                last.using.extend(step.using);
+            }
+            return Ok(());
+        }
+        _ => (String::new(), Rc::new(Table::default()), &None),
+    };
+    let table = renamed(table, alias.as_ref());
+    sources.push(Source { alias: alias.as_ref().map_or(default, |alias| folded(&alias.name)), table });
+    steps.push(step);
+    Ok(())
+}
+
+/// The rows of a function in FROM.
+fn function(
+    name: &ObjectName,
+    arguments: &[FunctionArg],
+    context: Context<'_>,
+    outer: Option<&Scope<'_>>,
+) -> Result<Rc<Table>, Refused> {
+    let nowhere = Nowhere::default();
+    let scope = nowhere.scope(outer);
+    let name = last_word(name);
+    let cells = rows_of(&name, arguments, context, &scope)?;
+    Ok(Rc::new(one_column(&name, cells)))
+}
+
+fn one_column(name: &str, cells: Vec<Value>) -> Table {
+    let kind = if cells.iter().all(|cell| matches!(cell, Value::Whole(_))) { Kind::Int } else { Kind::Text };
+    Table { columns: vec![Column::new(name, kind)], rows: cells.into_iter().map(|cell| vec![cell]).collect() }
+}
+
+/// The table with the names that an alias gives its columns.
+pub(super) fn renamed(table: Rc<Table>, alias: Option<&TableAlias>) -> Rc<Table> {
+    let names: Vec<String> =
+        alias.into_iter().flat_map(|alias| &alias.columns).map(|column| folded(&column.name)).collect();
+    if names.is_empty() {
+        return table;
+    }
+    let mut table = Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone());
+    table.columns.iter_mut().zip(names).for_each(|(column, name)| column.name = name);
+    Rc::new(table)
+}
+
+/// The rows of FROM for which its conditions hold.
+pub(super) struct Joining<'j> {
+    steps: &'j [Step<'j>],
+    /// The parts of WHERE, with the table at which all that they need is there.
+    parts: Vec<(usize, &'j Expr)>,
+    /// For each table, how its rows are found that can be joined, where that can be told.
+    indices: Vec<Option<Index<'j>>>,
+    context: Context<'j>,
+    scope: &'j Scope<'j>,
+    found: Vec<Row>,
+}
+
+/// The rows of a table by the numbers in one of its columns, and what that column must be equal to.
+struct Index<'j> {
+    equal_to: &'j Expr,
+    rows: HashMap<i64, Vec<usize>>,
+}
+
+impl<'j> Joining<'j> {
+    pub fn new(condition: Option<&'j Expr>, steps: &'j [Step<'j>], context: Context<'j>, scope: &'j Scope<'j>) -> Self {
+        let mut parts = Vec::new();
+        condition.into_iter().for_each(|condition| conjuncts(condition, &mut parts));
+        let parts: Vec<_> = parts.into_iter().map(|part| (needed(part, scope), part)).collect();
+        let indices = steps.iter().enumerate().map(|(place, step)| index(place, step, &parts, scope)).collect();
+        Self { steps, parts, indices, context, scope, found: Vec::new() }
+    }
+
+    pub fn rows(mut self) -> Result<Vec<Row>, Refused> {
+        if self.scope.sources.is_empty() {
+            let holds = self.holds(0, &[])?;
+            return Ok(if holds { vec![Vec::new()] } else { Vec::new() });
+        }
+        // Nothing is joined with nothing.
+        let mut sources = self.scope.sources.iter().zip(self.steps);
+        if sources.any(|(source, step)| !step.keeps_left && source.table.rows.is_empty()) {
+            return Ok(Vec::new());
+        }
+        self.extend(&mut Vec::new())?;
+        Ok(self.found)
+    }
+
+    /// The rows of the next table that can be joined to this one, and perhaps some others.
+    fn candidates(&self, place: usize, row: &[Option<usize>]) -> Result<Vec<usize>, Refused> {
+        let all = || (0..self.scope.sources[place].table.rows.len()).collect();
+        let Some(index) = &self.indices[place] else { return Ok(all()) };
+        Ok(match value_of(index.equal_to, self.context, &self.at(row))? {
+            Value::Whole(number) => index.rows.get(&number).cloned().unwrap_or_default(),
+            Value::Null => Vec::new(),
+            _ => all(),
+        })
+    }
+
+    /// All rows that begin with this one.
+    fn extend(&mut self, row: &mut Row) -> Result<(), Refused> {
+        let place = row.len();
+        if place == self.scope.sources.len() {
+            self.found.push(row.clone());
+            return Ok(());
+        }
+        let mut matched = false;
+        for index in self.candidates(place, row)? {
+            // A row with a place for each table is kept if it fits.
+            self.context.world.spend(1 + place)?;
+            row.push(Some(index));
+            if self.joins(place, row)? {
+                matched = true;
+                if self.holds(place, row)? {
+                    self.extend(row)?;
+                }
+            }
+            row.pop();
+        }
+        if self.steps[place].keeps_left && !matched {
+            row.push(None);
+            if self.holds(place, row)? {
+                self.extend(row)?;
+            }
+            row.pop();
+        }
+        Ok(())
+    }
+
+    fn at<'r>(&self, row: &'r [Option<usize>]) -> Scope<'r>
+    where
+        'j: 'r,
+    {
+        let Scope { sources, counters, outer, .. } = self.scope;
+        Scope { sources, row, group: None, counters, outer: *outer }
+    }
+
+    fn joins(&self, place: usize, row: &[Option<usize>]) -> Result<bool, Refused> {
+        let step = &self.steps[place];
+        let scope = self.at(row);
+        for condition in &step.on {
+            if !is_true(&value_of(condition, self.context, &scope)?) {
+                return Ok(false);
+            }
+        }
+        for column in &step.using {
+            let before = Scope { sources: &scope.sources[..place], ..self.at(&row[..place]) };
+            let own = scope.lookup(Some(&scope.sources[place].alias), column);
+            let equal = before.lookup(None, column).zip(own).and_then(|(left, right)| compare(&left, &right));
+            if equal != Some(Ordering::Equal) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn holds(&self, place: usize, row: &[Option<usize>]) -> Result<bool, Refused> {
+        let scope = self.at(row);
+        for (_, part) in self.parts.iter().filter(|(needed, _)| *needed == place) {
+            if !is_true(&value_of(part, self.context, &scope)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How the rows of a table are found, if some condition says that a column of numbers is equal to something of the tables before it.
+fn index<'j>(place: usize, step: &Step<'j>, parts: &[(usize, &'j Expr)], scope: &Scope<'_>) -> Option<Index<'j>> {
+    let mut conditions = Vec::new();
+    step.on.iter().copied().for_each(|condition| conjuncts(condition, &mut conditions));
+    // What WHERE says does not decide whether a row has a partner.
+    let more = parts.iter().filter(|(needed, _)| !step.keeps_left && *needed == place).map(|(_, part)| *part);
+    conditions.extend(more);
+    let table = &scope.sources[place].table;
+    for condition in conditions {
+        let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = condition else { continue };
+        for (own, equal_to) in [(left, right), (right, left)] {
+            let column = own_column(own, scope).filter(|(source, _)| *source == place).map(|(_, column)| column);
+            let Some(column) = column.filter(|_| place > 0 && needed(equal_to, scope) < place) else { continue };
+            let mut rows: HashMap<i64, Vec<usize>> = HashMap::new();
+            let mut are_numbers = column < table.columns.len();
+            for (index, row) in table.rows.iter().enumerate() {
+                match row.get(column) {
+                    Some(Value::Whole(number)) => rows.entry(*number).or_default().push(index),
+                    Some(Value::Null) => {}
+                    _ => are_numbers = false,
+                }
+            }
+            if are_numbers {
+                return Some(Index { equal_to, rows });
+            }
+        }
+    }
+    None
+}
+
+/// The column that an expression is.
+fn own_column(expression: &Expr, scope: &Scope<'_>) -> Option<(usize, usize)> {
+    match expression {
+        Expr::Identifier(name) => scope.place(None, &folded(name)),
+        Expr::CompoundIdentifier(words) => {
+            let words: Vec<String> = words.iter().map(folded).collect();
+            match &words[..] {
+                [.., table, column] => scope.place(Some(table), column),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a condition that must all hold.
+fn conjuncts<'q>(condition: &'q Expr, parts: &mut Vec<&'q Expr>) {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, parts);
+            conjuncts(right, parts);
+        }
+        Expr::Nested(inner) => conjuncts(inner, parts),
+        other => parts.push(other),
+    }
+}
+
+/// The last table that a condition needs; all of them, where it has a query inside.
+fn needed(condition: &Expr, scope: &Scope<'_>) -> usize {
+    let last = scope.sources.len().saturating_sub(1);
+    let mut needed = 0;
+    let _ = visit_expressions(condition, |part| {
+        let place = match part {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => own_column(part, scope).map(|(source, _)| source),
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => Some(last),
+            Expr::Function(function) if matches!(function.args, FunctionArguments::Subquery(_)) => Some(last),
+            _ => None,
+        };
+        needed = needed.max(place.unwrap_or(0));
+        ControlFlow::<()>::Continue(())
+    });
+    needed.min(last)
+}

@@ -1,0 +1,215 @@
+//! The columns of a result: their names and types, their order, and what makes rows one.
+
+use super::expression::{Context, compare, kind_of, type_name, value_of};
+use super::function::is_aggregate;
+use super::scope::{Scope, folded, last_word};
+use super::{Column, Table};
+use crate::postgres::refused::Refused;
+use crate::postgres::value::{Kind, Value};
+use sqlparser::ast::{Expr, OrderByExpr, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Visit, Visitor};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+/// A column of the result.
+pub(super) struct Output<'q> {
+    pub column: Column,
+    from: From<'q>,
+}
+
+enum From<'q> {
+    Expression(&'q Expr),
+    Place { alias: String, column: String },
+}
+
+impl Output<'_> {
+    /// Whether it makes rows one.
+    pub fn is_aggregated(&self) -> bool {
+        match &self.from {
+            From::Expression(expression) => aggregates(expression),
+            From::Place { .. } => false,
+        }
+    }
+
+    pub fn value(&self, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+        match &self.from {
+            From::Expression(expression) => value_of(expression, context, scope),
+            From::Place { alias, column } => {
+                context.world.weighed(scope.lookup(Some(alias), column).unwrap_or(Value::Null))
+            }
+        }
+    }
+}
+
+pub(super) fn outputs<'q>(
+    projection: &'q [SelectItem],
+    context: Context<'_>,
+    scope: &Scope<'_>,
+) -> Result<Vec<Output<'q>>, Refused> {
+    let mut outputs = Vec::new();
+    let all = |wanted: Option<String>, outputs: &mut Vec<Output<'q>>| {
+        for source in scope.sources.iter().filter(|source| wanted.as_ref().is_none_or(|name| *name == source.alias)) {
+            outputs.extend(source.table.columns.iter().map(|column| Output {
+                column: column.clone(),
+                from: From::Place { alias: source.alias.clone(), column: column.name.clone() },
+            }));
+        }
+    };
+    for item in projection {
+        let (expression, name) = match item {
+            SelectItem::UnnamedExpr(expression) => (expression, name_of(expression)),
+            SelectItem::ExprWithAlias { expr, alias } => (expr, folded(alias)),
+            SelectItem::ExprWithAliases { expr, aliases } => (expr, aliases.first().map(folded).unwrap_or_default()),
+            SelectItem::Wildcard(_) => {
+                all(None, &mut outputs);
+                continue;
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                all(Some(last_word(name)), &mut outputs);
+                continue;
+            }
+            SelectItem::QualifiedWildcard(..) => continue,
+        };
+        let kind = kind_of(expression, context, scope)?;
+        outputs.push(Output { column: Column::new(name, kind), from: From::Expression(expression) });
+    }
+    Ok(outputs)
+}
+
+/// Whether an expression aggregates rows; what queries inside it do is their own.
+fn aggregates(expression: &Expr) -> bool {
+    struct Finder(usize);
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.0 -= 1;
+            ControlFlow::Continue(())
+        }
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+            match expression {
+                Expr::Function(function)
+                    if self.0 == 0 && function.over.is_none() && is_aggregate(&last_word(&function.name)) =>
+                {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    Visit::visit(expression, &mut Finder(0)).is_break()
+}
+
+/// The output column that an expression of ORDER BY names, by its number or by its name.
+pub(super) fn output_of(expression: &Expr, columns: &[Column]) -> Option<usize> {
+    if let Expr::Identifier(name) = expression {
+        let name = folded(name);
+        return columns.iter().position(|column| column.name == name);
+    }
+    number_of(expression).and_then(|number| number.checked_sub(1)).filter(|index| *index < columns.len())
+}
+
+pub(super) fn number_of(expression: &Expr) -> Option<usize> {
+    match expression {
+        Expr::Value(value) => value.to_string().parse().ok(),
+        _ => None,
+    }
+}
+
+pub(super) fn sort_outputs(table: &mut Table, order: &[OrderByExpr]) {
+    let places: Vec<Option<usize>> = order.iter().map(|one| output_of(&one.expr, &table.columns)).collect();
+    let keys = |row: &[Value]| -> Vec<Value> {
+        places.iter().map(|place| place.map_or(Value::Null, |place| row[place].clone())).collect()
+    };
+    table.rows.sort_by(|left, right| by_keys(&keys(left), &keys(right), order));
+}
+
+pub(super) fn by_keys(left: &[Value], right: &[Value], order: &[OrderByExpr]) -> Ordering {
+    for ((left, right), one) in left.iter().zip(right).zip(order) {
+        let falls = one.options.asc == Some(false);
+        let nulls_first = one.options.nulls_first.unwrap_or(falls);
+        let ordering = match (left, right) {
+            (Value::Null, Value::Null) => Ordering::Equal,
+            (Value::Null, _) => {
+                if nulls_first {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+            (_, Value::Null) => {
+                if nulls_first {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                }
+            }
+            (left, right) => {
+                let ordering = compare(left, right).unwrap_or(Ordering::Equal);
+                if falls { ordering.reverse() } else { ordering }
+            }
+        };
+        if ordering != Ordering::Equal {
+            return ordering;
+        }
+    }
+    Ordering::Equal
+}
+
+pub(super) fn distinct(rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    let mut seen = HashSet::new();
+    rows.into_iter().filter(|row| seen.insert(format!("{row:?}"))).collect()
+}
+
+/// The cells as the types of their columns have them.
+pub(super) fn fitted(cells: Vec<Value>, columns: &[Column]) -> Vec<Value> {
+    let fit = |(cell, column): (Value, &Column)| match (column.kind, cell) {
+        (_, Value::Null) => Value::Null,
+        (Kind::Truth, Value::Truth(truth)) => Value::Truth(truth),
+        (Kind::Truth, Value::Text(text)) if ["t", "true", "f", "false"].contains(&text.as_str()) => {
+            Value::Truth(text.starts_with('t'))
+        }
+        (Kind::Truth, _) => Value::Null,
+        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, Value::Whole(number)) => Value::Whole(number),
+        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, Value::Text(text)) => {
+            text.parse().map_or(Value::Null, Value::Whole)
+        }
+        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, _) => Value::Null,
+        (Kind::Number, Value::Whole(number)) => Value::Number(number as f64),
+        (Kind::Number, Value::Number(number)) => Value::Number(number),
+        (Kind::Number, _) => Value::Null,
+        (Kind::Texts, Value::List(list)) => Value::List(list),
+        (Kind::Texts, _) => Value::Null,
+        (_, cell) => cell.shown().map_or(Value::Null, Value::Text),
+    };
+    cells.into_iter().zip(columns).map(fit).collect()
+}
+
+/// What PostgreSQL calls a column without a name.
+fn name_of(expression: &Expr) -> String {
+    match expression {
+        Expr::Identifier(name) => folded(name),
+        Expr::CompoundIdentifier(words) => words.last().map(folded).unwrap_or_default(),
+        Expr::Function(function) => last_word(&function.name),
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
+        Expr::Cast { expr, data_type, .. } => match name_of(expr) {
+            name if name == "?column?" => type_name(data_type),
+            name => name,
+        },
+        Expr::Case { .. } => "case".to_string(),
+        Expr::Exists { .. } => "exists".to_string(),
+        Expr::Array(_) => "array".to_string(),
+        Expr::Subquery(query) => match &*query.body {
+            SetExpr::Select(select) => match select.projection.first() {
+                Some(SelectItem::UnnamedExpr(inner)) => name_of(inner),
+                Some(SelectItem::ExprWithAlias { alias, .. }) => folded(alias),
+                _ => "?column?".to_string(),
+            },
+            _ => "?column?".to_string(),
+        },
+        _ => "?column?".to_string(),
+    }
+}

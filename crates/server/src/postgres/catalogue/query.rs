@@ -1,0 +1,213 @@
+//! SELECT over the tables of the catalogue.
+
+use super::expression::{Context, is_true, kind_of, value_of};
+use super::from::{Joining, MOST_SOURCES, joined, renamed};
+use super::output::{Output, by_keys, distinct, fitted, number_of, output_of, outputs, sort_outputs};
+use super::scope::{Nowhere, Row, Scope, folded};
+use super::{Column, Table, World};
+use crate::postgres::refused::{Refused, code};
+use crate::postgres::value::Value;
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr, SetOperator,
+    SetQuantifier,
+};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// The common tables that a query can name.
+#[derive(Default, Clone)]
+pub(super) struct Names(Vec<(String, Rc<Table>)>);
+
+impl Names {
+    /// The table of a name; the last one, if there are several.
+    pub fn find(&self, name: &str) -> Option<Rc<Table>> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, table)| Rc::clone(table))
+    }
+}
+
+/// Answers a query.
+pub(super) fn query(
+    query: &Query,
+    world: &World<'_>,
+    names: &Names,
+    outer: Option<&Scope<'_>>,
+) -> Result<Rc<Table>, Refused> {
+    let mut names = names.clone();
+    for common in query.with.iter().flat_map(|with| &with.cte_tables) {
+        let made = self::query(&common.query, world, &names, outer)?;
+        let table = renamed(made, Some(&common.alias));
+        names.0.push((folded(&common.alias.name), table));
+    }
+    let context = Context { world, names: &names };
+    let order = match query.order_by.as_ref().map(|order| &order.kind) {
+        Some(OrderByKind::Expressions(order)) => &order[..],
+        _ => &[],
+    };
+    let mut table = match &*query.body {
+        SetExpr::Select(one) => select(one, order, context, outer)?,
+        body => {
+            let mut table = set(body, context, outer)?;
+            sort_outputs(&mut table, order);
+            table
+        }
+    };
+    limit(&mut table, query, context, outer)?;
+    Ok(Rc::new(table))
+}
+
+fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Result<Table, Refused> {
+    match body {
+        SetExpr::Select(one) => select(one, &[], context, outer),
+        SetExpr::Query(inner) => {
+            let table = query(inner, context.world, context.names, outer)?;
+            Ok(Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone()))
+        }
+        SetExpr::SetOperation { left, op, set_quantifier, right } => {
+            let (mut left, right) = (set(left, context, outer)?, set(right, context, outer)?);
+            let key = |row: &Vec<Value>| format!("{row:?}");
+            let others: HashSet<String> = right.rows.iter().map(key).collect();
+            match op {
+                SetOperator::Union => left.rows.extend(right.rows.into_iter().map(|mut row| {
+                    row.resize(left.columns.len(), Value::Null);
+                    row
+                })),
+                SetOperator::Intersect => left.rows.retain(|row| others.contains(&key(row))),
+                SetOperator::Except | SetOperator::Minus => left.rows.retain(|row| !others.contains(&key(row))),
+            }
+            if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName) {
+                left.rows = distinct(left.rows);
+            }
+            Ok(left)
+        }
+        SetExpr::Values(values) => {
+            let nowhere = Nowhere::default();
+            let scope = nowhere.scope(outer);
+            let width = values.rows.first().map_or(0, |row| row.content.len());
+            let first = values.rows.first().map(|row| &row.content[..]).unwrap_or_default();
+            let named = |(index, value): (usize, &Expr)| -> Result<Column, Refused> {
+                Ok(Column::new(format!("column{}", index + 1), kind_of(value, context, &scope)?))
+            };
+            let columns = first.iter().enumerate().map(named).collect::<Result<Vec<_>, Refused>>()?;
+            let mut rows = Vec::new();
+            for row in &values.rows {
+                let mut cells = row
+                    .content
+                    .iter()
+                    .map(|value| value_of(value, context, &scope))
+                    .collect::<Result<Vec<_>, Refused>>()?;
+                cells.resize(width, Value::Null);
+                rows.push(fitted(cells, &columns));
+            }
+            Ok(Table { columns, rows })
+        }
+        _ => Err(Refused::new(code::UNSUPPORTED, "only SELECT is answered; nothing is ever written to a table")),
+    }
+}
+
+fn select(
+    select: &Select,
+    order: &[OrderByExpr],
+    context: Context<'_>,
+    outer: Option<&Scope<'_>>,
+) -> Result<Table, Refused> {
+    let (mut sources, mut steps) = (Vec::new(), Vec::new());
+    for from in &select.from {
+        joined(from, &mut sources, &mut steps, context, outer)?;
+    }
+    if sources.len() > MOST_SOURCES {
+        let sentence = format!("a query of the catalogue reads at most {MOST_SOURCES} tables");
+        return Err(Refused::new(code::TOO_MUCH, sentence));
+    }
+    let counters = RefCell::new(HashMap::new());
+    let scope = Scope { sources: &sources, row: &[], group: None, counters: &counters, outer };
+    let rows = Joining::new(select.selection.as_ref(), &steps, context, &scope).rows()?;
+    let outputs = outputs(&select.projection, context, &scope)?;
+    let columns: Vec<Column> = outputs.iter().map(|output| output.column.clone()).collect();
+    let groups = grouped(select, &outputs, rows, context, &scope)?;
+    let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+    for group in &groups {
+        let row = group.first().map_or(&[][..], |row| &row[..]);
+        let here = Scope { sources: &sources, row, group: Some(&group[..]), counters: &counters, outer };
+        if let Some(having) = &select.having
+            && !is_true(&value_of(having, context, &here)?)
+        {
+            continue;
+        }
+        let cells = outputs.iter().map(|output| output.value(context, &here)).collect::<Result<Vec<_>, Refused>>()?;
+        let cells = fitted(cells, &columns);
+        let keys = order.iter().map(|one| match output_of(&one.expr, &columns) {
+            Some(index) => Ok(cells[index].clone()),
+            None => value_of(&one.expr, context, &here),
+        });
+        let keys = keys.collect::<Result<Vec<_>, Refused>>()?;
+        found.push((cells, keys));
+    }
+    found.sort_by(|(_, left), (_, right)| by_keys(left, right, order));
+    let mut rows: Vec<Vec<Value>> = found.into_iter().map(|(cells, _)| cells).collect();
+    if matches!(select.distinct, Some(Distinct::Distinct)) {
+        rows = distinct(rows);
+    }
+    Ok(Table { columns, rows })
+}
+
+/// The rows that are made one, each alone where nothing is aggregated.
+fn grouped(
+    select: &Select,
+    outputs: &[Output<'_>],
+    rows: Vec<Row>,
+    context: Context<'_>,
+    scope: &Scope<'_>,
+) -> Result<Vec<Vec<Row>>, Refused> {
+    let by = match &select.group_by {
+        GroupByExpr::Expressions(by, _) => &by[..],
+        GroupByExpr::All(_) => &[],
+    };
+    if by.is_empty() {
+        return Ok(match outputs.iter().any(Output::is_aggregated) {
+            true => vec![rows],
+            false => rows.into_iter().map(|row| vec![row]).collect(),
+        });
+    }
+    let (mut places, mut groups): (HashMap<String, usize>, Vec<Vec<Row>>) = (HashMap::new(), Vec::new());
+    for row in rows {
+        let here =
+            Scope { sources: scope.sources, row: &row, group: None, counters: scope.counters, outer: scope.outer };
+        let mut key = String::new();
+        for one in by {
+            // A number stands for the column of that number.
+            let ordinal = number_of(one).and_then(|number| outputs.get(number.wrapping_sub(1)));
+            let value = match ordinal {
+                Some(output) => output.value(context, &here)?,
+                None => value_of(one, context, &here)?,
+            };
+            key.push_str(&format!("{value:?};"));
+        }
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(row);
+    }
+    Ok(groups)
+}
+
+fn limit(table: &mut Table, query: &Query, context: Context<'_>, outer: Option<&Scope<'_>>) -> Result<(), Refused> {
+    let (limit, offset) = match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+            (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+        }
+        Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+        None => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
+    };
+    let nowhere = Nowhere::default();
+    let scope = nowhere.scope(outer);
+    let number = |expression: Option<&Expr>| -> Result<Option<usize>, Refused> {
+        let value = expression.map(|expression| value_of(expression, context, &scope)).transpose()?;
+        Ok(value.and_then(|value| if let Value::Whole(number) = value { usize::try_from(number).ok() } else { None }))
+    };
+    let (limit, offset) = (number(limit)?, number(offset)?);
+    table.rows.drain(..offset.unwrap_or(0).min(table.rows.len()));
+    table.rows.truncate(limit.unwrap_or(usize::MAX));
+    Ok(())
+}

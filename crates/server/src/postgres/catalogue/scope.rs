@@ -1,0 +1,85 @@
+//! Where the names of an expression are looked for: the rows of FROM, and the query around.
+
+use super::Table;
+use crate::postgres::value::{Kind, Value};
+use sqlparser::ast::{Ident, ObjectName};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A table in FROM.
+pub(super) struct Source {
+    pub alias: String,
+    pub table: Rc<Table>,
+}
+
+/// A row of FROM: of each table one of its rows, or none.
+pub(super) type Row = Vec<Option<usize>>;
+
+/// Where the names of an expression are looked for.
+pub(super) struct Scope<'s> {
+    pub sources: &'s [Source],
+    pub row: &'s [Option<usize>],
+    /// The rows that are aggregated.
+    pub group: Option<&'s [Row]>,
+    /// How far window functions have counted.
+    pub counters: &'s RefCell<HashMap<String, i64>>,
+    /// The query around this one.
+    pub outer: Option<&'s Scope<'s>>,
+}
+
+impl Scope<'_> {
+    /// The value of a column; none where nothing is called so.
+    pub fn lookup(&self, table: Option<&str>, column: &str) -> Option<Value> {
+        let here = self.place(table, column).map(|(source, column)| {
+            let row = self.row.get(source).copied().flatten();
+            let row = row.and_then(|row| self.sources[source].table.rows.get(row));
+            row.and_then(|row| row.get(column)).cloned().unwrap_or(Value::Null)
+        });
+        here.or_else(|| self.outer.and_then(|outer| outer.lookup(table, column)))
+    }
+
+    /// The type of a column.
+    pub fn kind(&self, table: Option<&str>, column: &str) -> Option<Kind> {
+        let here = self.place(table, column);
+        let here = here.and_then(|(source, column)| self.sources[source].table.columns.get(column));
+        here.map(|column| column.kind).or_else(|| self.outer.and_then(|outer| outer.kind(table, column)))
+    }
+
+    /// Which column of which table; the column of a table that has it not is behind its last one, and NULL.
+    pub fn place(&self, table: Option<&str>, column: &str) -> Option<(usize, usize)> {
+        for (index, source) in self.sources.iter().enumerate() {
+            if table.is_some_and(|table| table != source.alias) {
+                continue;
+            }
+            match source.table.columns.iter().position(|known| known.name == column) {
+                Some(place) => return Some((index, place)),
+                None if table.is_some() => return Some((index, usize::MAX)),
+                None => {}
+            }
+        }
+        // The one column of a function's rows has the function's name.
+        let named = |source: &Source| table.is_none() && source.alias == column;
+        self.sources.iter().position(named).map(|index| (index, 0))
+    }
+}
+
+/// The scope of what stands in no FROM.
+#[derive(Default)]
+pub(super) struct Nowhere(RefCell<HashMap<String, i64>>);
+
+impl Nowhere {
+    pub fn scope<'s>(&'s self, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
+        Scope { sources: &[], row: &[], group: None, counters: &self.0, outer }
+    }
+}
+
+/// A name as PostgreSQL understands it: in small letters unless it is quoted.
+pub(super) fn folded(name: &Ident) -> String {
+    if name.quote_style.is_some() { name.value.clone() } else { name.value.to_lowercase() }
+}
+
+/// The last part of a name.
+pub(super) fn last_word(name: &ObjectName) -> String {
+    name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default()
+}

@@ -1,0 +1,260 @@
+use super::*;
+use crate::postgres::bound::{bound, parameters};
+use crate::postgres::parameter::Literal;
+use crate::postgres::statement::{Asked, asked};
+use crate::service::ColumnShown;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+fn declared() -> Vec<TableShown> {
+    let column = |name: &str, kind: &'static str, declared| ColumnShown {
+        name: name.into(),
+        kind,
+        declared,
+        sensitive: name == "disease",
+    };
+    let people = vec![
+        column("age", "int", json!({ "lower": 0, "upper": 110 })),
+        column("sex", "category", json!({ "values": ["f", "m"] })),
+        column("disease", "category", json!({})),
+        column("income", "float", json!({})),
+        column("day", "date", json!({})),
+        column("seen", "timestamp", json!({})),
+        column("insured", "bool", json!({})),
+    ];
+    let visits = vec![column("clinic", "category", json!({}))];
+    let table =
+        |name: &str, columns| TableShown { name: name.into(), owner: Some("id".into()), public: false, columns };
+    vec![table("people", people), table("Visits 1", visits)]
+}
+
+fn statements(sql: &str) -> Vec<Asked> {
+    let tables: BTreeSet<String> = declared().into_iter().map(|table| table.name).collect();
+    asked(sql, &tables).unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}"))
+}
+
+fn answer_with(sql: &str, literals: &[Literal]) -> Table {
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    match statements(sql).remove(0) {
+        Asked::Catalogue(statement) => {
+            let statement = bound(*statement, literals).unwrap();
+            let answer = World::new(&tables, &settings).answer(&statement);
+            answer.unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}"))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The rows as text, one line each.
+fn shown(table: &Table) -> String {
+    let cell = |value: &Value| value.shown().unwrap_or_else(|| "-".into());
+    let row = |row: &Vec<Value>| row.iter().map(cell).collect::<Vec<_>>().join("|");
+    table.rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn answer(sql: &str) -> String {
+    shown(&answer_with(sql, &[]))
+}
+
+/// What psql, JDBC and SQLAlchemy asked a real server, each with the sum of its parts: nothing fails, and each row has all columns.
+#[test]
+fn what_clients_ask_is_answered() {
+    let all = include_str!("../../../../../testdata/postgres/catalogue.sql");
+    let mut number = 0;
+    for sql in all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql) {
+        number += 1;
+        let Some(Asked::Catalogue(statement)) = statements(sql).pop() else { continue };
+        let nulls = vec![Literal::Null; parameters(&statement).unwrap()];
+        let table = answer_with(sql, &nulls);
+        assert!(!table.columns.is_empty(), "{sql}");
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{sql}");
+    }
+    assert_eq!(number, 106);
+}
+
+#[test]
+fn every_row_of_a_table_has_all_of_its_columns() {
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    let world = World::new(&tables, &settings);
+    let names = [
+        "pg_namespace",
+        "pg_class",
+        "pg_attribute",
+        "pg_type",
+        "pg_database",
+        "pg_roles",
+        "pg_settings",
+        "pg_tables",
+        "pg_description",
+        "pg_am",
+        "information_schema.schemata",
+        "information_schema.tables",
+        "information_schema.columns",
+    ];
+    for name in names {
+        let (schema, name) = name.split_once('.').map_or((None, name), |(schema, name)| (Some(schema), name));
+        let table = tables::table(schema, name, &world);
+        assert!(!table.rows.is_empty(), "{name}");
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{name}");
+    }
+}
+
+/// The queries of psql's \dt, \d and tab completion, from its log.
+#[test]
+fn psql_sees_the_declared_tables() {
+    let all = include_str!("../../../../../testdata/postgres/catalogue.sql");
+    let asked: Vec<&str> =
+        all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql).collect();
+    let with = |part: &str| *asked.iter().find(|sql| sql.contains(part)).unwrap_or_else(|| panic!("{part}"));
+    assert_eq!(answer(with("WHERE c.relkind IN ('r','p','')")), "public|Visits 1|table|ann\npublic|people|table|ann");
+    assert_eq!(answer(with("OPERATOR(pg_catalog.~) '^(people)$'")), "16384|public|people");
+    assert!(answer(with("c.relhastriggers, c.relrowsecurity")).starts_with("0|r|f|f|f|f|f|f|f||0||p|d|heap"));
+    let columns = answer(with("SELECT a.attname,\n  pg_catalog.format_type"));
+    let columns: Vec<&str> = columns.lines().collect();
+    assert_eq!(columns[0], "age|bigint|-|f|-||");
+    assert_eq!(columns[5], "seen|timestamp without time zone|-|f|-||");
+    assert_eq!(columns.len(), 7);
+    assert_eq!(answer(with("(c.relname) LIKE 'peo%'")), "people|-");
+    assert_eq!(answer(with("LIKE pg_catalog.lower('scum%')")), "scumble.cost\nscumble.fresh");
+    assert_eq!(answer(with("n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'")), "public|ann");
+    assert_eq!(answer(with("SELECT datname FROM pg_catalog.pg_database")), "scumble");
+    assert_eq!(
+        answer(with("pg_catalog.col_description(a.attrelid, a.attnum)")).lines().nth(2).unwrap().rsplit('|').next(),
+        Some("category, sensitive")
+    );
+}
+
+/// What JDBC's DatabaseMetaData.getColumns and getTables ask.
+#[test]
+fn drivers_see_columns_in_their_order() {
+    let all = include_str!("../../../../../testdata/postgres/catalogue.sql");
+    let asked: Vec<&str> =
+        all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql).collect();
+    let with = |part: &str| *asked.iter().find(|sql| sql.contains(part)).unwrap();
+    let columns = answer(with("row_number() OVER (PARTITION BY a.attrelid"));
+    assert!(columns.lines().next().unwrap().starts_with("public|people|age|20|f|-1|8|-1|1|"), "{columns}");
+    assert_eq!(columns.lines().count(), 7);
+    assert!(
+        answer(with("AS TABLE_CAT, n.nspname AS TABLE_SCHEM, c.relname AS TABLE_NAME"))
+            .contains("public|people|TABLE|")
+    );
+    assert_eq!(answer(with("SELECT nspname AS TABLE_SCHEM")), "information_schema|-\npg_catalog|-\npublic|-");
+}
+
+#[test]
+fn a_small_language_is_enough() {
+    for (sql, expected) in [
+        ("SELECT 1, 'a', true, NULL, 1.5", "1|a|t|-|1.5"),
+        ("SELECT 1 + 2 * 3, 7 / 2, 7 % 2, -(3), 2 = 2.0", "7|3|1|-3|t"),
+        ("SELECT 'a' || 'b', NULL || 'b', NULL = NULL, NULL IS NULL", "ab|-|-|t"),
+        ("SELECT 1 WHERE false", ""),
+        ("SELECT CASE WHEN 1 > 2 THEN 'x' ELSE 'y' END, CASE 3 WHEN 3 THEN 'z' END", "y|z"),
+        (
+            "SELECT 'abc' LIKE 'a%', 'abc' LIKE 'a_c', 'a%c' LIKE 'a\\%c', 'abc' NOT LIKE '%x%', 'ABC' ILIKE 'abc', 'a/b' LIKE 'a//b' ESCAPE '/'",
+            "t|t|t|t|t|t",
+        ),
+        ("SELECT 'people' ~ '^(people)$', 'people' !~ '^pg_', 'PEOPLE' ~* 'people'", "t|t|t"),
+        ("SELECT 2 IN (1, 2), 3 NOT IN (1, 2), 1 = ANY(ARRAY[1, 2]), 'a' = ANY('{a,b}')", "t|t|t|t"),
+        (
+            "SELECT current_database(), current_user, current_schema(), (current_schemas(true))[1]",
+            "scumble|ann|public|pg_catalog",
+        ),
+        (
+            "SELECT 'people'::regclass::oid, 16384::regclass, 'int8'::regtype::oid, 20::regtype",
+            "16384|people|20|bigint",
+        ),
+        ("SELECT COUNT(*), min(relname), max(relname) FROM pg_class", "2|Visits 1|people"),
+        ("SELECT relkind, count(*) FROM pg_class GROUP BY relkind", "r|2"),
+        ("SELECT COUNT(*) FROM pg_index", "0"),
+        ("SELECT nspname FROM pg_namespace ORDER BY oid DESC LIMIT 1 OFFSET 1", "public"),
+        ("SELECT DISTINCT relkind FROM pg_class", "r"),
+        ("SELECT 1 UNION ALL SELECT 1 UNION SELECT 2 ORDER BY 1", "1\n2"),
+        ("WITH a AS (SELECT 1 AS n UNION ALL SELECT 2) SELECT sum(n) FROM a", "3"),
+        ("SELECT a.n FROM (VALUES (1), (2)) AS a(n) WHERE EXISTS (SELECT 1 WHERE a.n = 2)", "2"),
+        ("SELECT s.r FROM generate_series(1, 3) AS s(r)", "1\n2\n3"),
+        ("SELECT x FROM unnest(ARRAY['a','b']) x", "a\nb"),
+        (
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = 'people'",
+            "public",
+        ),
+        (
+            "SELECT c.relname, i.indexrelid FROM pg_class c LEFT JOIN pg_index i ON i.indrelid = c.oid ORDER BY 1",
+            "Visits 1|-\npeople|-",
+        ),
+        ("SELECT no_such_function(1), pg_catalog.pg_table_size(16384)", "-|-"),
+        ("SELECT table_name, column_name FROM information_schema.columns WHERE data_type = 'bigint'", "people|age"),
+        (
+            "SELECT array_to_string(ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = 16384 AND attnum < 3), ',')",
+            "age,sex",
+        ),
+        (
+            "SELECT substring('abc' from 2 for 1), lower('A'), coalesce(NULL, 'b'), nullif(1, 1), quote_ident('Visits 1')",
+            "b|a|b|-|\"Visits 1\"",
+        ),
+    ] {
+        assert_eq!(answer(sql), expected, "{sql}");
+    }
+}
+
+/// Forty tables of forty columns: what drivers ask about all of them at once is found by numbers and not by trying all combinations.
+#[test]
+fn many_tables_are_not_too_many() {
+    let column =
+        |index: usize| ColumnShown { name: format!("c{index}"), kind: "int", declared: json!({}), sensitive: false };
+    let table = |index: usize| TableShown {
+        name: format!("t{index:02}"),
+        owner: None,
+        public: false,
+        columns: (0..40).map(column).collect(),
+    };
+    let (tables, settings): (Vec<TableShown>, _) = ((0..40).map(table).collect(), Settings::new("ann"));
+    let all = include_str!("../../../../../testdata/postgres/catalogue.sql");
+    let mut number = 0;
+    for sql in all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql) {
+        let sql = sql.replace("c.relname LIKE 'people'", "true");
+        let Some(Asked::Catalogue(statement)) = statements(&sql).pop() else { continue };
+        let nulls = vec![Literal::Null; parameters(&statement).unwrap()];
+        let answer = World::new(&tables, &settings).answer(&bound(*statement, &nulls).unwrap());
+        let rows = answer.unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}")).rows.len();
+        number += usize::from(sql.contains("row_number() OVER (PARTITION BY a.attrelid") && rows == 1600);
+    }
+    assert_eq!(number, 1);
+}
+
+#[test]
+fn columns_have_names_and_types() {
+    let table = answer_with(
+        "SELECT 1, relname, oid AS \"OID\", count(*), relkind::text, 1 > 2 AS Truth, now() FROM pg_class GROUP BY 2",
+        &[],
+    );
+    let columns: Vec<(&str, u32)> =
+        table.columns.iter().map(|column| (column.name.as_str(), column.kind.oid())).collect();
+    let expected =
+        [("?column?", 23), ("relname", 19), ("OID", 26), ("count", 20), ("relkind", 25), ("truth", 16), ("now", 1114)];
+    assert_eq!(columns, expected);
+}
+
+#[test]
+fn a_query_that_takes_too_long_is_refused() {
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    let sql = "SELECT count(*) FROM pg_type a, pg_type b, pg_type c, pg_type d, pg_type e WHERE a.oid + b.oid + c.oid + d.oid + e.oid = 0";
+    let Asked::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
+    assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000");
+    // Texts that double with each step, long texts in many rows, patterns that are long.
+    let mut doubling = "WITH a0 AS (SELECT 'aaaaaaaaaaaaaaaa' AS x)".to_string();
+    (1..30).for_each(|step| doubling.push_str(&format!(", a{step} AS (SELECT x || x AS x FROM a{})", step - 1)));
+    let long = "a".repeat(90_000);
+    for sql in [
+        format!("{doubling} SELECT x FROM a29"),
+        format!("SELECT '{long}' FROM pg_type a, pg_type b, pg_type c"),
+        format!("SELECT * FROM (SELECT '{long}' AS x) a, pg_type b, pg_type c"),
+        format!("SELECT '{}' LIKE '%{}b'", &long[..45_000], &long[..45_000]),
+        format!("SELECT replace('{0}', 'a', '{0}')", &long[..40_000])
+            + " || replace('a', 'a', 'b') FROM generate_series(1, 9999) x, pg_type y, pg_type z",
+    ] {
+        let Asked::Catalogue(statement) = statements(&sql).remove(0) else { panic!() };
+        assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000", "{}", &sql[..60]);
+    }
+    let Asked::Catalogue(statement) = statements("SELECT nothing").remove(0) else { panic!() };
+    assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "42703");
+}

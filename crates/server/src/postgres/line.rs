@@ -1,0 +1,340 @@
+//! The connection as messages: frames of a bounded length in, what a client says taken apart without trust, and messages out.
+//!
+//! Messages that go out are pgwire's. Those that come in are read here: they come from anybody, and each length and number in them is checked.
+
+use super::refused::{Refused, code};
+use bytes::BytesMut;
+use pgwire::messages::PgWireBackendMessage;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::time::timeout;
+
+/// The longest message of somebody who has not logged in, and of somebody who has, in bytes.
+pub(super) const BEFORE_LOGIN: usize = 10_000;
+pub(super) const AFTER_LOGIN: usize = 1 << 20;
+/// How long a message that has begun may take, and how long a client may take to read what it is sent.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much is collected before it is sent.
+const FULL: usize = 1 << 16;
+
+/// Why a connection cannot go on.
+pub(super) enum Broken {
+    /// The client has left, or nothing can be sent.
+    Gone,
+    /// It said something that cannot be read; it is told so, and that is the end.
+    Nonsense(Refused),
+}
+
+impl From<io::Error> for Broken {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+fn nonsense(sentence: &str) -> Broken {
+    Broken::Nonsense(Refused::fatal(code::PROTOCOL, sentence))
+}
+
+/// One end of a connection.
+pub(super) struct Line<S> {
+    stream: BufReader<S>,
+    out: BytesMut,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
+    pub fn new(stream: S) -> Self {
+        Self { stream: BufReader::new(stream), out: BytesMut::new() }
+    }
+
+    /// The stream itself, if nothing that was read is left over: what comes before a TLS handshake may not be taken for what comes inside it.
+    pub fn into_stream(self) -> Option<S> {
+        self.stream.buffer().is_empty().then(|| self.stream.into_inner())
+    }
+
+    /// The first message, which has no letter: its body.
+    pub async fn first(&mut self) -> Result<Vec<u8>, Broken> {
+        self.body(BEFORE_LOGIN).await
+    }
+
+    /// A message: its letter and its body. The wait for its first byte has no end.
+    pub async fn next(&mut self, longest: usize) -> Result<(u8, Vec<u8>), Broken> {
+        let letter = self.stream.read_u8().await?;
+        let body = timeout(PATIENCE, self.body(longest)).await.map_err(|_| Broken::Gone)??;
+        Ok((letter, body))
+    }
+
+    async fn body(&mut self, longest: usize) -> Result<Vec<u8>, Broken> {
+        let length = self.stream.read_u32().await? as usize;
+        if length > longest {
+            let sentence = format!("a message has {length} bytes, and at most {longest} are read");
+            return Err(Broken::Nonsense(Refused::fatal(code::TOO_MUCH, sentence)));
+        }
+        let length = length.checked_sub(4).ok_or_else(|| nonsense("a message has a length of less than 4"))?;
+        // Memory is taken as bytes arrive, and not because somebody announces them.
+        let mut body = Vec::new();
+        (&mut self.stream).take(length as u64).read_to_end(&mut body).await?;
+        if body.len() == length { Ok(body) } else { Err(Broken::Gone) }
+    }
+
+    /// Says something; it is sent with what follows.
+    pub fn say(&mut self, message: &PgWireBackendMessage) -> Result<(), Broken> {
+        message.encode(&mut self.out).map_err(|_| Broken::Gone)
+    }
+
+    /// Sends what has been said, if it is much.
+    pub async fn send_if_full(&mut self) -> Result<(), Broken> {
+        if self.out.len() < FULL { Ok(()) } else { self.send().await }
+    }
+
+    /// Sends what has been said.
+    pub async fn send(&mut self) -> Result<(), Broken> {
+        let sent = async {
+            self.stream.write_all(&self.out).await?;
+            self.stream.flush().await
+        };
+        timeout(PATIENCE, sent).await.map_err(|_| Broken::Gone)??;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Sends one byte, the answer to a request for encryption.
+    pub async fn answer(&mut self, letter: u8) -> Result<(), Broken> {
+        self.out.extend_from_slice(&[letter]);
+        self.send().await
+    }
+
+    /// Says the last thing and hangs up.
+    pub async fn end(&mut self, last: Option<Refused>) {
+        let said = last.map_or(Ok(()), |refused| self.say(&Refused { fatal: true, ..refused }.message()));
+        if said.is_ok() {
+            let _ = self.send().await;
+        }
+        let _ = timeout(PATIENCE, self.stream.shutdown()).await;
+        // What was sent is read for a moment: whoever hangs up on what is unread takes back what was said last.
+        let mut rest = [0; 1024];
+        let drained = async { while self.stream.read(&mut rest).await.is_ok_and(|length| length > 0) {} };
+        let _ = timeout(Duration::from_secs(1), drained).await;
+    }
+}
+
+/// What a client says after its login.
+#[derive(Debug, PartialEq)]
+pub(super) enum Said {
+    Query(String),
+    Parse {
+        name: String,
+        sql: String,
+        types: Vec<u32>,
+    },
+    Bind {
+        portal: String,
+        statement: String,
+        forms: Vec<i16>,
+        values: Vec<Option<Vec<u8>>>,
+        results: Vec<i16>,
+    },
+    Describe(Target),
+    Execute {
+        portal: String,
+        most: i32,
+    },
+    Close(Target),
+    Flush,
+    Sync,
+    Terminate,
+    /// What is only said while something is copied, which nothing ever is: PostgreSQL leaves it unanswered too.
+    Copying,
+}
+
+/// A statement or a portal by its name.
+#[derive(Debug, PartialEq)]
+pub(super) enum Target {
+    Statement(String),
+    Portal(String),
+}
+
+/// Takes a message apart; none where it is not what its letter says.
+pub(super) fn said(letter: u8, body: &[u8]) -> Result<Said, Refused> {
+    let mut rest = Reader::new(body);
+    let said = match letter {
+        b'Q' => rest.text().map(Said::Query),
+        b'P' => parse(&mut rest),
+        b'B' => bind(&mut rest),
+        b'D' => target(&mut rest).map(Said::Describe),
+        b'C' => target(&mut rest).map(Said::Close),
+        b'E' => rest.text().and_then(|portal| Some(Said::Execute { portal, most: rest.int()? })),
+        b'H' => Some(Said::Flush),
+        b'S' => Some(Said::Sync),
+        b'X' => Some(Said::Terminate),
+        b'c' | b'd' | b'f' => return Ok(Said::Copying),
+        _ => None,
+    };
+    if rest.not_text {
+        return Err(Refused::new(code::ENCODING, "a text is not UTF-8"));
+    }
+    match said {
+        Some(said) if rest.bytes.is_empty() => Ok(said),
+        _ => Err(Refused::fatal(code::PROTOCOL, "a message is not in the form of the protocol")),
+    }
+}
+
+fn parse(rest: &mut Reader<'_>) -> Option<Said> {
+    let (name, sql) = (rest.text()?, rest.text()?);
+    let types = rest.list(|rest| rest.int().map(|oid| oid as u32))?;
+    Some(Said::Parse { name, sql, types })
+}
+
+fn bind(rest: &mut Reader<'_>) -> Option<Said> {
+    let (portal, statement) = (rest.text()?, rest.text()?);
+    let forms = rest.list(Reader::short)?;
+    let values = rest.list(|rest| match rest.int()? {
+        -1 => Some(None),
+        length => rest.take(usize::try_from(length).ok()?).map(|bytes| Some(bytes.to_vec())),
+    })?;
+    let results = rest.list(Reader::short)?;
+    Some(Said::Bind { portal, statement, forms, values, results })
+}
+
+fn target(rest: &mut Reader<'_>) -> Option<Target> {
+    match rest.take(1)? {
+        b"S" => rest.text().map(Target::Statement),
+        b"P" => rest.text().map(Target::Portal),
+        _ => None,
+    }
+}
+
+/// Bytes from anybody, read from their beginning.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    /// Whether a text was none.
+    not_text: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, not_text: false }
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn short(&mut self) -> Option<i16> {
+        self.take(2)?.try_into().ok().map(i16::from_be_bytes)
+    }
+
+    fn int(&mut self) -> Option<i32> {
+        self.take(4)?.try_into().ok().map(i32::from_be_bytes)
+    }
+
+    /// A text that ends with a zero byte.
+    fn text(&mut self) -> Option<String> {
+        let end = self.bytes.iter().position(|byte| *byte == 0)?;
+        let text = self.take(end)?;
+        self.take(1)?;
+        match std::str::from_utf8(text) {
+            Ok(text) => Some(text.to_string()),
+            Err(_) => {
+                self.not_text = true;
+                None
+            }
+        }
+    }
+
+    /// A number of things, and these.
+    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let length = self.short()? as u16;
+        (0..length).map(|_| one(self)).collect()
+    }
+}
+
+/// What a client says first.
+#[derive(Debug, PartialEq)]
+pub(super) enum First {
+    /// May this be encrypted?
+    Tls,
+    /// May this be encrypted otherwise?
+    Gss,
+    /// Let somebody else's query end: the numbers that they were given.
+    Cancel(i32, Vec<u8>),
+    /// Who it is, and what they want set; the version is that of the protocol.
+    Startup { minor: u16, parameters: Vec<(String, String)> },
+}
+
+/// Takes the first message apart.
+pub(super) fn first(body: &[u8]) -> Option<First> {
+    let mut rest = Reader::new(body);
+    match rest.int()? {
+        80_877_103 if rest.bytes.is_empty() => Some(First::Tls),
+        80_877_104 if rest.bytes.is_empty() => Some(First::Gss),
+        80_877_102 => Some(First::Cancel(rest.int()?, rest.bytes.to_vec())),
+        version if version >> 16 == 3 => {
+            let mut parameters = Vec::new();
+            loop {
+                let name = rest.text()?;
+                if name.is_empty() {
+                    break;
+                }
+                parameters.push((name, rest.text()?));
+            }
+            let minor = (version & 0xffff) as u16;
+            rest.bytes.is_empty().then_some(First::Startup { minor, parameters })
+        }
+        _ => None,
+    }
+}
+
+/// The method and the data of a client's first message of SASL.
+pub(super) fn initial_response(body: &[u8]) -> Option<(String, Vec<u8>)> {
+    let mut rest = Reader::new(body);
+    let method = rest.text()?;
+    let length = usize::try_from(rest.int()?).ok()?;
+    let data = rest.take(length)?.to_vec();
+    rest.bytes.is_empty().then_some((method, data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_taken_apart() {
+        assert_eq!(said(b'Q', b"SELECT 1\0"), Ok(Said::Query("SELECT 1".into())));
+        let bind = [&b"p\0s\0"[..], &[0, 1, 0, 1, 0, 2, 0, 0, 0, 1, 7, 255, 255, 255, 255, 0, 0]].concat();
+        let expected = Said::Bind {
+            portal: "p".into(),
+            statement: "s".into(),
+            forms: vec![1],
+            values: vec![Some(vec![7]), None],
+            results: vec![],
+        };
+        assert_eq!(said(b'B', &bind), Ok(expected));
+        assert_eq!(said(b'D', b"Sname\0"), Ok(Said::Describe(Target::Statement("name".into()))));
+    }
+
+    /// Every beginning of every message, every message with a byte more, and lengths that are not there: refused, never a panic.
+    #[test]
+    fn broken_messages_are_refused() {
+        let bind = [&b"\0\0"[..], &[0, 1, 0, 1, 0, 1, 0, 0, 0, 2, 7, 8, 0, 0]].concat();
+        let whole: [(u8, &[u8]); 5] =
+            [(b'Q', b"a\0"), (b'P', b"a\0b\0\0\x01\0\0\0\x17"), (b'B', &bind), (b'D', b"P\0"), (b'E', b"\0\0\0\0\x05")];
+        for (letter, body) in whole {
+            assert!(said(letter, body).is_ok(), "{letter}");
+            for length in 0..body.len() {
+                assert!(said(letter, &body[..length]).is_err(), "{letter} {length}");
+            }
+            assert!(said(letter, &[body, b"\0"].concat()).is_err(), "{letter}");
+        }
+        assert!(said(b'B', &[&b"\0\0"[..], &[0, 0, 0, 1, 128, 0, 0, 0, 0, 0]].concat()).is_err());
+        assert!(said(b'B', &[&b"\0\0"[..], &[255; 8]].concat()).is_err());
+        assert!(said(b'?', b"").is_err());
+        assert_eq!(said(b'Q', b"\xff\0").map_err(|refused| refused.code), Err("22021"));
+        for length in 0..9 {
+            assert_eq!(first(&[0, 3, 0, 0, b'u', 0, b'x', 0, 0][..length]), None);
+        }
+        assert_eq!(initial_response(b"SCRAM-SHA-256\0\xff\xff\xff\xfe"), None);
+    }
+}

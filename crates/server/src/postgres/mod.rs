@@ -1,0 +1,181 @@
+//! The door for PostgreSQL's clients: `psql`, drivers, and what is built on them, ask private questions with what they already have.
+//!
+//! ```text
+//! line → login (exchange) → session → statement → bound, catalogue → answer
+//! ```
+//! `line` reads and writes messages, `login` lets somebody in whose token is proved, `session` answers them; `statement` tells what a text asks for, `bound` puts parameters into
+//! it, `catalogue` answers what is asked about the tables' declarations, and `answer` asks the service. Nothing here reads a table or computes a cost. A session exists
+//! for somebody who is known and in no other way.
+
+mod answer;
+mod bound;
+mod cancel;
+mod catalogue;
+mod exchange;
+mod line;
+mod login;
+mod parameter;
+mod refused;
+mod session;
+mod settings;
+mod shown;
+mod statement;
+mod value;
+
+use crate::listen::stopped;
+use crate::service::Service;
+use cancel::Cancels;
+use line::{Broken, Line};
+use login::Wish;
+use refused::{Refused, code};
+use rustls::ServerConfig;
+use scumble::noise::{BitSource, SecureSource};
+use session::Session;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+/// So long may a login take, with its encryption; failed ones are told so late, and that counts.
+const LOGIN: Duration = Duration::from_secs(30);
+
+/// What this door is opened with.
+pub(crate) struct Door {
+    pub service: Arc<Service>,
+    pub tls: Option<Arc<ServerConfig>>,
+    /// So many connections at once.
+    pub most: usize,
+    /// The times of answers are rounded up to a multiple of this.
+    pub answer_time: Option<Duration>,
+}
+
+/// What all connections share.
+struct Shared {
+    service: Arc<Service>,
+    tls: Option<TlsAcceptor>,
+    answer_time: Option<Duration>,
+    cancels: Cancels,
+    /// From which the salts of names are made that nobody has.
+    secret: [u8; 32],
+}
+
+impl Door {
+    /// Serves until `stop` says so; then lets what has begun come to its end.
+    pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+        let Ok(secret) = secret() else {
+            tracing::error!("PostgreSQL's clients are not served: there are no random bits");
+            return;
+        };
+        let tls = self.tls.map(|config| {
+            // Clients of version 17 say what they speak; who does not say so is welcome too.
+            let mut config = ServerConfig::clone(&config);
+            config.alpn_protocols = vec![b"postgresql".to_vec()];
+            TlsAcceptor::from(Arc::new(config))
+        });
+        let shared =
+            Shared { service: self.service, tls, answer_time: self.answer_time, cancels: Cancels::default(), secret };
+        let (shared, places) = (Arc::new(shared), Arc::new(Semaphore::new(self.most)));
+        // Every connection holds one end: when all are gone, the other end says so.
+        let (alive, mut gone) = mpsc::channel::<()>(1);
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = stopped(&mut stop) => break,
+            };
+            let Ok((stream, address)) = accepted else {
+                // Too many open files, say: whoever waits is served when some are closed.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                turn_away(stream, shared.tls.is_some());
+                continue;
+            };
+            let (shared, stop, alive) = (Arc::clone(&shared), stop.clone(), alive.clone());
+            tokio::spawn(async move {
+                let _ = stream.set_nodelay(true);
+                shared.connected(stream, address.ip(), stop).await;
+                drop((place, alive));
+            });
+        }
+        drop(listener);
+        drop(alive);
+        let _ = gone.recv().await;
+    }
+}
+
+impl Shared {
+    async fn connected(&self, stream: TcpStream, from: IpAddr, stop: watch::Receiver<bool>) {
+        let mut line = Line::new(stream);
+        let wish = timeout(LOGIN, login::wish(&mut line, self.tls.is_some(), false)).await;
+        match (wish, &self.tls) {
+            (Ok(Ok(Wish::Tls)), Some(acceptor)) => {
+                // What came before the handshake is not taken for what comes inside it.
+                let Some(stream) = line.into_stream() else { return };
+                let Ok(Ok(stream)) = timeout(LOGIN, acceptor.accept(stream)).await else { return };
+                let mut line = Line::new(stream);
+                match timeout(LOGIN, login::wish(&mut line, true, true)).await {
+                    Ok(wish) => self.granted(line, wish, from, stop).await,
+                    Err(_) => line.end(None).await,
+                }
+            }
+            (Ok(wish), _) => self.granted(line, wish, from, stop).await,
+            (Err(_), _) => line.end(None).await,
+        }
+    }
+
+    async fn granted<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        mut line: Line<S>,
+        wish: Result<Wish, Broken>,
+        from: IpAddr,
+        stop: watch::Receiver<bool>,
+    ) {
+        let parameters = match wish {
+            Ok(Wish::Login(parameters)) => parameters,
+            Ok(Wish::Cancel(process, secret)) => {
+                self.cancels.cancel(process, &secret);
+                return line.end(None).await;
+            }
+            Ok(Wish::Tls) | Err(Broken::Gone) => return line.end(None).await,
+            Err(Broken::Nonsense(refused)) => return line.end(Some(refused)).await,
+        };
+        let login = login::login(&mut line, &parameters, &self.service, from, &self.secret, &self.cancels);
+        match timeout(LOGIN, login).await {
+            Ok(Ok(known)) => {
+                tracing::info!("{} came in through PostgreSQL's door", known.name);
+                Session::new(line, known, Arc::clone(&self.service), self.answer_time).serve(stop).await;
+            }
+            Ok(Err(Broken::Nonsense(refused))) => line.end(Some(refused)).await,
+            Ok(Err(Broken::Gone)) => line.end(None).await,
+            Err(_) => line.end(Some(Refused::fatal(code::LOGIN, "the login took too long"))).await,
+        }
+    }
+}
+
+fn secret() -> Result<[u8; 32], scumble::Error> {
+    let mut bits = SecureSource::new()?;
+    let mut secret = [0; 32];
+    secret.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&bits.next_u64().to_be_bytes()));
+    Ok(secret)
+}
+
+/// Says that there are too many, and waits hardly at all for whoever does not listen.
+fn turn_away(stream: TcpStream, is_secure: bool) {
+    // Whoever comes with TLS is not spoken to in plain text: the connection ends, and that is all.
+    if is_secure {
+        return;
+    }
+    tokio::spawn(async move {
+        let mut line = Line::new(stream);
+        let sentence = "too many connections; try again soon";
+        let _ = timeout(Duration::from_secs(1), line.end(Some(Refused::fatal(code::CONNECTIONS, sentence)))).await;
+    });
+}
+
+#[cfg(test)]
+mod tests;

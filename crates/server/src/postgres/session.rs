@@ -1,0 +1,518 @@
+//! A connection after its login: simple queries, and prepared statements with their portals.
+
+use super::answer::{Asker, Outcome};
+use super::bound::{bound, parameters, printed};
+use super::catalogue::{Column, Table};
+use super::line::{AFTER_LOGIN, Broken, Line, Said, Target, said};
+use super::login::Known;
+use super::parameter::{Literal, decoded, kind_of_oid};
+use super::refused::{Refused, code, notice};
+use super::settings::Settings;
+use super::statement::{Asked, Question, asked};
+use super::value::{Form, Kind, encoded};
+use crate::access::Person;
+use crate::listen::stopped;
+use crate::service::{Service, TableShown};
+use bytes::{BufMut, BytesMut};
+use pgwire::messages::PgWireBackendMessage as Message;
+use pgwire::messages::data::{DataRow, FieldDescription, NoData, ParameterDescription, RowDescription};
+use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
+use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus};
+use pgwire::messages::startup::ParameterStatus;
+use scumble_engine::release::ColumnKind;
+use sqlparser::ast::Statement;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The most prepared statements and portals of a connection, and how long all of their texts may be.
+const MOST_STATEMENTS: usize = 1_000;
+const MOST_PORTALS: usize = 100;
+const LONGEST: usize = 1 << 20;
+
+/// A connection of somebody who is known.
+pub(super) struct Session<'a, S> {
+    line: Line<S>,
+    known: Known<'a>,
+    service: Arc<Service>,
+    tables: Arc<Vec<TableShown>>,
+    names: BTreeSet<String>,
+    statements: HashMap<String, Arc<Prepared>>,
+    portals: HashMap<String, Portal>,
+    in_transaction: bool,
+    answer_time: Option<Duration>,
+}
+
+/// A prepared statement; none for an empty text.
+struct Prepared {
+    asked: Option<Asked>,
+    /// How long its text is.
+    length: usize,
+    /// The types of its parameters: what the client names, or what the query tells.
+    types: Vec<u32>,
+    kinds: Vec<Option<ColumnKind>>,
+}
+
+/// A statement with its parameters.
+struct Portal {
+    asked: Option<Asked>,
+    /// How long the texts of its statement and of its parameters are.
+    length: usize,
+    /// The forms of its columns, as many as were given.
+    forms: Vec<Form>,
+    /// What came of it, and how many of its rows have been sent.
+    outcome: Option<(Outcome, usize)>,
+}
+
+/// Why a message was not done.
+enum Failed {
+    Refused(Refused),
+    Broken(Broken),
+}
+
+impl From<Refused> for Failed {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Broken> for Failed {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
+    pub fn new(line: Line<S>, known: Known<'a>, service: Arc<Service>, answer_time: Option<Duration>) -> Self {
+        let tables = Arc::new(service.tables());
+        let names = tables.iter().map(|table| table.name.clone()).collect();
+        let (statements, portals) = (HashMap::new(), HashMap::new());
+        Self { line, known, service, tables, names, statements, portals, in_transaction: false, answer_time }
+    }
+
+    /// Answers until the client leaves or the server stops.
+    pub async fn serve(mut self, mut stop: watch::Receiver<bool>) {
+        // After something was refused, what belongs to it is passed over up to the next Sync.
+        let mut skips = false;
+        loop {
+            let next = tokio::select! {
+                next = self.line.next(AFTER_LOGIN) => next,
+                () = stopped(&mut stop) => {
+                    self.line.end(Some(Refused::fatal(code::STOPPED, "the server stops; connect again soon"))).await;
+                    return;
+                }
+            };
+            let message = next.and_then(|(letter, body)| said(letter, &body).map_err(Broken::Nonsense));
+            let message = match message {
+                Ok(message) => message,
+                Err(Broken::Gone) => return,
+                Err(Broken::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+            };
+            if skips && !matches!(message, Said::Sync | Said::Terminate) {
+                continue;
+            }
+            let simple = match &message {
+                Said::Terminate => return self.line.end(None).await,
+                Said::Sync => {
+                    skips = false;
+                    false
+                }
+                Said::Query(_) => true,
+                _ => false,
+            };
+            let done = match self.answered(message).await {
+                Ok(()) => Ok(()),
+                Err(Failed::Refused(refused)) if refused.fatal => return self.line.end(Some(refused)).await,
+                Err(Failed::Refused(refused)) => {
+                    skips = !simple;
+                    let told = self.line.say(&refused.message());
+                    if simple { told.and_then(|()| self.ready()) } else { told }
+                }
+                Err(Failed::Broken(broken)) => Err(broken),
+            };
+            let sent = match done {
+                Ok(()) => self.line.send().await,
+                broken => broken,
+            };
+            match sent {
+                Ok(()) => {}
+                Err(Broken::Gone) => return,
+                Err(Broken::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+            }
+        }
+    }
+
+    async fn answered(&mut self, message: Said) -> Result<(), Failed> {
+        match message {
+            Said::Query(text) => self.simple(&text).await,
+            Said::Parse { name, sql, types } => self.parse(name, &sql, &types).await,
+            Said::Bind { portal, statement, forms, values, results } => {
+                self.bind(portal, &statement, &forms, &values, &results)
+            }
+            Said::Describe(Target::Statement(name)) => self.describe_statement(&name).await,
+            Said::Describe(Target::Portal(name)) => self.describe_portal(&name).await,
+            Said::Execute { portal, most } => self.execute(&portal, most).await,
+            Said::Close(target) => {
+                match target {
+                    Target::Statement(name) => drop(self.statements.remove(&name)),
+                    Target::Portal(name) => drop(self.portals.remove(&name)),
+                }
+                Ok(self.line.say(&Message::CloseComplete(CloseComplete::new()))?)
+            }
+            Said::Sync => {
+                if !self.in_transaction {
+                    self.portals.clear();
+                }
+                Ok(self.ready()?)
+            }
+            Said::Flush | Said::Copying | Said::Terminate => Ok(()),
+        }
+    }
+
+    fn ready(&mut self) -> Result<(), Broken> {
+        let status = if self.in_transaction { TransactionStatus::Transaction } else { TransactionStatus::Idle };
+        self.line.say(&Message::ReadyForQuery(ReadyForQuery::new(status)))
+    }
+
+    /// Who asks, if their token is still the one that they came with.
+    fn asker(&self) -> Result<Asker, Refused> {
+        let person: Option<Person> = self.service.person(&self.known.name);
+        let scram = self.service.scram(&self.known.name);
+        let same = scram.is_some_and(|scram| scram.stored_key == self.known.stored_key);
+        match person.filter(|_| same) {
+            Some(person) => Ok(Asker { service: Arc::clone(&self.service), person, tables: Arc::clone(&self.tables) }),
+            None => Err(Refused::fatal(code::LOGIN, "this token was revoked: ask the curator for another")),
+        }
+    }
+
+    /// A text of statements, each of which must be fine before the first is done.
+    async fn simple(&mut self, text: &str) -> Result<(), Failed> {
+        let asker = self.asker()?;
+        let all = asked(text, &self.names)?;
+        for one in &all {
+            if query_of(one).map(parameters).transpose()?.unwrap_or(0) > 0 {
+                let sentence = "a parameter has its value only in a prepared statement";
+                return Err(Refused::new(code::SYNTAX, sentence).into());
+            }
+        }
+        if all.len() > 1 {
+            let mut settings = self.known.settings.clone();
+            for one in &all {
+                asker.checked(one, &mut settings).await?;
+            }
+        }
+        if all.is_empty() {
+            self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()))?;
+        }
+        for one in &all {
+            let outcome = self.done(&asker, one).await?;
+            if let Some(table) = &outcome.table {
+                self.line.say(&described(&table.columns, &[])?)?;
+                self.rows(table, &[], 0..table.rows.len()).await?;
+            }
+            self.complete(&outcome, outcome.table.as_ref().map_or(0, |table| table.rows.len()))?;
+        }
+        Ok(self.ready()?)
+    }
+
+    /// Does a statement, unless somebody asks for its end first.
+    async fn done(&mut self, asker: &Asker, one: &Asked) -> Result<Outcome, Failed> {
+        let begun = Instant::now();
+        let mut settings = self.known.settings.clone();
+        let outcome = tokio::select! {
+            outcome = asker.answer(one, &mut settings) => outcome,
+            () = self.known.cancel.asked() => Err(Refused::new(
+                code::CANCELLED,
+                "cancelled: if it had begun to be paid for, it is brought to its end, and asking again gets its answer for nothing",
+            )),
+        };
+        if matches!(one, Asked::Question(_) | Asked::Explain { .. }) {
+            rounded_up(begun, self.answer_time).await;
+        }
+        let outcome = outcome?;
+        self.known.settings = settings;
+        match one {
+            Asked::Begin => self.in_transaction = true,
+            Asked::End(_) => self.in_transaction = false,
+            Asked::Reset("DISCARD ALL") => {
+                self.statements.clear();
+                self.portals.clear();
+            }
+            Asked::Deallocate(None) => self.statements.clear(),
+            Asked::Deallocate(Some(name)) => drop(self.statements.remove(name)),
+            _ => {}
+        }
+        for sentence in &outcome.notices {
+            self.line.say(&notice(sentence))?;
+        }
+        for (name, value) in &outcome.told {
+            self.line.say(&Message::ParameterStatus(ParameterStatus::new((*name).to_string(), value.clone())))?;
+        }
+        Ok(outcome)
+    }
+
+    /// Says rows, and sends them as they become many.
+    async fn rows(&mut self, table: &Table, forms: &[Form], rows: std::ops::Range<usize>) -> Result<(), Failed> {
+        for row in &table.rows[rows] {
+            let mut data = BytesMut::new();
+            for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+                match encoded(cell, column.kind, form(forms, index))? {
+                    None => data.put_i32(-1),
+                    Some(bytes) => {
+                        let length = i32::try_from(bytes.len());
+                        data.put_i32(length.map_err(|_| Refused::new(code::TOO_MUCH, "a cell is too long"))?);
+                        data.extend_from_slice(&bytes);
+                    }
+                }
+            }
+            self.line.say(&Message::DataRow(DataRow::new(data, width(&table.columns)?)))?;
+            self.line.send_if_full().await?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, outcome: &Outcome, rows: usize) -> Result<(), Broken> {
+        let tag = match outcome.tag {
+            "SELECT" => format!("SELECT {rows}"),
+            tag => tag.to_string(),
+        };
+        self.line.say(&Message::CommandComplete(CommandComplete::new(tag)))
+    }
+
+    async fn parse(&mut self, name: String, sql: &str, types: &[u32]) -> Result<(), Failed> {
+        let asker = self.asker()?;
+        let mut all = asked(sql, &self.names)?;
+        if all.len() > 1 {
+            return Err(Refused::new(code::SYNTAX, "a prepared statement is one statement").into());
+        }
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            return Err(Refused::new(code::TAKEN, format!("there is a prepared statement '{name}' already")).into());
+        }
+        let others = self.statements.iter().filter(|(other, _)| **other != name).map(|(_, one)| one.length);
+        if self.statements.len() >= MOST_STATEMENTS || others.sum::<usize>() + sql.len() > LONGEST {
+            let sentence = format!(
+                "a connection has at most {MOST_STATEMENTS} prepared statements of {LONGEST} bytes: close some"
+            );
+            return Err(Refused::new(code::TOO_MUCH, sentence).into());
+        }
+        let one = all.pop();
+        let count = one.as_ref().and_then(query_of).map(parameters).transpose()?.unwrap_or(0);
+        if types.len() > count {
+            let sentence = format!("the statement has {count} parameters, and {} types were given", types.len());
+            return Err(Refused::new(code::PROTOCOL, sentence).into());
+        }
+        let named = |index: usize| types.get(index).copied().filter(|oid| ![0, 705].contains(oid));
+        let open = (0..count).any(|index| named(index).is_none());
+        let told = match one.as_ref().and_then(question_of).filter(|_| open) {
+            Some(question) => {
+                let told = asker.service.parameters(&asker.person, &printed(&question.statement)?).await;
+                told.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?
+            }
+            None => Vec::new(),
+        };
+        let kinds: Vec<Option<ColumnKind>> = (0..count)
+            .map(|index| named(index).map_or_else(|| told.get(index).copied().flatten(), kind_of_oid))
+            .collect();
+        let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(Kind::Text, Kind::from).oid());
+        let types = (0..count).map(of).collect();
+        self.statements.insert(name, Arc::new(Prepared { asked: one, length: sql.len(), types, kinds }));
+        Ok(self.line.say(&Message::ParseComplete(ParseComplete::new()))?)
+    }
+
+    fn bind(
+        &mut self,
+        portal: String,
+        statement: &str,
+        forms: &[i16],
+        values: &[Option<Vec<u8>>],
+        results: &[i16],
+    ) -> Result<(), Failed> {
+        let prepared = self.prepared(statement)?;
+        if values.len() != prepared.types.len() {
+            let sentence = format!(
+                "the statement has {} parameters, and {} values were given",
+                prepared.types.len(),
+                values.len()
+            );
+            return Err(Refused::new(code::PROTOCOL, sentence).into());
+        }
+        if forms.len() > 1 && forms.len() != values.len() {
+            return Err(Refused::new(code::PROTOCOL, "the forms of parameters are none, one, or one for each").into());
+        }
+        let length = prepared.length + values.iter().flatten().map(Vec::len).sum::<usize>();
+        let others = self.portals.iter().filter(|(other, _)| **other != portal).map(|(_, one)| one.length);
+        if self.portals.len() >= MOST_PORTALS || others.sum::<usize>() + length > LONGEST {
+            let sentence = format!("a connection has at most {MOST_PORTALS} portals of {LONGEST} bytes: close some");
+            return Err(Refused::new(code::TOO_MUCH, sentence).into());
+        }
+        let (forms, results) = (forms_of(forms)?, forms_of(results)?);
+        let mut literals = Vec::with_capacity(values.len());
+        for (index, value) in values.iter().enumerate() {
+            let (oid, wanted) = (prepared.types[index], prepared.kinds[index]);
+            literals.push(decoded(value.as_deref(), oid, form(&forms, index), wanted, index + 1)?);
+        }
+        let asked = prepared.asked.as_ref().map(|asked| with_literals(asked, &literals)).transpose()?;
+        self.portals.insert(portal, Portal { asked, length, forms: results, outcome: None });
+        Ok(self.line.say(&Message::BindComplete(BindComplete::new()))?)
+    }
+
+    fn prepared(&self, name: &str) -> Result<Arc<Prepared>, Refused> {
+        let found = self.statements.get(name).cloned();
+        found.ok_or_else(|| Refused::new(code::NO_STATEMENT, format!("there is no prepared statement '{name}'")))
+    }
+
+    async fn describe_statement(&mut self, name: &str) -> Result<(), Failed> {
+        let (asker, prepared) = (self.asker()?, self.prepared(name)?);
+        // Any values of the parameters' kinds: they do not change which columns there are.
+        let stand_ins: Vec<Literal> =
+            prepared.kinds.iter().map(|kind| Literal::stand_in(kind.unwrap_or(ColumnKind::Text))).collect();
+        let asked = prepared.asked.as_ref().map(|asked| with_literals(asked, &stand_ins)).transpose()?;
+        let columns = columns(&asker, asked.as_ref(), &self.known.settings).await?;
+        let types = ParameterDescription::new(prepared.types.clone());
+        self.line.say(&Message::ParameterDescription(types))?;
+        self.describe(columns.as_deref(), &[])
+    }
+
+    async fn describe_portal(&mut self, name: &str) -> Result<(), Failed> {
+        let asker = self.asker()?;
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        let columns = match portal.outcome.as_ref().and_then(|(outcome, _)| outcome.table.as_ref()) {
+            Some(table) => Some(table.columns.clone()),
+            None => columns(&asker, portal.asked.as_ref(), &self.known.settings).await?,
+        };
+        let forms = portal.forms.clone();
+        self.describe(columns.as_deref(), &forms)
+    }
+
+    fn describe(&mut self, columns: Option<&[Column]>, forms: &[Form]) -> Result<(), Failed> {
+        let message = match columns {
+            Some(columns) => described(columns, forms)?,
+            None => Message::NoData(NoData::new()),
+        };
+        Ok(self.line.say(&message)?)
+    }
+
+    async fn execute(&mut self, name: &str, most: i32) -> Result<(), Failed> {
+        let asker = self.asker()?;
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        let Some(asked) = portal.asked.clone() else {
+            return Ok(self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()))?);
+        };
+        let mut portal = match self.portals.remove(name) {
+            Some(portal) => portal,
+            None => return Err(no_portal(name).into()),
+        };
+        let (outcome, sent) = match portal.outcome.take() {
+            Some(before) => before,
+            None => (self.done(&asker, &asked).await?, 0),
+        };
+        let all = outcome.table.as_ref().map_or(0, |table| table.rows.len());
+        let end = match usize::try_from(most) {
+            Ok(most) if most > 0 => sent.saturating_add(most).min(all),
+            _ => all,
+        };
+        if let Some(table) = &outcome.table {
+            if portal.forms.len() > 1 && portal.forms.len() != table.columns.len() {
+                let sentence = "the forms of columns are none, one, or one for each";
+                return Err(Refused::new(code::PROTOCOL, sentence).into());
+            }
+            self.rows(table, &portal.forms, sent..end).await?;
+        }
+        match end < all {
+            true => self.line.say(&Message::PortalSuspended(PortalSuspended::new()))?,
+            false => self.complete(&outcome, end - sent)?,
+        }
+        portal.outcome = Some((outcome, end));
+        self.portals.insert(name.to_string(), portal);
+        Ok(())
+    }
+}
+
+/// Waits until a multiple of `unit` has passed, so that the time of an answer tells less.
+async fn rounded_up(begun: Instant, unit: Option<Duration>) {
+    let Some(unit) = unit.filter(|unit| !unit.is_zero()) else { return };
+    let units = begun.elapsed().as_nanos().div_ceil(unit.as_nanos()).max(1);
+    tokio::time::sleep_until(begun + unit.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX))).await;
+}
+
+async fn columns(asker: &Asker, asked: Option<&Asked>, settings: &Settings) -> Result<Option<Vec<Column>>, Refused> {
+    match asked {
+        Some(asked) => asker.columns(asked, settings).await,
+        None => Ok(None),
+    }
+}
+
+/// The part of a statement that may have parameters.
+fn query_of(asked: &Asked) -> Option<&Statement> {
+    match asked {
+        Asked::Catalogue(statement) => Some(statement),
+        other => question_of(other).map(|question| &*question.statement),
+    }
+}
+
+fn question_of(asked: &Asked) -> Option<&Question> {
+    match asked {
+        Asked::Question(question) | Asked::Explain { question, .. } => Some(question),
+        _ => None,
+    }
+}
+
+/// The statement with literals in the places of its parameters.
+fn with_literals(asked: &Asked, literals: &[Literal]) -> Result<Asked, Refused> {
+    if literals.is_empty() {
+        return Ok(asked.clone());
+    }
+    let question = |question: &Question| -> Result<Question, Refused> {
+        let statement = Box::new(bound((*question.statement).clone(), literals)?);
+        Ok(Question { statement, text: None })
+    };
+    Ok(match asked {
+        Asked::Question(one) => Asked::Question(question(one)?),
+        Asked::Explain { question: one, json } => Asked::Explain { question: question(one)?, json: *json },
+        Asked::Catalogue(statement) => Asked::Catalogue(Box::new(bound((**statement).clone(), literals)?)),
+        other => other.clone(),
+    })
+}
+
+fn no_portal(name: &str) -> Refused {
+    Refused::new(code::NO_PORTAL, format!("there is no portal '{name}'"))
+}
+
+fn forms_of(codes: &[i16]) -> Result<Vec<Form>, Refused> {
+    let form = |code: &i16| match code {
+        0 => Ok(Form::Text),
+        1 => Ok(Form::Binary),
+        other => Err(Refused::new(code::PROTOCOL, format!("a form is 0 or 1, not {other}"))),
+    };
+    codes.iter().map(form).collect()
+}
+
+/// The form of one of many: text where none is given, that of all where one is.
+fn form(forms: &[Form], index: usize) -> Form {
+    match forms {
+        [] => Form::Text,
+        [one] => *one,
+        many => many.get(index).copied().unwrap_or(Form::Text),
+    }
+}
+
+fn width(columns: &[Column]) -> Result<i16, Refused> {
+    i16::try_from(columns.len()).map_err(|_| Refused::new(code::TOO_MUCH, "a result has too many columns"))
+}
+
+/// The columns as a client is told them.
+fn described(columns: &[Column], forms: &[Form]) -> Result<Message, Refused> {
+    width(columns)?;
+    if forms.len() > 1 && forms.len() != columns.len() {
+        return Err(Refused::new(code::PROTOCOL, "the forms of columns are none, one, or one for each"));
+    }
+    let field = |(index, column): (usize, &Column)| {
+        let form = i16::from(form(forms, index) == Form::Binary);
+        let name = column.name.replace('\0', "");
+        FieldDescription::new(name, 0, 0, column.kind.oid(), column.kind.size(), -1, form)
+    };
+    Ok(Message::RowDescription(RowDescription::new(columns.iter().enumerate().map(field).collect())))
+}

@@ -1,0 +1,277 @@
+//! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to look at.
+
+use super::refused::{Refused, code};
+use scumble_engine::project::Request;
+use std::collections::BTreeMap;
+
+/// The name of the one database.
+pub(super) const DATABASE: &str = "scumble";
+/// The version of PostgreSQL whose manners these are.
+pub(super) const VERSION: &str = "15.0";
+
+/// What a query may cost.
+pub(super) const COST: &str = "scumble.cost";
+/// Whether new numbers are paid for although there are some.
+pub(super) const FRESH: &str = "scumble.fresh";
+
+/// What clients look at: the name, the value, and whether it is told at the start and at each change.
+const KNOWN: [(&str, &str, bool); 43] = [
+    ("application_name", "", true),
+    ("bytea_output", "hex", false),
+    ("check_function_bodies", "on", false),
+    ("client_encoding", "UTF8", true),
+    ("client_min_messages", "notice", false),
+    ("DateStyle", "ISO, MDY", true),
+    ("default_table_access_method", "heap", false),
+    ("default_tablespace", "", false),
+    ("default_transaction_deferrable", "off", false),
+    ("default_transaction_isolation", "read committed", false),
+    ("default_transaction_read_only", "off", true),
+    ("default_with_oids", "off", false),
+    ("enable_seqscan", "on", false),
+    ("extra_float_digits", "1", false),
+    ("idle_in_transaction_session_timeout", "0", false),
+    ("in_hot_standby", "off", true),
+    ("integer_datetimes", "on", true),
+    ("IntervalStyle", "postgres", true),
+    ("jit", "off", false),
+    ("lc_collate", "C", false),
+    ("lc_ctype", "C", false),
+    ("lc_messages", "C", false),
+    ("lc_monetary", "C", false),
+    ("lock_timeout", "0", false),
+    ("max_identifier_length", "63", false),
+    ("max_index_keys", "32", false),
+    ("quote_all_identifiers", "off", false),
+    ("row_security", "on", false),
+    (COST, "", false),
+    (FRESH, "off", false),
+    ("search_path", "public", false),
+    ("server_encoding", "UTF8", true),
+    ("server_version", VERSION, true),
+    ("server_version_num", "150000", false),
+    ("session_authorization", "", true),
+    ("ssl", "off", false),
+    ("standard_conforming_strings", "on", true),
+    ("statement_timeout", "0", false),
+    ("synchronize_seqscans", "on", false),
+    ("TimeZone", "UTC", true),
+    ("transaction_isolation", "read committed", false),
+    ("transaction_read_only", "off", false),
+    ("xmloption", "content", false),
+];
+
+/// The settings of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    user: String,
+    /// What is not as it was at the start, by its name in small letters.
+    changed: BTreeMap<String, String>,
+    /// What the start of the connection asked for: the values to which a reset goes back.
+    first: BTreeMap<String, String>,
+}
+
+impl Settings {
+    pub fn new(user: &str) -> Self {
+        let first = BTreeMap::from([("session_authorization".to_string(), user.to_string())]);
+        Self { user: user.to_string(), changed: BTreeMap::new(), first }
+    }
+
+    /// Who this is.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// What the first message asks for: settings of their own names, and `-c name=value` in `options`.
+    pub fn at_start(&mut self, parameters: &[(String, String)]) -> Result<(), Refused> {
+        for (name, value) in parameters {
+            match name.as_str() {
+                "user" | "database" | "replication" => {}
+                "options" => {
+                    for (name, value) in options(value) {
+                        self.set(&name, Some(&value))?;
+                    }
+                }
+                name if name.starts_with("_pq_.") => {}
+                // What is not known here does not keep anybody from asking.
+                name if known(name).is_some() => self.set(name, Some(value)).map(drop)?,
+                _ => {}
+            }
+        }
+        self.first.append(&mut self.changed);
+        Ok(())
+    }
+
+    /// Sets something, or sets it back; gives the name and the value if clients are told about changes.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>, Refused> {
+        let small = name.to_lowercase();
+        let Some((shown, _, told)) = known(&small) else {
+            // As in PostgreSQL, names with a point belong to somebody else's extension; nobody else's here.
+            return match small.starts_with("scumble.") {
+                true => Err(unknown(name)),
+                false => Ok(None),
+            };
+        };
+        if let Some(value) = value {
+            self.checked(shown, value)?;
+        }
+        match value {
+            Some(value) if !is_fixed(shown) => drop(self.changed.insert(small, value.to_string())),
+            Some(_) => {}
+            None => drop(self.changed.remove(&small)),
+        }
+        Ok(told.then(|| (*shown, self.get(shown).unwrap_or_default())))
+    }
+
+    /// Sets everything back.
+    pub fn reset(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Refuses what would not be as it says.
+    fn checked(&self, name: &str, value: &str) -> Result<(), Refused> {
+        let wrong = |sentence: String| Err(Refused::new(code::VALUE, sentence));
+        match name {
+            COST if value.is_empty() => Ok(()),
+            COST => match Request::of_query("query", "SELECT 1", value) {
+                Ok(_) => Ok(()),
+                Err(error) => wrong(error.to_string().replace("--cost", COST)),
+            },
+            FRESH if truth(value).is_none() => wrong(format!("{FRESH} is on or off, not '{value}'")),
+            "client_encoding" if !["utf8", "utf-8", "unicode", "'utf8'"].contains(&value.to_lowercase().as_str()) => {
+                wrong(format!("texts are UTF8 here, not '{value}'"))
+            }
+            "standard_conforming_strings" if truth(value) == Some(false) => {
+                wrong("a backslash in a text is a backslash here: standard_conforming_strings stays on".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of a setting; none where there is no such one.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let small = name.to_lowercase();
+        let (shown, value, _) = known(&small)?;
+        let set = self.changed.get(&small).or_else(|| self.first.get(&small));
+        let value = set.cloned().unwrap_or_else(|| value.to_string());
+        Some(match truth(&value) {
+            Some(is_fresh) if *shown == FRESH => if is_fresh { "on" } else { "off" }.to_string(),
+            _ => value,
+        })
+    }
+
+    /// What a query may cost, and whether new numbers are wanted.
+    pub fn cost(&self) -> Result<(String, bool), Refused> {
+        let cost = self.get(COST).filter(|cost| !cost.is_empty()).ok_or_else(|| {
+            let sentence = "say first what a query may cost";
+            Refused::new(code::NOT_YET, sentence).with_hint(format!("SET {COST} = 'epsilon=0.1'"))
+        })?;
+        Ok((cost, self.get(FRESH).is_some_and(|fresh| fresh == "on")))
+    }
+
+    /// All settings and their values.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        KNOWN.iter().map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
+    }
+
+    /// Those that a client is told at its start.
+    pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        KNOWN.iter().filter(|(.., told)| *told).map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
+    }
+}
+
+/// Nobody can change what the server is.
+fn is_fixed(name: &str) -> bool {
+    let fixed = [
+        "client_encoding",
+        "in_hot_standby",
+        "integer_datetimes",
+        "max_identifier_length",
+        "max_index_keys",
+        "server_encoding",
+        "server_version",
+        "server_version_num",
+        "session_authorization",
+        "ssl",
+        // Days and times are always written in the same way.
+        "DateStyle",
+        "IntervalStyle",
+        "TimeZone",
+        "standard_conforming_strings",
+    ];
+    fixed.contains(&name)
+}
+
+pub(super) fn unknown(name: &str) -> Refused {
+    let near = scumble_engine::nearest(name, KNOWN.iter().map(|(name, ..)| *name));
+    let hint = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
+    Refused::new(code::NO_SETTING, format!("there is no setting '{name}'{hint}"))
+}
+
+fn known(name: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+    KNOWN.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
+}
+
+fn truth(value: &str) -> Option<bool> {
+    match value.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" | "t" => Some(true),
+        "off" | "false" | "no" | "0" | "f" => Some(false),
+        _ => None,
+    }
+}
+
+/// The settings in `options`: words between spaces, where a backslash keeps a space; `-c name=value`, `-cname=value` or `--name=value`.
+fn options(text: &str) -> Vec<(String, String)> {
+    let (mut words, mut word, mut letters) = (Vec::new(), String::new(), text.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => word.extend(letters.next()),
+            letter if letter.is_whitespace() => words.push(std::mem::take(&mut word)),
+            letter => word.push(letter),
+        }
+    }
+    words.push(word);
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("-c") {
+            Some("") => words.next(),
+            Some(setting) => Some(setting.to_string()),
+            None => word.strip_prefix("--").map(str::to_string),
+        };
+        let pair = setting.as_deref().and_then(|setting| setting.split_once('='));
+        found.extend(pair.map(|(name, value)| (name.to_string(), value.to_string())));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_set_what_a_query_may_cost() {
+        let mut settings = Settings::new("ann");
+        assert_eq!(settings.cost().unwrap_err().code, "55000");
+        let start =
+            [("options".to_string(), r"-c scumble.cost=epsilon=0.1,\ delta=1e-9 --scumble.fresh=on".to_string())];
+        settings.at_start(&start).unwrap();
+        assert_eq!(settings.cost().unwrap(), ("epsilon=0.1, delta=1e-9".to_string(), true));
+        settings.set(COST, Some("rho=0.5")).unwrap();
+        assert_eq!(settings.cost().unwrap().0, "rho=0.5");
+        settings.reset();
+        assert_eq!(settings.cost().unwrap().0, "epsilon=0.1, delta=1e-9");
+    }
+
+    #[test]
+    fn wrong_settings_are_refused_and_foreign_ones_are_not() {
+        let mut settings = Settings::new("ann");
+        for (name, value) in [(COST, "much"), (COST, "epsilon=-1"), (FRESH, "perhaps"), ("client_encoding", "LATIN1")] {
+            assert_eq!(settings.set(name, Some(value)).unwrap_err().code, "22023", "{name}");
+        }
+        assert_eq!(settings.set("scumble.costs", Some("1")).unwrap_err().code, "42704");
+        assert_eq!(settings.set("some.other", Some("1")), Ok(None));
+        assert_eq!(settings.set("Application_Name", Some("x")), Ok(Some(("application_name", "x".to_string()))));
+        assert_eq!(settings.set("datestyle", Some("German")), Ok(Some(("DateStyle", "ISO, MDY".to_string()))));
+    }
+}

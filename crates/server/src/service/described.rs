@@ -1,0 +1,37 @@
+//! What a question's answer will look like, for those who must know it before they ask.
+
+use super::{Question, Service, allowed};
+use crate::access::{Person, Role};
+use crate::refusal::Refusal;
+use scumble_engine::project::Request;
+use scumble_engine::release::{ColumnKind, PublishedColumn, parameters};
+use std::sync::Arc;
+
+impl Service {
+    /// The columns of the answer to a question, those for errors among them. Charges nothing and touches no data.
+    pub(crate) async fn columns(
+        self: &Arc<Self>,
+        person: &Person,
+        question: &Question,
+    ) -> Result<Vec<PublishedColumn>, Refusal> {
+        allowed(person, Role::Analyst)?;
+        let (person, question) = (person.clone(), question.clone());
+        self.at_work(move |service| {
+            let request = Request::of_query("plan", &question.sql, &question.cost)?;
+            let planned = service.runner(&person, None).plan(&request)?;
+            Ok(planned.columns()?.unwrap_or_default())
+        })
+        .await
+    }
+
+    /// Of which kinds the parameters `$1`, `$2` … of a query are, as far as it tells.
+    pub(crate) async fn parameters(
+        self: &Arc<Self>,
+        person: &Person,
+        sql: &str,
+    ) -> Result<Vec<Option<ColumnKind>>, Refusal> {
+        allowed(person, Role::Analyst)?;
+        let sql = sql.to_string();
+        self.at_work(move |service| Ok(parameters(&sql, &service.project)?)).await
+    }
+}
