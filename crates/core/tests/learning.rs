@@ -125,7 +125,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     let central = Central::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
     let beta = number(vector, "beta");
     conjunction::with_batch(attributes, &[], |batch| {
-        let event = central.event_of_batch(batch).unwrap();
+        let event = central.events_of_batch(batch).unwrap().remove(0);
         let Word::DiscreteGaussian { sigma } = event.word() else { panic!("{event:?}") };
         near(sigma.get(), &vector["expected"]["sigma"], 1e-9);
         let tolerance = central.batch_tolerance(batch, beta).unwrap() * n;

@@ -3,7 +3,7 @@
 //! For each of the 2d literals (an attribute, or its negation) the share of rows is asked for that have label 1 and make it false. A literal of the true
 //! conjunction has share 0 there, so that it is kept; what is kept has at most twice the tolerance t, so that what is learnt errs on at most 4dt of
 //! the rows, on positive ones only. A row with label 1 makes exactly one literal of each attribute false, and others none: the counts move by d cells
-//! of 1 for presence, 2d for a person, d for the label, and 2 for one attribute.
+//! of 1 for presence, 2d for a person, d for the label, and 2 for each attribute that changes.
 
 use super::Example;
 use super::query::{Batch, StatisticalQueries};
@@ -47,7 +47,7 @@ fn falsified(row: &Example, attributes: usize, cells: &mut Vec<usize>) {
 /// Runs `with` on the batch of all literals of `attributes` attributes; `names` are those of the attributes and then the label, or nothing.
 ///
 /// # Guarantee
-/// A change of one attribute moves two cells, of the label all d (module documentation).
+/// A change of one attribute moves two cells, of several two for each, of the label all d (module documentation).
 pub fn with_batch<T>(
     attributes: usize,
     names: &[AttributeSet],

@@ -136,7 +136,7 @@ pub fn asked_of_a_curator() {
     let batch = Batch::new(2, 1, &of).unwrap();
     for target in [Target::pure(0.7).unwrap(), Target::zcdp(0.1).unwrap()] {
         let mut central = Central::new(&rows, target, Scope::Person, u64::MAX, &mut bits).unwrap();
-        let event = central.event_of_batch(&batch).unwrap();
+        let event = central.events_of_batch(&batch).unwrap().remove(0);
         let drawn: Vec<i64> =
             (0..DRAWS).map(|_| (central.ask_all(&batch).unwrap()[0] * 40.0).round() as i64 - 40).collect();
         noise("batch", &drawn, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));

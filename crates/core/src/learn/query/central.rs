@@ -23,7 +23,7 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
     ///
     /// # Guarantee
     /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced; otherwise state a number that is
-    /// published anyway). After: every answer costs what [`Central::event_of_ask`] or [`Central::event_of_batch`] says.
+    /// published anyway). After: every answer costs what [`Central::event_of_ask`] or [`Central::events_of_batch`] says.
     pub fn new(rows: &'a [Row], target: Target, scope: Scope, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         Ok(Self { rows, target, scope, asks, left: asks, bits })
@@ -36,7 +36,7 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
     }
 
     fn many(&self, batch: &Batch<'_, Row>) -> Result<Additive> {
-        Additive::of(batch.moves()?).within(self.target, &self.scope)
+        Additive::of(batch.moves(&self.scope)?).within(self.target, &self.scope)
     }
 
     /// What one ask is, for a ledger.
@@ -44,9 +44,9 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
         Ok(self.one()?.events()?.remove(0))
     }
 
-    /// What a batch is, for a ledger.
-    pub fn event_of_batch(&self, batch: &Batch<'_, Row>) -> Result<Event> {
-        Ok(self.many(batch)?.events()?.remove(0))
+    /// What a batch is, for a ledger: an event for presence and persons, then one for each of its touches.
+    pub fn events_of_batch(&self, batch: &Batch<'_, Row>) -> Result<Vec<Event>> {
+        batch.events(&self.many(batch)?.events()?.remove(0))
     }
 
     fn pay(&mut self) -> Result<()> {

@@ -22,8 +22,9 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::event::{Moves, Shift, Touch};
+use crate::event::{Event, Moves, Shift, Touch};
 use crate::quantity::{Beta, checked};
+use crate::scope::Scope;
 
 mod central;
 mod local;
@@ -77,7 +78,8 @@ impl<'a, Row> Batch<'a, Row> {
     /// The same where less moves when only some attributes of a row change.
     ///
     /// # Guarantee
-    /// The caller knows that a change of these attributes moves no more cells than are said here.
+    /// The caller knows that a change of these attributes moves no more cells than are said here, and one of the attributes of several touches no more than all
+    /// of these together.
     pub fn with_touches(self, touches: Vec<Touch>) -> Self {
         Self { touches, ..self }
     }
@@ -87,11 +89,30 @@ impl<'a, Row> Batch<'a, Row> {
         self.cells
     }
 
-    /// How far the counts move: `most` cells by 1 for presence, twice as many for a person.
-    pub fn moves(&self) -> Result<Moves> {
+    /// How far the counts move: `most` cells by 1 for presence, twice as many for a person. In the scope of some attributes by what each of these moves, all together: moves of one event
+    /// are alternatives, of which the worst counts, so that they are made for the scope that is asked about.
+    pub fn moves(&self, scope: &Scope) -> Result<Moves> {
         let one = Shift::new(self.most as u64, 1.0)?;
         let two = Shift::new(2 * self.most as u64, 1.0)?;
-        Ok(Moves::by_scope(vec![one], vec![two], self.touches.clone()))
+        let mut touches = Vec::new();
+        if let Scope::Attributes(set) = scope.members().0 {
+            let touched = self.touches.iter().filter(|touch| touch.attributes.touches(set));
+            let shifts: Vec<&Shift> = touched.flat_map(|touch| &touch.shifts).collect();
+            let cells = shifts.iter().map(|shift| shift.cells).fold(0, u64::saturating_add);
+            let by = shifts.iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+            touches.push(Touch { attributes: set.clone(), shifts: vec![Shift::new(cells, by)?] });
+        }
+        Ok(Moves::by_scope(vec![one], vec![two], touches))
+    }
+
+    /// What noise on all counts is, for a ledger: an event for presence and persons, and one for each touch, so that a change of several is charged all of them.
+    fn events(&self, noise: &Event) -> Result<Vec<Event>> {
+        let mut events = vec![noise.clone().moving(self.moves(&Scope::Person)?)];
+        for touch in &self.touches {
+            let alone = Moves::as_written(Vec::new(), Vec::new(), vec![touch.clone()]);
+            events.push(noise.clone().moving(alone));
+        }
+        Ok(events)
     }
 
     /// The cells of a row, bounded.

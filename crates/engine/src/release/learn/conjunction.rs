@@ -3,14 +3,14 @@
 use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
 use crate::error::Result;
 use crate::project::{Cost, CostScope, Request};
-use crate::release::noise::described;
+use crate::release::noise::{Noise, described};
 use crate::release::output::Cell;
 use crate::release::records::{self, Records};
 use crate::release::rows::quoted;
 use crate::release::{Analysed, Priced};
-use scumble::event::{Moves, Shift, Touch};
+use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::learn::conjunction;
-use scumble::scope::{AttributeSet, Scope};
+use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
@@ -33,42 +33,55 @@ pub(super) fn questions(asked: &Asked) -> Vec<Question> {
     questions
 }
 
-/// How far the counts move. An owner with label 1 fails exactly one of the two conditions of each question.
+/// What noise on all counts is: an event for presence and persons, and one for each attribute.
 ///
 /// # Guarantee
-/// d questions: d cells for presence and for the label. Another value of a column answers at most two of its questions otherwise (of a bool, its one), each
-/// of which moves two cells; so a person moves d, or all that its columns move. Where one column's change may mean another record, every attribute is charged as
-/// a person.
-pub(super) fn moves(asked: &Asked, questions: &[Question]) -> Result<Moves> {
+/// d questions: an owner with label 1 fails exactly one of the two conditions of each, so that presence and the label move d cells. Another value of a column answers at most two of its questions otherwise (of
+/// a bool, its one), each of which moves two cells; so a person moves d, or all that its columns move. A change of several columns moves what each moves: moves of one event are alternatives, of which
+/// the worst counts, so that each column has an event of its own, and those add up. Where one column's change may mean another record, every attribute is charged as a person.
+pub(super) fn events(asked: &Asked, questions: &[Question], noise: &Noise) -> Result<Vec<Event>> {
+    let moves = moves(asked, questions)?;
+    if asked.attributes.move_together() {
+        let (presence, person, ..) = moves.parts();
+        let all = Touch { attributes: asked.all()?, shifts: person.to_vec() };
+        return Ok(vec![noise.event(Moves::by_scope(presence.to_vec(), person.to_vec(), vec![all]))?]);
+    }
+    let mut events = vec![noise.event(moves)?];
+    for (place, name) in asked.attributes.names().iter().enumerate() {
+        let moved = of_attribute(asked, questions, place);
+        let touch = Touch { attributes: AttributeSet::new([name.as_str()])?, shifts: vec![Shift::new(moved, 1.0)?] };
+        events.push(noise.event(Moves::as_written(Vec::new(), Vec::new(), vec![touch]))?);
+    }
+    Ok(events)
+}
+
+/// How far the counts move when an owner comes, goes or is replaced.
+fn moves(asked: &Asked, questions: &[Question]) -> Result<Moves> {
     let d = questions.len() as u64;
+    let person = (0..asked.domain.len()).map(|place| of_column(questions, place)).sum::<u64>().max(d);
     let cells = |cells: u64| Shift::new(cells, 1.0).map(|shift| vec![shift]);
-    let of_column = |place: usize| {
-        let own = questions.iter().filter(|(column, _)| *column == place).count() as u64;
-        2 * own.min(2)
-    };
-    let person = (0..asked.domain.len()).map(of_column).sum::<u64>().max(d);
-    let touch = |(place, name): (usize, &String)| {
-        let moved = match (asked.attributes.move_together(), place < asked.domain.len()) {
-            (true, _) => person,
-            (false, true) => of_column(place),
-            (false, false) => d,
-        };
-        Ok(Touch { attributes: AttributeSet::new([name.as_str()])?, shifts: cells(moved)? })
-    };
-    let touches = asked.attributes.names().iter().enumerate().map(touch).collect::<Result<Vec<_>>>()?;
-    Ok(Moves::by_scope(cells(d)?, cells(person)?, touches))
+    Ok(Moves::by_scope(cells(d)?, cells(person)?, Vec::new()))
+}
+
+/// How many cells another value of an attribute moves: of a column, or of the label, which comes behind them.
+fn of_attribute(asked: &Asked, questions: &[Question], place: usize) -> u64 {
+    if place < asked.domain.len() { of_column(questions, place) } else { questions.len() as u64 }
+}
+
+/// How many cells another value of a column moves.
+fn of_column(questions: &[Question], place: usize) -> u64 {
+    let own = questions.iter().filter(|(column, _)| *column == place).count() as u64;
+    2 * own.min(2)
 }
 
 /// The moves that the cost limits: for a cost per attribute the worst of any one attribute, which the calibration takes for a person's.
-fn limiting(asked: &Asked, moves: &Moves, cost: &Cost) -> Result<Moves> {
-    if cost.scope != CostScope::Attribute {
+fn limiting(asked: &Asked, questions: &[Question], moves: &Moves, cost: &Cost) -> Result<Moves> {
+    if cost.scope != CostScope::Attribute || asked.attributes.move_together() {
         return Ok(moves.clone());
     }
-    let mut worst = Vec::new();
-    for name in asked.attributes.names() {
-        worst.extend(moves.shifts(&Scope::Attributes(AttributeSet::new([name.as_str()])?)));
-    }
-    Ok(Moves::as_written(Vec::new(), worst, Vec::new()))
+    let places = 0..asked.attributes.names().len();
+    let worst = places.map(|place| Shift::new(of_attribute(asked, questions, place), 1.0));
+    Ok(Moves::as_written(Vec::new(), worst.collect::<std::result::Result<_, _>>()?, Vec::new()))
 }
 
 pub(super) fn counts(asked: &Asked, questions: &[Question], records: &Records) -> Vec<i64> {
@@ -112,8 +125,8 @@ pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
     let moves = moves(&asked, &questions)?;
     let (asked, questions) = (Rc::new(asked), Rc::new(questions));
     Ok(Analysed::new(move |cost| {
-        let noise = fitted(cost, &limiting(&asked, &moves, cost)?, false)?.noises.remove(0);
-        let events = vec![noise.event(moves.clone())?];
+        let noise = fitted(cost, &limiting(&asked, &questions, &moves, cost)?, false)?.noises.remove(0);
+        let events = events(&asked, &questions, &noise)?;
         let (asked, questions) = (Rc::clone(&asked), Rc::clone(&questions));
         Ok(Priced::new(events, move |events| {
             let d = questions.len();
