@@ -77,6 +77,9 @@ fn a_round_is_charged_when_it_opens_and_ends_with_a_measured_answer() {
     assert!(folder.read("out/r.csv").starts_with("question,answer,answer_error,answer_low,answer_high,how\n"));
     let report = folder.read("out/report.html");
     assert!(report.contains("age &gt;= 0") && report.contains("an earlier round"), "the report has the answers");
+    // Nobody can expect more than two rounds of ε = 10 allow, e^20/(e^20 + 1); one would be 0.99995.
+    let could = folder.json_file("out/report.json")["could_somebody"].clone();
+    assert!(could.as_array().unwrap().iter().all(|one| one["at_most"].as_f64().unwrap() > 1.0 - 1e-8), "{could}");
     // Each round is a charge, each answer a commit.
     assert_eq!((rounds(&folder), entries(&folder, "commit").len()), (2, 4));
     folder.stdout(&["ledger", "verify"]);

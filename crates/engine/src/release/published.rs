@@ -12,6 +12,7 @@ use super::{Floor, interactive, marginals};
 use crate::attackers::Counted;
 use crate::ledger::{Charge, State};
 use document::Document;
+use scumble::event::Event;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub const MOST_ROWS: usize = 10_000;
 pub struct Published {
     /// Its charge.
     pub charge: Charge,
+    /// What was done for its numbers: of an interactive release by all of its rounds, whose answers stand in one file.
+    pub events: Vec<Event>,
     /// What was published: at most [`MOST_ROWS`] rows of it.
     pub answers: Answers,
     /// How many rows were published.
@@ -57,7 +60,7 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
         let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
-        let read = if is_newest { read(out, &charge) } else { Err(replaced(&charge)) };
+        let read = if is_newest { read(out, &charge, charges) } else { Err(replaced(&charge)) };
         match read {
             Ok(published) => shown.push(published),
             Err(why) => unshown.push(Unshown { charge, why }),
@@ -89,12 +92,24 @@ pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
     })
 }
 
-fn read(out: &Path, charge: &Charge) -> Result<Published, String> {
+fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, String> {
     let bytes = published_file(out, charge, "json")?;
     let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
     let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
     let [table, ..] = file_names(&charge.release);
-    Ok(Published { charge: charge.clone(), answers, rows: document.rows, limits, counted, file: out.join(table) })
+    let (charge, events) = (charge.clone(), events(charge, charges)?);
+    Ok(Published { charge, events, answers, rows: document.rows, limits, counted, file: out.join(table) })
+}
+
+/// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
+fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, String> {
+    let same = |other: &&Charge| other.release == charge.release && other.request == charge.request;
+    let rounds = match charge.kind == interactive::NAME {
+        true => charges.iter().filter(same).filter_map(|one| one.rule["number"].as_u64()).max().unwrap_or(1),
+        false => return Ok(charge.events.clone()),
+    };
+    let repeated = charge.events.iter().map(|event| event.clone().repeated(rounds));
+    repeated.collect::<scumble::Result<_>>().map_err(|_| "its rounds cannot be counted".to_string())
 }
 
 /// All that a charge has published, as a table and as the JSON that was printed; in words why not, where its files are not there as they were.

@@ -29,7 +29,7 @@ impl Report<'_> {
         let delta = self.delta(&Scope::Person)?;
         for one in self.published {
             let Some(answer) = answer(self.project, &one.counted)? else { continue };
-            let spent = Spent::of(&one.charge.events, &Scope::Person)?;
+            let spent = Spent::of(&one.events, &Scope::Person)?;
             all.push(Against {
                 release: one.charge.release.clone(),
                 answer,

@@ -33,7 +33,7 @@ impl Report<'_> {
     pub(super) fn tried(&self) -> Result<Vec<Tried>> {
         let mut all = Vec::new();
         for one in self.published {
-            let events = &one.charge.events;
+            let events = &one.events;
             for scope in [Some(Scope::Presence), self.worst_attribute(events)?].into_iter().flatten() {
                 let at_most = self.ceiling(events, &scope)?;
                 let (release, kind) = (one.charge.release.clone(), one.charge.kind.clone());
