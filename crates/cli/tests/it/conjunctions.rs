@@ -85,6 +85,13 @@ fn any_conjunction_is_answered_after_one_release_with_its_error_and_without_the_
         assert_eq!(folder.stdout(&["ledger", "show", "--json"]), before, "looking up costs nothing");
         let words = folder.stdout(&["lookup", "habits", "smoker and not insured"]);
         assert!(words.starts_with("smoker AND NOT insured: ") && words.contains("95% interval"), "{words}");
+        assert!(!words.contains("without a value"), "{words}");
+        // The release knows 'age >= 65' alone, and a missing age is neither.
+        let words = folder.stdout(&["lookup", "habits", "age < 65"]);
+        assert!(
+            words.contains("'age < 65' is answered as NOT age >= 65, which owners without a value fulfil too."),
+            "{words}"
+        );
     }
 }
 

@@ -155,12 +155,22 @@ fn unquoted(text: &str, mark: char) -> String {
     inner.unwrap_or(text).to_string()
 }
 
-/// The literals of a text such as `smoker AND NOT insured`: the place of each among the tests, and whether it is to be true.
-pub(super) fn conjunction(text: &str, tests: &[Test]) -> Result<Vec<(usize, bool)>> {
+/// A text such as `smoker AND NOT insured`, as it was understood.
+#[derive(Debug, PartialEq)]
+pub(super) struct Understood {
+    /// The place of each literal among the tests, and whether it is to be true.
+    pub literals: Vec<(usize, bool)>,
+    /// What was asked by a contrary comparison, and the literal that answers it: of missing values the two differ.
+    pub turned: Vec<(String, (usize, bool))>,
+}
+
+/// The literals of a text.
+pub(super) fn conjunction(text: &str, tests: &[Test]) -> Result<Understood> {
     let parts = split(text)?;
-    let mut literals: Vec<(usize, bool)> = Vec::new();
+    let (mut literals, mut turned) = (Vec::new(), Vec::new());
     for part in parts {
-        let literal = literal(&part, tests)?;
+        let (literal, is_turned) = literal(&part, tests)?;
+        turned.extend(is_turned.then(|| (part.trim().to_string(), literal)));
         if literals.contains(&(literal.0, !literal.1)) {
             let test = &tests[literal.0];
             return Err(Error::input(format!(
@@ -171,7 +181,7 @@ pub(super) fn conjunction(text: &str, tests: &[Test]) -> Result<Vec<(usize, bool
             literals.push(literal);
         }
     }
-    Ok(literals)
+    Ok(Understood { literals, turned })
 }
 
 /// The parts between AND, outside of quotation marks.
@@ -204,7 +214,8 @@ fn split(text: &str) -> Result<Vec<String>> {
     Ok(parts)
 }
 
-fn literal(part: &str, tests: &[Test]) -> Result<(usize, bool)> {
+/// A literal, and whether a comparison was asked for of which the tests have the contrary.
+fn literal(part: &str, tests: &[Test]) -> Result<((usize, bool), bool)> {
     let (mut rest, mut value) = (part.trim(), true);
     while let Some(after) =
         rest.get(..4).filter(|start| start.eq_ignore_ascii_case("not ")).map(|_| rest[4..].trim_start())
@@ -214,10 +225,10 @@ fn literal(part: &str, tests: &[Test]) -> Result<(usize, bool)> {
     let asked = Test::parse(rest);
     let place = |test: &Test| tests.iter().position(|known| known == test);
     if let Some(place) = place(&asked) {
-        return Ok((place, value));
+        return Ok(((place, value), false));
     }
     if let Some(place) = asked.negated().and_then(|negated| place(&negated)) {
-        return Ok((place, !value));
+        return Ok(((place, !value), true));
     }
     let names: Vec<String> = tests.iter().map(ToString::to_string).collect();
     let hint = suggestion(rest, names.iter().map(String::as_str));

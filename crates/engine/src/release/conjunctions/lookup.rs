@@ -1,7 +1,7 @@
 //! What a published summary says about one conjunction. Reads the release's JSON file, and nothing else: no table, no ledger.
 
 use super::super::publish::file_names;
-use super::literal::{Test, conjunction};
+use super::literal::{Test, Understood, conjunction};
 use super::{Conjunctions, KIND, number_name};
 use crate::error::{Error, Result};
 use scumble::workload::conjunctions::{self, Answer, Measure, Polynomial, Summary};
@@ -82,15 +82,25 @@ pub fn lookup(folder: &Path, release: &str, text: &str) -> Result<Looked> {
     let document: File = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
     let (labels, summary, note) = summary(&document).ok_or_else(wrong)?;
     let tests: Vec<Test> = labels.iter().map(|label| Test::parse(label)).collect();
-    let literals = conjunction(text, &tests)?;
+    let Understood { literals, turned } = conjunction(text, &tests)?;
     let words = |(place, value): &(usize, bool)| {
         if *value { labels[*place].clone() } else { format!("NOT {}", labels[*place]) }
     };
     Ok(Looked {
+        note: with_turned(note, turned.iter().map(|(asked, literal)| (asked.as_str(), words(literal), literal.1))),
         conjunction: literals.iter().map(words).collect::<Vec<_>>().join(" AND "),
         answer: summary.answer(&literals)?,
-        note,
     })
+}
+
+/// A missing value is neither `age >= 65` nor `age < 65`, and the release knows one of them alone. `turned` are what was asked, what is answered, and whether that is a test itself or its contrary.
+fn with_turned<'a>(note: Option<String>, turned: impl Iterator<Item = (&'a str, String, bool)>) -> Option<String> {
+    let said = turned.map(|(asked, answered, is_test)| match is_test {
+        true => format!("'{asked}' is answered as {answered}, which owners without a value do not fulfil."),
+        false => format!("'{asked}' is answered as {answered}, which owners without a value fulfil too."),
+    });
+    let all: Vec<String> = note.into_iter().chain(said).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// The columns, what was released about them, and what to know about it.

@@ -6,13 +6,18 @@ fn tests() -> Vec<Test> {
 
 #[test]
 fn conjunctions_are_read_as_they_are_written() {
-    let of = |text: &str| conjunction(text, &tests()).unwrap();
+    let of = |text: &str| conjunction(text, &tests()).unwrap().literals;
     assert_eq!(of("smoker AND NOT insured"), [(0, true), (1, false)]);
     assert_eq!(of("  not   smoker and NOT not insured "), [(0, false), (1, true)]);
     assert_eq!(of("age>=65 AND region='north'"), [(2, true), (3, true)]);
     assert_eq!(of("age < 65 AND NOT region != north"), [(2, false), (3, true)]);
     assert_eq!(of("region <> 'north' AND smoker AND smoker"), [(3, false), (0, true)]);
     assert_eq!(of("region = 'south and west' AND \"smoker\""), [(4, true), (0, true)]);
+    // What a missing value makes a difference to.
+    let turned = |text: &str| conjunction(text, &tests()).unwrap().turned;
+    assert_eq!(turned("smoker AND age < 65"), [("age < 65".to_string(), (2, false))]);
+    assert_eq!(turned("NOT region != north"), [("NOT region != north".to_string(), (3, true))]);
+    assert!(turned("NOT age >= 65 AND NOT smoker").is_empty());
 }
 
 #[test]
