@@ -15,6 +15,17 @@ enum Token {
     Sign(&'static str),
 }
 
+impl std::fmt::Display for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name(word) => f.write_str(word),
+            Self::Text(text) => write!(f, "'{text}'"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Sign(sign) => f.write_str(sign),
+        }
+    }
+}
+
 /// Signs, longer ones first.
 const SIGNS: [&str; 10] = ["<=", ">=", "<>", "!=", "<", ">", "=", "(", ")", ","];
 
@@ -50,8 +61,10 @@ fn one(condition: &[Token], names: &[String], labels: &[Vec<Cell>]) -> Result<(u
             format!("the values of the column '{name}' are texts, which are not less or greater than others")
         })
     };
+    let literal_of = |literal: &Token| refuse_other_type(name, &labels[column], literal);
     match rest {
         [Token::Sign(sign @ ("=" | "<>" | "!=" | "<" | "<=" | ">" | ">=")), literal] if is_literal(literal) => {
+            literal_of(literal)?;
             Ok((column, values(&|cell| compared(cell, sign, literal))?))
         }
         [Token::Name(word), Token::Sign("("), list @ .., Token::Sign(")")] if word.eq_ignore_ascii_case("in") => {
@@ -60,6 +73,7 @@ fn one(condition: &[Token], names: &[String], labels: &[Vec<Cell>]) -> Result<(u
             if !commas || list.len().is_multiple_of(2) || !literals.iter().all(|literal| is_literal(literal)) {
                 return Err(usual.to_string());
             }
+            literals.iter().try_for_each(|literal| literal_of(literal))?;
             let any = |cell: &Cell| Some(literals.iter().any(|literal| compared(cell, "=", literal) == Some(true)));
             Ok((column, values(&any)?))
         }
@@ -69,6 +83,23 @@ fn one(condition: &[Token], names: &[String], labels: &[Vec<Cell>]) -> Result<(u
 
 fn is_literal(token: &Token) -> bool {
     !matches!(token, Token::Sign(_))
+}
+
+/// A word that no value of the column can be is a mistake, and not a condition that nobody fulfils: `smokes = yes` was read as `smokes = false`.
+fn refuse_other_type(name: &str, labels: &[Cell], literal: &Token) -> Result<(), String> {
+    let (fits, wanted) = match &labels[0] {
+        Cell::Truth(_) => {
+            let is_truth = |word: &str| word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("false");
+            (matches!(literal, Token::Name(word) if is_truth(word)), "true or false")
+        }
+        Cell::Whole(_) => (matches!(literal, Token::Number(_)), "a number"),
+        _ => (matches!(literal, Token::Text(_)), "a text in single quotes"),
+    };
+    let is_missing = matches!(literal, Token::Text(text) if text == super::super::records::MISSING_TEXT);
+    match fits || is_missing {
+        true => Ok(()),
+        false => Err(format!("the column '{name}' is compared with {wanted}, not with {literal}")),
+    }
 }
 
 /// Whether a value is as a condition says; none where texts would have to be put into order. A missing value is only equal to its own text.
@@ -154,6 +185,7 @@ mod tests {
         assert_eq!(read("age >= 1 AND age <> 2").unwrap().values, [vec![false, true, false, true, false]]);
         assert_eq!(read("marital != 'single'").unwrap().values, [vec![false, true, true]]);
         assert_eq!(read("smokes = false").unwrap().values, [vec![true, false]]);
+        assert_eq!(read("age = '(missing)'").unwrap().values, [vec![false, false, false, false, true]]);
     }
 
     #[test]
@@ -163,6 +195,11 @@ mod tests {
         assert!(wrong("agee < 2").contains("did you mean 'age'"));
         assert!(wrong("age < 0").contains("forbids nothing"));
         assert!(wrong("marital > 'a'").contains("not less or greater"));
+        assert!(wrong("smokes = yes").contains("'smokes' is compared with true or false, not with yes"));
+        assert!(wrong("marital = single").contains("a text in single quotes, not with single"));
+        assert!(wrong("marital IN (single, 'it''s')").contains("not with single"));
+        assert!(wrong("age = '1'").contains("with a number, not with '1'"));
+        assert!(wrong("age IN (1, x)").contains("with a number, not with x"));
         for text in [
             "",
             "age",
