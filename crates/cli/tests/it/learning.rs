@@ -132,10 +132,13 @@ fn what_cannot_be_learnt_is_refused() {
     let list =
         |rules: &str| format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\nrules = {rules}\n{cost}");
     check(&list("[]"), "list 1 to 1000 rules");
-    check(&list("[\"ward = 'west'\"]"), "this is no condition over the columns");
-    check(&list("[\"age + 1\"]"), "it is neither true nor false");
-    check(&list("[\"10 / age > 3\"]"), "this is no condition over the columns");
-    check(&list("[\"age > random() * 100\"]"), "something else each time");
+    check(&list("[\"ward = 'west'\"]"), "reads 'ward', which is not among the columns of the release");
+    check(&list("[\"age + 1\"]"), "non-boolean");
+    check(&list("[\"10 / age > 3\"]"), "may divide by zero");
+    check(&list("[\"age > random() * 100\"]"), "the function random is not answered");
+    // The stack overflowed.
+    let long = vec!["age = 1"; 3000].join(" OR ");
+    check(&list(&format!("[\"{long}\"]")), "operators");
 }
 
 /// A point by heavy hitters: each attribute pays what it was granted, a person more; and it is found.

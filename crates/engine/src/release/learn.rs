@@ -79,6 +79,8 @@ pub(super) static KIND: Kind = Kind {
     analyse,
 };
 
+/// The names of the published columns.
+const PUBLISHED: [&str; 2] = ["rule", "is_published"];
 /// How likely the stated bounds are exceeded.
 const BETA: f64 = 0.05;
 /// The share of mistakes that the number of owners is said for.
@@ -102,7 +104,7 @@ impl Asked {
         }
         let label = LABEL.read(request)?;
         columns.push(label.clone());
-        let attributes = Attributes::of(columns, request, project, false, &["rule", "is_published"])?;
+        let attributes = Attributes::of(columns, request, project, false, &PUBLISHED)?;
         let mut domain = attributes.domain();
         let labels = domain.pop().unwrap_or_default();
         let wanted = POSITIVE.read(request)?;
@@ -167,7 +169,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         Concept::Halfspace => class::analysed(class::halfspaces(&asked, request)?, asked),
         Concept::List => {
             let rules = RULES.read(request)?.unwrap_or_default();
-            class::analysed(list::class(&asked, &rules, request)?, asked)
+            class::analysed(list::class(&asked, &rules, request, project)?, asked)
         }
     }
 }
@@ -247,8 +249,8 @@ fn answers(asked: &Asked, learnt: Learnt) -> Answers {
     notes.extend(asked.attributes.note());
     Answers {
         columns: vec![
-            column("rule", rule.map_or(Cell::Null, Cell::Text)),
-            column("is_published", Cell::Truth(is_published)),
+            column(PUBLISHED[0], rule.map_or(Cell::Null, Cell::Text)),
+            column(PUBLISHED[1], Cell::Truth(is_published)),
         ],
         notes,
         details: Details::default(),
