@@ -39,6 +39,8 @@ pub use session::Measured;
 const SINGLES: f64 = 0.3;
 const SCORES: [f64; 2] = [0.02, 0.03];
 const TABLES: [f64; 2] = [0.35, 0.3];
+/// Columns of more values are refused: what is drawn of one is held for each group of rows.
+pub const MOST_VALUES: u32 = 100_000;
 /// Nobody has a table of more people.
 const MOST_PEOPLE: f64 = 1e12;
 
@@ -84,6 +86,11 @@ impl Plan {
     /// Its ρ is within each limit.
     pub fn new(sizes: &[u32], limits: &Limits) -> Result<Self> {
         check_sizes(sizes)?;
+        if let Some(size) = sizes.iter().find(|size| **size > MOST_VALUES) {
+            return Err(Error::refused(format!(
+                "a column has {size} values, and rows are made of columns of at most {MOST_VALUES}: join values, with bins or a map"
+            )));
+        }
         let caps = Caps::new(limits, sizes.len())?;
         Ok(Self { sizes: sizes.to_vec(), caps, people: limits.public_people, linked: Vec::new(), never: Vec::new() })
     }

@@ -44,6 +44,8 @@ impl Dice {
 
 /// Other columns that are watched at most while a column is drawn: time goes with their number.
 const WATCHED: usize = 40;
+/// A column is watched only where its table with the new one has no more cells than this: each table is held as a whole.
+const WATCHED_CELLS: usize = 2_000_000;
 /// Values that a row is offered at most.
 const OFFERED: usize = 12;
 
@@ -93,8 +95,9 @@ impl Rows<'_> {
         let groups = self.groups(new, given, &joint);
         let mut others: Vec<usize> = (0..self.levels.len())
             .filter(|&other| {
+                let known = self.known[other].map(|known| self.levels[other].0[known].bins);
                 other != column
-                    && self.known[other].is_some()
+                    && known.is_some_and(|size| size.saturating_mul(bins) <= WATCHED_CELLS)
                     && !given.iter().any(|&(own, at)| own == other && self.known[other] == Some(at))
             })
             .collect();

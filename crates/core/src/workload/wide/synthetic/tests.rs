@@ -240,3 +240,15 @@ fn hard_tables_are_no_failure() {
     assert!(Plan::new(&[2, 0], &presence(1.0)).is_err() && Plan::new(&[], &presence(1.0)).is_err());
     assert!(Plan::new(&[2, 2], &Limits::default()).is_err());
 }
+
+/// Two columns of 60,000 values asked for 14 GB while rows were drawn, those of a million for four terabytes.
+#[test]
+fn columns_of_many_values_are_not_held_against_each_other() {
+    let sizes = [60_000, 60_000, 2];
+    let people: Vec<Vec<usize>> = (0..60).map(|i| vec![i * 997, i * 601 % 60_000, i % 2]).collect();
+    let plan = Plan::new(&sizes, &presence(1.0)).unwrap();
+    let made = plan.release(&records(&sizes, &people), 100, &mut InsecureSeededSource::new(8)).unwrap();
+    assert!(made.columns.iter().all(|column| !column.is_empty() && column.len() <= 100));
+    let refused = Plan::new(&[2, MOST_VALUES + 1], &presence(1.0)).unwrap_err().to_string();
+    assert!(refused.contains("join values, with bins"), "{refused}");
+}
