@@ -1,7 +1,7 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
 use super::field::{Field, Placed};
-use super::rows::{BOUNDING, TABLE, column, quoted, table};
+use super::rows::{BOUNDING, TABLE, column, private_table, quoted};
 use super::sql::{BOUNDING_REPORT, analysed};
 use super::top::MAX_BYTES;
 use super::{Analysed, CostAbout, Kind, huge_histogram};
@@ -66,7 +66,7 @@ pub(super) struct Counted<'a> {
 
 /// The fields `table` and `column` or `columns`.
 pub(super) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Counted<'a>> {
-    let table = table(request, project)?;
+    let table = private_table(request, project)?;
     let (columns, place) = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
         (Some(one), None) => (vec![one], COLUMN.place(request)),
         (None, Some(several)) => (several, COLUMNS.place(request)),

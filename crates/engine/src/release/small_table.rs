@@ -57,6 +57,8 @@ pub(super) static KIND: Kind = Kind {
 const COUNTING: f64 = 0.1;
 /// A table of this many owners is planned for where nothing is said.
 const USUAL_PEOPLE: u64 = 1000;
+/// The core counts fewer people than this.
+const MOST_PEOPLE: u64 = 1 << 40;
 /// Half of a 95% interval in standard errors.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
@@ -111,7 +113,11 @@ impl Asked {
             }
             None => values_and_pairs(&universe),
         };
-        let public = private_table(request, project)?.public_owners;
+        let table = private_table(request, project)?;
+        let public = table.public_owners;
+        if public.is_some_and(|owners| owners >= MOST_PEOPLE) {
+            return Err(Error::input(format!("public_owners of the table '{}' must be below 2^40", table.name)));
+        }
         let people = PEOPLE.read(request)?.or(public).unwrap_or(USUAL_PEOPLE);
         Ok(Self { universe, names, conditions, size: SIZE.read(request)?, people, public })
     }
