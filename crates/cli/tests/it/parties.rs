@@ -303,7 +303,9 @@ fn two_parties_multiply() {
     assert!(found["epsilon"].as_f64().unwrap() <= 2.0);
     folder.write("project.toml", "ledger = \"a.ledger\"\n[dataset]\n");
     let shown = folder.json(&["ledger", "show", "project.toml", "--json"]);
-    assert!((epsilon(&shown["person"]) - 2.0).abs() < 1e-4);
+    // Flips are whole numbers of 2^-16, so that the cost is a little below what was asked for.
+    let cost = epsilon(&shown["person"]);
+    assert!(cost <= 2.0 && cost > 1.999, "{cost}");
     folder.write("b.txt", "1\n2\n");
     let again = ["parties", "product", "both.toml", "--key", "b.key", "--bits", "b.txt", "--ledger", "b.ledger"];
     folder.refused(&again, 2, "the ledger has charged this plan in entry 1");

@@ -1,6 +1,6 @@
 //! Servers and parties that die at every step: nothing is opened, or exactly what the plan promised.
 
-use super::{Dies, LONG, Look, WAIT, World};
+use super::{Dies, LONG, Look, WAIT, World, stop_for};
 use crate::channel::Channel;
 use crate::message::{self, Kind};
 use crate::send::Sender;
@@ -90,10 +90,7 @@ fn where_all_are_needed_a_dead_party_stops_everybody() {
     [0, 1].into_iter().for_each(|party| world.send(party).unwrap());
     let half = Sender::meet(&world.plan, &world.parties[2], LONG).unwrap();
     drop(half);
-    for server in running {
-        let sentence = server.stopped();
-        assert!(sentence.contains("only 2 of 3 parties"), "{sentence}");
-    }
+    stop_for(running, "only 2 of 3 parties");
 }
 
 /// A ledger that refuses stops its server, and with it all others: none of them can open alone.
