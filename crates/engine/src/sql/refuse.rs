@@ -47,12 +47,19 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
     }
 }
 
-/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them. None where it is no SQL.
+/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them, names of functions in small letters. None where it is no SQL.
 pub(crate) fn statement(sql: &str) -> Option<String> {
-    match &Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?[..] {
-        [one] => Some(one.to_string()),
-        _ => None,
-    }
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?;
+    let [one] = &mut statements[..] else { return None };
+    let _ = visit_expressions_mut(one, |expression| {
+        if let Expr::Function(function) = expression
+            && !function.name.to_string().contains('"')
+        {
+            function.name = ObjectName::from(vec![Ident::new(function.name.to_string().to_lowercase())]);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Some(one.to_string())
 }
 
 /// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a GROUP BY.

@@ -138,7 +138,9 @@ impl Settings {
                 Err(error) => wrong(error.to_string().replace("--cost", COST)),
             },
             FRESH if truth(value).is_none() => wrong(format!("{FRESH} is on or off, not '{value}'")),
-            "client_encoding" if !["utf8", "utf-8", "unicode", "'utf8'"].contains(&value.to_lowercase().as_str()) => {
+            "client_encoding"
+                if !["utf8", "utf-8", "unicode"].contains(&value.trim_matches('\'').to_lowercase().as_str()) =>
+            {
                 wrong(format!("texts are UTF8 here, not '{value}'"))
             }
             "standard_conforming_strings" if truth(value) == Some(false) => {
@@ -269,6 +271,8 @@ mod tests {
         for (name, value) in [(COST, "much"), (COST, "epsilon=-1"), (FRESH, "perhaps"), ("client_encoding", "LATIN1")] {
             assert_eq!(settings.set(name, Some(value)).unwrap_err().code, "22023", "{name}");
         }
+        // As asyncpg writes it.
+        assert!(settings.set("client_encoding", Some("'utf-8'")).is_ok());
         assert_eq!(settings.set("scumble.costs", Some("1")).unwrap_err().code, "42704");
         assert_eq!(settings.set("some.other", Some("1")), Ok(None));
         assert_eq!(settings.set("Application_Name", Some("x")), Ok(Some(("application_name", "x".to_string()))));
