@@ -176,10 +176,19 @@ fn what_cannot_be_made_is_said_before_anything_is_charged() {
 
 /// A column of one value, and one of a million.
 #[test]
-fn columns_of_one_value_and_of_a_million_are_no_failure() {
-    let more = "columns = [\"one\", \"code\", \"age\", \"smokes\"]\nmissing = \"never\"\n";
-    let folder = folder(&release("synthetic", "epsilon = 5, delta = 1e-9", more));
-    released(folder.path());
-    let (_, rows) = rows(folder.path());
-    assert!(rows.iter().all(|row| row[0] == "only" && row[1].parse::<u32>().is_ok_and(|code| code < 1_000_000)));
+fn a_column_of_one_value_is_no_failure_and_one_of_a_million_is_refused_before_the_charge() {
+    let of = |columns: &str| format!("columns = [{columns}]\nmissing = \"never\"\n");
+    let cost = "epsilon = 5, delta = 1e-9";
+    let one = folder(&release("synthetic", cost, &of("\"one\", \"age\", \"smokes\"")));
+    released(one.path());
+    assert!(rows(one.path()).1.iter().all(|row| row[0] == "only"));
+    let million = folder(&release("synthetic", cost, &of("\"one\", \"code\", \"age\", \"smokes\"")));
+    let output = scumble(million.path(), &["release"]);
+    let sentence = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{sentence}");
+    assert!(
+        sentence.contains("a column has 1000000 values, and rows are made of columns of at most 100000"),
+        "{sentence}"
+    );
+    assert!(!million.path().join("scumble.ledger").exists(), "nothing was charged");
 }
