@@ -11,6 +11,8 @@ pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
 mod json;
+pub(crate) mod postgres;
+pub(crate) mod ranks;
 mod rows;
 pub(crate) mod tables;
 pub(crate) mod text;

@@ -103,6 +103,12 @@ fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
 
 /// The files of a table.
 pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
+    if table.server.is_some() {
+        return Err(Error::input(format!(
+            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/backends.md)",
+            table.name
+        )));
+    }
     super::files::files(&table.source, &table.layout)
         .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
 }

@@ -9,11 +9,13 @@ mod layout;
 mod read;
 mod recoding;
 mod section;
+mod server;
 
 pub use crate::calendar::Zone;
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
+pub use server::Server;
 
 pub(crate) use read::{accuracy, cost, project, within_reason};
 pub(crate) use recoding::with_recoded;
@@ -61,6 +63,8 @@ pub struct Table {
     pub name: String,
     /// Where its rows are.
     pub source: PathBuf,
+    /// The server that it is on, where it is not a file.
+    pub server: Option<Server>,
     /// How its text files are written.
     pub layout: Layout,
     /// The column that says whose row it is; none where one row is one person.

@@ -24,6 +24,7 @@ mod heavy_hitters;
 mod histogram;
 mod huge_histogram;
 mod interactive;
+mod job;
 mod kept;
 mod key_sets;
 pub mod kinds;
@@ -62,6 +63,8 @@ pub use published::{MOST_ROWS, Published, Unshown, published};
 pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]
 pub use sql::generator::adversarial_query;
+
+pub use crate::sql::window::Engine;
 
 use crate::error::Result;
 use crate::project::{Project, Request};

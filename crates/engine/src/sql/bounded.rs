@@ -9,11 +9,13 @@ use super::executed::Executed;
 use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::per_owner::{Programme, Summer};
 use super::query::What;
-use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Place, Rows, TooMany, group_rank};
+use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Place, Rows, TooMany};
 use crate::backend::functions::MOMENT;
-use crate::backend::hash::{Key, Quick, SipHasher};
+use crate::backend::hash::{Key, Quick};
 use crate::backend::intern::{Interner, Name};
+use crate::backend::ranks::{Ranks, spell_text};
 use crate::backend::{Backend, failed_on_data};
+use crate::calendar::shown_day;
 use crate::error::Result;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::buffer::NullBuffer;
@@ -34,11 +36,11 @@ const POCKETFUL: usize = 128;
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
-pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
+pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Cells> {
     match &cut.per_owner {
-        None => cells(cut, &*gathered(cut, rows, backend, bounds, key)?, None),
+        None => cells(cut, &*gathered(cut, rows, backend, bounds, ranks)?, None),
         Some(first) => {
-            let shared = gathered(cut, rows, backend, first.bounds, key)?;
+            let shared = gathered(cut, rows, backend, first.bounds, ranks)?;
             let names = std::mem::take(&mut locked(&shared.groups).names);
             let programme = Programme::new(cut, first, &names)?;
             let summed = |start, step| {
@@ -87,7 +89,7 @@ fn on_all_processors<T: Send>(shared: &Shared, work: impl Fn(usize, usize) -> Re
 /// Gives the kept rows of a bounder to `visit`, after which they are gone.
 fn emptied(shared: &Shared, bounder: &Mutex<Bounder>, visit: impl FnMut(Place, &[i64])) -> Result<()> {
     let tie = |left: u32, right: u32| shared.tie(left, right);
-    let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
+    let nothing = Bounder::new(shared.ranks.clone(), Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
     let full = std::mem::replace(&mut *locked(bounder), nothing);
     full.finish(&tie, visit).map_err(|BeyondBounds| violated("an owner beyond its bounds"))
 }
@@ -96,9 +98,9 @@ fn emptied(shared: &Shared, bounder: &Mutex<Bounder>, visit: impl FnMut(Place, &
 pub(super) struct Gathered(Arc<Shared>);
 
 impl Gathered {
-    pub fn new(cut: &Cut, rows: Executed, backend: &Backend, groups: u64, key: Key) -> Result<Self> {
+    pub fn new(cut: &Cut, rows: Executed, backend: &Backend, groups: u64, ranks: Ranks) -> Result<Self> {
         let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
-        gathered(cut, rows, backend, bounds, key).map(Self)
+        gathered(cut, rows, backend, bounds, ranks).map(Self)
     }
 
     /// What each owner has, one after the other.
@@ -114,10 +116,11 @@ impl Gathered {
 }
 
 /// Reads all rows and gives them to the bounders.
-fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Arc<Shared>> {
+fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Arc<Shared>> {
     let keys = cut.row_keys().len();
     let width = rows.kinds.len() - 1 - keys;
-    let shared = Arc::new(Shared::new(key, bounds, width));
+    let texts = rows.kinds[1 + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
+    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, width));
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
     backend
@@ -137,7 +140,7 @@ fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: K
 
 /// What all readers share.
 struct Shared {
-    key: Key,
+    ranks: Ranks,
     quick: Quick,
     bounders: Vec<Mutex<Bounder>>,
     groups: Mutex<Groups>,
@@ -151,9 +154,10 @@ struct Groups {
 }
 
 impl Shared {
-    fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        let bounders = (0..1 << BOUNDERS_LOG2).map(|_| Mutex::new(Bounder::new(key, bounds, width))).collect();
-        Self { key, quick: Quick::new(key), bounders, groups: Mutex::default() }
+    fn new(ranks: Ranks, bounds: Bounds, width: usize) -> Self {
+        let bounder = |_| Mutex::new(Bounder::new(ranks.clone(), bounds, width));
+        let bounders = (0..1 << BOUNDERS_LOG2).map(bounder).collect();
+        Self { quick: ranks.quick(), ranks, bounders, groups: Mutex::default() }
     }
 
     /// Which of two groups with the same rank comes first.
@@ -173,7 +177,7 @@ struct Reader {
     shared: Arc<Shared>,
     rows: Arc<Executed>,
     keys: usize,
-    /// The groups that this reader has seen, each with its number among all and its fingerprint.
+    /// The groups that this reader has seen, each with its number among all and what its rank needs.
     seen: Interner,
     known: Vec<(u32, u64)>,
     encoded: Vec<u8>,
@@ -200,8 +204,8 @@ impl Reader {
         let key_arrays = &batch.columns()[1..=self.keys];
         let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
         let owners = OwnerColumn::of(batch.column(0))?;
-        let values =
-            batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        let values = batch.columns()[1 + self.keys..].iter().map(|column| numbers_of(column, &self.shared.ranks));
+        let values = values.collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
         // Rows without an owner or without a key are left out.
         let present = batch.columns()[..=self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
@@ -210,10 +214,11 @@ impl Reader {
             if present.as_ref().is_some_and(|present| present.is_null(row)) {
                 continue;
             }
-            let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
+            let local = self.group(&keys, key_arrays, row)?;
+            let (group, of_key) = self.known[local as usize];
             let owner = owners.at(row);
             let index = (owner.hash(&self.shared.quick) >> (u64::BITS - BOUNDERS_LOG2)) as usize;
-            let rank = group_rank(self.shared.key, owner, fingerprint);
+            let rank = self.shared.ranks.of_group(owner, of_key, self.seen.text(local));
             let pocket = &mut self.pockets[index];
             pocket.push(owner, group, rank, values.iter().map(|column| column[row]));
             if pocket.len() >= POCKETFUL {
@@ -223,10 +228,15 @@ impl Reader {
         Ok(())
     }
 
-    /// The number of a row's group among all groups, and its fingerprint.
+    /// The number of a row's group among those that this reader has seen.
     #[inline]
-    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
-        let encoded = match keys {
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<u32> {
+        let encoded: &[u8] = match keys {
+            keys if self.shared.ranks.spells() => {
+                self.encoded.clear();
+                keys.iter().for_each(|key| key.spell(row, &mut self.encoded));
+                &self.encoded
+            }
             [KeyColumn::Text(column)] => column.value(row).as_bytes(),
             keys => {
                 self.encoded.clear();
@@ -244,9 +254,9 @@ impl Reader {
                 let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
                 groups.names.push(values.collect::<Outcome<_>>()?);
             }
-            self.known.push((number, fingerprint(self.shared.key, encoded)));
+            self.known.push((number, self.shared.ranks.of_key(encoded)));
         }
-        Ok(self.known[local as usize])
+        Ok(local)
     }
 
     /// Gives the rows of a pocket to their bounder.
@@ -257,13 +267,6 @@ impl Reader {
             .add(&mut self.pockets[index], &tie)
             .map_err(|TooMany| DataFusionError::ResourcesExhausted("too many rows".to_string()))
     }
-}
-
-/// The keyed hash of a group's key.
-pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
-    let mut hasher = SipHasher::new(key);
-    hasher.write(encoded);
-    hasher.finish()
 }
 
 /// One column of keys, without NULLs.
@@ -299,6 +302,17 @@ impl<'a> KeyColumn<'a> {
             Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
         }
     }
+
+    /// The same as a text that every engine can write; days as year, month and day in one number, times in nanoseconds.
+    fn spell(&self, row: usize, text: &mut Vec<u8>) {
+        let written = match self {
+            Self::Text(column) => return spell_text(column.value(row), text),
+            Self::Number(column) => format!("{};", column[row]),
+            Self::Truth(column) => format!("{};", column.value(row)),
+            Self::Day(column) => format!("{};", shown_day(i64::from(column[row])).replace('-', "")),
+        };
+        text.extend_from_slice(written.as_bytes());
+    }
 }
 
 /// The owner column, without NULLs.
@@ -327,11 +341,16 @@ impl<'a> OwnerColumn<'a> {
 
 /// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
 pub(super) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+    numbers_of(column, &Ranks::Sip(Key(0, 0)))
+}
+
+/// The same with the hash that ranks are made with.
+fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
     Ok(match column.data_type() {
         DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
         DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
         DataType::Utf8 => {
-            let hashed = |text: &str| fingerprint(Key(0, 0), text.as_bytes()).cast_signed().max(NOTHING + 1);
+            let hashed = |text: &str| ranks.of_text(text);
             column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
         }
         other => return Err(DataFusionError::Internal(format!("values of type {other}"))),
