@@ -22,7 +22,7 @@ mod sql;
 pub mod summary;
 mod time;
 
-pub use backend::{Backend, Frame};
+pub use backend::{Backend, Frame, Watch};
 pub use digest::digest;
 pub use error::{Error, Result};
 pub use place::{Origin, Place, nearest};

@@ -6,6 +6,7 @@
 mod column;
 mod graph;
 mod layout;
+mod memory;
 mod read;
 mod recoding;
 mod section;
@@ -54,6 +55,8 @@ pub struct Project {
     pub attacker: Option<Attacker>,
     /// What single analysts may spend of the budget, by their names, where a server is asked by several.
     pub analysts: BTreeMap<String, Budget>,
+    /// How many bytes of memory a release may take, if that was said.
+    pub memory: Option<u64>,
     ledger: Option<PathBuf>,
 }
 
