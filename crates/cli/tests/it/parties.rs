@@ -161,7 +161,7 @@ fn ended(child: Child) -> Output {
 /// Processes that are killed (SIGKILL) at any moment, servers and parties: nothing is opened, or exactly what the plan promised.
 #[test]
 fn killed_processes_open_nothing_or_what_was_promised() {
-    let rounds = effort(3, 60);
+    let rounds = effort(3, 10);
     let opened = std::sync::Mutex::new(0);
     for start in (0..rounds).step_by(3) {
         std::thread::scope(|scope| {
