@@ -79,6 +79,10 @@ fn table_state(table: &Table) -> Result<TableState> {
 }
 
 fn file_state(file: &DataFile) -> Result<FileState> {
+    if file.form == Form::Memory {
+        let (digest, bytes) = file.batches()?.digest();
+        return Ok(FileState { path: file.path.clone(), digest: digest.to_string(), bytes });
+    }
     let unreadable = |error: std::io::Error| Error::input(format!("{} cannot be read ({error})", file.path.display()));
     let mut input = file.open()?;
     let (mut digest, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; BUFFER]);
@@ -189,6 +193,7 @@ fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error
 /// How many rows a file says it has.
 fn rows_of(file: &DataFile) -> Result<u64> {
     match file.form {
+        Form::Memory => Ok(file.batches()?.rows()),
         Form::Parquet => Ok(u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0)),
         _ => file.arrow(Some(Vec::new()))?.try_fold(0, |rows, batch| {
             let batch =

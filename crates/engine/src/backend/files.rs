@@ -5,6 +5,7 @@ use super::decode::Decoded;
 use super::json;
 use crate::error::{Error, Result};
 use crate::file::identity;
+use crate::memory::Batches;
 use crate::project::Layout;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::ipc::reader::FileReader;
@@ -25,6 +26,8 @@ pub(crate) enum Form {
     Arrow,
     /// Apache Parquet.
     Parquet,
+    /// No file: rows that are in memory.
+    Memory,
 }
 
 impl Form {
@@ -40,6 +43,7 @@ impl Form {
             Self::JsonLines => "json lines",
             Self::Arrow => "arrow",
             Self::Parquet => "parquet",
+            Self::Memory => "memory",
         }
     }
 }
@@ -69,6 +73,8 @@ pub(crate) struct DataFile {
     pub layout: Layout,
     /// What the names of its folders say about all of its rows: column and value, none where the value is missing.
     pub partition: Vec<(String, Option<String>)>,
+    /// The rows, where no file has them.
+    pub rows: Option<Batches>,
 }
 
 /// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder, names that begin with
@@ -230,18 +236,37 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
     let foreign = match form {
         Form::Csv => None,
         Form::JsonLines => layout.about_csv(),
-        Form::Arrow | Form::Parquet => layout.about_text(),
+        Form::Arrow | Form::Parquet | Form::Memory => layout.about_text(),
     };
     match foreign {
         Some(key) => Err(Error::input(format!(
             "{key} is about how CSV files are written, and {} is none: leave it out",
             path.display()
         ))),
-        None => Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new() })),
+        None => {
+            Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new(), rows: None }))
+        }
     }
 }
 
 impl DataFile {
+    /// Rows in memory that are called so.
+    pub fn in_memory(name: &Path, rows: &Batches) -> Self {
+        Self {
+            path: name.to_path_buf(),
+            form: Form::Memory,
+            packing: Packing::None,
+            layout: Layout::default(),
+            partition: Vec::new(),
+            rows: Some(rows.clone()),
+        }
+    }
+
+    /// The rows in memory.
+    pub fn batches(&self) -> Result<&Batches> {
+        self.rows.as_ref().ok_or_else(|| Error::machine("a table in memory without rows"))
+    }
+
     /// The file, open.
     pub fn open(&self) -> Result<File> {
         kind_of(&self.path)?;
@@ -280,6 +305,7 @@ impl DataFile {
             Form::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
             Form::Arrow => typed(&self.arrow(None)?.schema()),
             Form::Parquet => typed(self.footer()?.schema()),
+            Form::Memory => typed(self.batches()?.schema()),
         };
         let mut places: Vec<(&str, usize)> =
             columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();

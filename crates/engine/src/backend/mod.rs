@@ -20,6 +20,7 @@ pub use frame::Frame;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
+use crate::stop::Stop;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::DataFusionError;
@@ -41,6 +42,8 @@ pub struct Backend {
     runtime: tokio::runtime::Runtime,
     /// How to read each table.
     sources: HashMap<String, Source>,
+    /// Whether to go on.
+    stop: Stop,
 }
 
 /// How to read a table.
@@ -56,7 +59,8 @@ const STACK: usize = 16 << 20;
 impl Backend {
     /// A session that knows the tables' declared columns, and touches no data.
     pub fn without_data(project: &Project) -> Result<Self> {
-        let backend = Self::session(SessionConfig::new())?;
+        let mut backend = Self::session(SessionConfig::new())?;
+        backend.stop = project.stop.clone();
         tables::register_declarations(&backend.context, project)?;
         Ok(backend)
     }
@@ -130,12 +134,12 @@ impl Backend {
         context
             .register_expr_planner(planner)
             .map_err(|_| Error::machine("the functions on texts could not be registered"))?;
-        Ok(Self { context, runtime, sources: HashMap::new() })
+        Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default() })
     }
 
-    /// Runs to the end.
+    /// Runs to the end, unless somebody asks the project's work to stop.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(future)
+        self.runtime.block_on(self.stop.or(future))
     }
 
     /// The plan with the casts that its types need, all of them written out: what [`Backend::run`] runs as it is.

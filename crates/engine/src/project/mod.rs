@@ -31,7 +31,9 @@ pub(crate) mod keys {
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::memory::Batches;
 use crate::place::{Place, suggestion};
+use crate::stop::Stop;
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
@@ -54,6 +56,8 @@ pub struct Project {
     pub attacker: Option<Attacker>,
     /// What single analysts may spend of the budget, by their names, where a server is asked by several.
     pub analysts: BTreeMap<String, Budget>,
+    /// Whether whoever works on it should stop.
+    pub stop: Stop,
     ledger: Option<PathBuf>,
 }
 
@@ -62,8 +66,10 @@ pub struct Project {
 pub struct Table {
     /// Its name in queries.
     pub name: String,
-    /// Where its rows are.
+    /// Where its rows are; of rows in memory, what they are called.
     pub source: PathBuf,
+    /// Its rows, where no file has them.
+    pub(crate) rows: Option<Batches>,
     /// How its text files are written.
     pub layout: Layout,
     /// The column that says whose row it is; none where one row is one person.

@@ -8,6 +8,7 @@ use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, 
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
 use crate::place::Origin;
+use crate::stop::Stop;
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,9 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
         releases.push(request(spot.section()?)?);
     }
     let digest = crate::digest(content.as_bytes());
-    let project = Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, analysts, ledger };
+    let stop = Stop::default();
+    let project =
+        Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, analysts, stop, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }
@@ -162,7 +165,18 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let layout = Layout::read(section)?;
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
-    Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns, graph })
+    Ok(Table {
+        name: name.to_string(),
+        source,
+        rows: None,
+        layout,
+        owner,
+        public,
+        bounding,
+        public_owners,
+        columns,
+        graph,
+    })
 }
 
 /// Listed values that no file can bring would silently count nobody.

@@ -196,6 +196,7 @@ impl<'a> Runner<'a> {
         let backend = self.preflight(releases)?;
         let marks = self.checked(releases, &before)?;
         self.refuse_own_files(out, releases)?;
+        self.project.stop.here();
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
         releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
@@ -311,6 +312,8 @@ impl<'a> Runner<'a> {
             rule,
             about: self.about(planned, marks)?,
         };
+        // From the charge on, whatever ends this early leaves an interrupted one.
+        self.project.stop.here();
         let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
         let sequence = receipt.sequence();
         let made = guarded(|| {
