@@ -54,3 +54,4 @@ mod true_again_ledger;
 mod true_again_sql;
 mod union_all;
 mod wide;
+mod wide_keys;

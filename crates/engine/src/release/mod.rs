@@ -50,6 +50,9 @@ mod sql;
 mod top;
 mod triangles;
 mod universe;
+mod wide_cdf;
+mod wide_keys;
+mod wide_quantiles;
 
 pub use ask::{Answered, Asking, How};
 pub use asker::Asker;

@@ -2,7 +2,7 @@
 
 use super::super::NORMAL_95;
 use super::super::parities::{binomial, rank, sets};
-use super::super::psd::Literal;
+use super::super::psd::{Literal, Moments};
 use super::{Measure, Polynomial};
 use crate::error::{Error, Result};
 
@@ -87,6 +87,36 @@ impl Summary {
             }
         }
         Ok(self.with_bars(estimate, variance(self.measure, &polynomial, &self.sigmas), polynomial.bias()))
+    }
+
+    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`Summary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
+    pub fn projected(&self) -> Result<Moments> {
+        if self.measure != Measure::Parities {
+            return Err(Error::refused(
+                "only parities are projected, and this release has counts: publish it with measure = \"parities\"",
+            ));
+        }
+        Moments::projected(self.columns, &self.numbers)
+    }
+
+    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`Summary::answer`] is not its own.
+    pub fn answer_projected(&self, literals: &[Literal], projected: &Moments) -> Result<f64> {
+        let literals = self.checked(literals)?;
+        if literals.len() >= self.numbers.len() {
+            return Err(Error::refused(format!(
+                "projected parities are of up to {} columns, and these are {}",
+                self.numbers.len() - 1,
+                literals.len()
+            )));
+        }
+        let subset = |size: usize| sets(literals.len(), size).into_iter();
+        let sum: f64 = (0..=literals.len()).flat_map(subset).fold(0.0, |sum, places| {
+            let columns: Vec<usize> = places.iter().map(|place| literals[*place].0).collect();
+            // A balance counts −1 for a column that is true.
+            let turns = places.iter().filter(|place| literals[**place].1).count();
+            sum + if turns % 2 == 1 { -projected.parity(&columns) } else { projected.parity(&columns) }
+        });
+        Ok(sum / 2f64.powi(literals.len() as i32))
     }
 
     fn with_bars(&self, estimate: f64, variance: f64, bias: f64) -> Answer {

@@ -22,8 +22,10 @@ use crate::scope::AttributeSet;
 mod divide;
 mod eigen;
 mod matrix;
+mod moments;
 mod nearest;
 
+pub use moments::Moments;
 pub use nearest::{Nearest, nearest_correlation};
 
 /// More columns make a matrix that takes minutes to project.

@@ -112,6 +112,14 @@ pub fn generalized_histogram() {
     Audit::of("generalized histogram", &top.events().unwrap(), &Scope::Presence).tells(1270, |moved, bits| {
         f64::from(u8::from(top.release(if moved { &there } else { &here }, bits).unwrap()[0] == 0))
     });
+    // With what it leads by, one other is enough.
+    let (here, there) = ([0, 0], [1, -1]);
+    Audit::of("leads", &top.events().unwrap(), &Scope::Presence).tells(1271, |moved, bits| {
+        match top.release_leads(if moved { &there } else { &here }, bits).unwrap()[0] {
+            (0, lead) => (lead.abs() - (lead - 2).abs()) as f64,
+            _ => -2.0,
+        }
+    });
 }
 
 /// One owner more of a key that is known anyway; and a new key, which shows as often as its δ says and no more.
