@@ -26,6 +26,7 @@ mod kinds;
 mod learning;
 mod limits;
 mod local;
+mod long;
 mod manners;
 mod most_frequent;
 mod noise;

@@ -17,15 +17,16 @@
 //! only, by a function of its own, so that what it leaves of a group is a uniform sample as well, and the groups that stay are a uniform sample of the owner's groups.
 //!
 //! # Memory
-//! Rows are set aside until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
-//! once: groups that cannot stay are dropped, equal rows become one row with a number of copies. No other row can be dropped before the end, because the
-//! copies of a row that come later have ranks of their own. What is set aside is at most twice what was left by the last cut, so that the cuts cost a
-//! constant per row.
+//! Rows are set aside in parts, by a hash of their owners ([`Part`]), and cut down now and then: groups that cannot stay are dropped, equal rows become one
+//! row with a number of copies. No other row can be dropped before the end, because the copies of a row that come later have ranks of their own. Cuts are made at sizes
+//! that grow by a factor, so that they cost a constant per row. A part that is still too large goes to an encrypted file. At the end parts are looked at in pieces, each
+//! of some owners with all of their rows, that fit a processor's cache.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
 pub(crate) use contributions::Contribution;
+pub(crate) use part::{Aside, Broken, Lost, Part};
 
 use super::hash::{Key, Quick, SipHasher};
 use super::intern::{Interner, Name};
@@ -44,9 +45,6 @@ pub(crate) struct Bounds {
 
 /// What stands for NULL among the values. No value is it: steps are below 2⁵³.
 pub(crate) const NOTHING: i64 = i64::MIN;
-
-/// Fewer rows than these are not cut down before the end.
-const MANY: usize = 1 << 16;
 
 /// Rows, column by column.
 #[derive(Debug, Default)]
@@ -94,6 +92,10 @@ impl Rows {
 
     /// Takes in all rows of another list, which is empty then.
     fn append(&mut self, more: &mut Self) {
+        if !more.copies.is_empty() {
+            self.copies.resize(self.len(), 1);
+            self.copies.append(&mut more.copies);
+        }
         let shift = self.texts.len();
         self.numbers.append(&mut more.numbers);
         self.texts.append(&mut more.texts);
@@ -111,6 +113,54 @@ impl Rows {
         }
         some.copies = rows.iter().map(|(_, copies)| *copies).collect();
         some
+    }
+
+    /// None again, with the room that they had.
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.ends.clear();
+        self.texts.clear();
+        self.groups.clear();
+        self.ranks.clear();
+        self.values.clear();
+        self.copies.clear();
+    }
+
+    /// How many bytes they take.
+    fn bytes(&self) -> usize {
+        let words = self.numbers.len() + self.ends.len() + self.ranks.len() + self.values.len();
+        8 * words + 4 * (self.groups.len() + self.copies.len()) + self.texts.len()
+    }
+
+    /// The rows in 2^`log2` lists, by the bits of their owners' hashes behind the first `from`.
+    fn split(&self, quick: &Quick, from: u32, log2: u32) -> Vec<Self> {
+        let places: Vec<u32> =
+            (0..self.len()).map(|row| piece_of(self.owner(row).hash(quick), from, log2) as u32).collect();
+        let mut counts = vec![0; 1 << log2];
+        places.iter().for_each(|place| counts[*place as usize] += 1);
+        let mut lists: Vec<Self> = counts.into_iter().map(|count| self.with_room(count)).collect();
+        for (row, place) in places.into_iter().enumerate() {
+            let list = &mut lists[place as usize];
+            list.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
+            if !self.copies.is_empty() {
+                list.copies.push(self.copies_of(row));
+            }
+        }
+        lists
+    }
+
+    /// None, with room for so many of the same kind.
+    fn with_room(&self, count: usize) -> Self {
+        Self {
+            width: self.width,
+            numbers: Vec::with_capacity(if self.numbers.is_empty() { 0 } else { count }),
+            ends: Vec::with_capacity(if self.ends.is_empty() { 0 } else { count }),
+            texts: Vec::new(),
+            groups: Vec::with_capacity(count),
+            ranks: Vec::with_capacity(count),
+            values: Vec::with_capacity(count * self.width),
+            copies: Vec::new(),
+        }
     }
 
     #[inline]
@@ -133,6 +183,12 @@ impl Rows {
     fn copies_of(&self, row: usize) -> u32 {
         self.copies.get(row).copied().unwrap_or(1)
     }
+}
+
+/// Which of 2^`log2` pieces an owner of this hash is in, by the bits behind the first `from`.
+#[inline]
+pub(crate) fn piece_of(hash: u64, from: u32, log2: u32) -> usize {
+    if log2 == 0 { 0 } else { ((hash << from) >> (u64::BITS - log2)) as usize }
 }
 
 /// The keyed hash of an owner and a group's fingerprint.
@@ -168,13 +224,11 @@ pub(crate) fn rise(key: Key, rank: u64, n: u64) -> u64 {
 /// Which of two groups comes first where their ranks are equal: by their keys.
 pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
-/// The rows of some owners, of which some will stay.
-pub(crate) struct Bounder {
+/// All rows of some owners, of which some will stay.
+pub(crate) struct Bounder<'a> {
     key: Key,
     bounds: Bounds,
-    rows: Rows,
-    /// So many rows are cut down.
-    long: usize,
+    rows: &'a Rows,
 }
 
 /// One row beside what decides about it.
@@ -198,7 +252,7 @@ struct Choice {
 /// Where a kept row is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// Its owner, as a number among those of one bounder.
+    /// Its owner, as a number among those of one [`Bounder`].
     pub owner: u32,
     /// Its group.
     pub group: u32,
@@ -206,33 +260,13 @@ pub(crate) struct Place {
     pub first: bool,
 }
 
-/// More rows than can be numbered.
-#[derive(Debug)]
-pub(crate) struct TooMany;
-
 /// An owner of whom more would count than may: a mistake in this file.
 #[derive(Debug)]
 pub(crate) struct BeyondBounds;
 
-impl Bounder {
-    /// No rows yet; each will bring `width` values.
-    pub fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        Self { key, bounds, rows: Rows::new(width), long: MANY }
-    }
-
-    /// Takes in rows, all of them.
-    pub fn add(&mut self, rows: &mut Rows, tie: Tie<'_>) -> Result<(), TooMany> {
-        self.rows.append(rows);
-        if self.rows.len() >= self.long {
-            u32::try_from(self.rows.len()).map_err(|_| TooMany)?;
-            self.cut_down(tie);
-            self.long = MANY.max(self.rows.len() * 2);
-        }
-        Ok(())
-    }
-
-    /// Drops what cannot stay, and makes one of equal rows.
-    fn cut_down(&mut self, tie: Tie<'_>) {
+impl Bounder<'_> {
+    /// The rows without what cannot stay, and one for all equal ones.
+    fn cut_down(&self, tie: Tie<'_>) -> Rows {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         let (mut members, ends) = self.by_owner();
         let mut start = 0;
@@ -242,12 +276,17 @@ impl Bounder {
             for group in owned.chunk_by_mut(|left, right| left.group == right.group).take(self.most_groups()) {
                 group.sort_unstable_by(|left, right| self.values_of(left).cmp(self.values_of(right)));
                 for equal in group.chunk_by(|left, right| self.values_of(left) == self.values_of(right)) {
-                    kept.push((equal[0].row, u32::try_from(self.copies_of(equal)).unwrap_or(u32::MAX)));
+                    let mut left = self.copies_of(equal);
+                    while left > 0 {
+                        let copies = u32::try_from(left).unwrap_or(u32::MAX);
+                        kept.push((equal[0].row, copies));
+                        left -= copies as usize;
+                    }
                 }
             }
             start = end as usize;
         }
-        self.rows = self.rows.only(&kept);
+        self.rows.only(&kept)
     }
 
     fn values_of(&self, member: &Member) -> &[i64] {
@@ -431,5 +470,7 @@ fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, all: usiz
 }
 
 mod contributions;
+mod packed;
+mod part;
 #[cfg(test)]
 mod tests;

@@ -57,6 +57,8 @@ pub(crate) enum Packing {
 }
 
 const BUFFER: usize = 1 << 20;
+/// Of so many bytes the lines are counted, where a guess at the number of rows is wanted.
+const SAMPLE: u64 = 1 << 16;
 
 /// The endings of files that can be read, for sentences.
 const ENDINGS: &str = ".csv, .tsv, .jsonl, .ndjson (each also .gz or .zst), .arrow, .feather or .parquet";
@@ -344,6 +346,22 @@ impl DataFile {
                 self.likely_encoding()
             ))
         })
+    }
+
+    /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.
+    pub fn expected_rows(&self) -> Option<u64> {
+        match self.form {
+            Form::Parquet => u64::try_from(self.footer().ok()?.metadata().file_metadata().num_rows()).ok(),
+            Form::Csv | Form::JsonLines if self.packing == Packing::None => {
+                let file = self.open().ok()?;
+                let length = file.metadata().ok()?.len();
+                let mut start = Vec::new();
+                file.take(SAMPLE).read_to_end(&mut start).ok()?;
+                let lines = start.iter().filter(|byte| **byte == b'\n').count().max(1);
+                Some((length as f64 * lines as f64 / start.len().max(1) as f64) as u64)
+            }
+            _ => None,
+        }
     }
 
     /// A guess for a file that is not UTF-8, by its first two bytes alone.

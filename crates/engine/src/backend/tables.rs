@@ -111,6 +111,11 @@ pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
         .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
 }
 
+/// About how many rows a table has, where that can be told without reading them.
+pub(super) fn expected_rows(table: &Table) -> Option<u64> {
+    source_files(table).ok()?.iter().map(DataFile::expected_rows).sum()
+}
+
 /// What reads these files of a table, with owners as `owner`: columns by name in each of them.
 pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Result<Rows> {
     let parts = files.iter().map(|file| part(table, file, owner)).collect::<Result<Vec<Part>>>()?;

@@ -6,6 +6,7 @@
 mod column;
 mod graph;
 mod layout;
+mod memory;
 mod read;
 mod recoding;
 mod section;
@@ -58,6 +59,8 @@ pub struct Project {
     pub analysts: BTreeMap<String, Budget>,
     /// Whether whoever works on it should stop.
     pub stop: Stop,
+    /// How many bytes of memory a release may take, if that was said.
+    pub memory: Option<u64>,
     ledger: Option<PathBuf>,
 }
 

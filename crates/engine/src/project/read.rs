@@ -3,6 +3,7 @@
 use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
+use super::memory::memory;
 use super::section::{Section, Spot, parse};
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
     let file = parse(Origin::File(path.display().to_string()), content)?;
-    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger"])?;
+    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
         tables.insert(name.to_string(), table(name, spot.section()?, path)?);
@@ -25,14 +26,15 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let attacker = file.get("attacker").map(|spot| attacker(spot.section()?)).transpose()?;
     let ledger = file.get("ledger").map(ledger).transpose()?;
     let analysts = file.get("analyst").map(|spot| analysts(spot.section()?)).transpose()?.unwrap_or_default();
+    let memory = file.get("memory").map(memory).transpose()?;
     let mut releases = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
     }
     let digest = crate::digest(content.as_bytes());
     let stop = Stop::default();
-    let project =
-        Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, analysts, stop, ledger };
+    let path = path.to_path_buf();
+    let project = Project { path, digest, tables, budget, releases, attacker, analysts, stop, memory, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }

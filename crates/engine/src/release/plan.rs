@@ -11,11 +11,12 @@ use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::Cost;
 use crate::sql::Cut;
-use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside};
+use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside, occurrences};
 use scumble::event::Event;
 use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A request of which all is known that does not depend on its cost.
@@ -132,6 +133,11 @@ impl<'a> Charged<'a> {
         visit: impl FnMut(Contribution<'_>),
     ) -> Result<(Integers, Vec<IntegerCell>)> {
         integers_beside(query, self.backend, self.key, wide, visit)
+    }
+
+    /// How many keys of a counting query have how many rows, where each row is one person.
+    pub(super) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
+        occurrences(query, self.backend, self.key)
     }
 
     /// Gives `visit` what each owner has in a query's groups, of at most this many groups.

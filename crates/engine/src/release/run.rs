@@ -6,7 +6,7 @@ use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
 use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
-use crate::backend::Backend;
+use crate::backend::{Backend, Watch};
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
@@ -20,6 +20,7 @@ use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A request that has been planned.
 pub struct Planned {
@@ -60,17 +61,33 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: PathBuf,
     asker: Option<Asker>,
+    watch: Arc<Watch>,
+    /// What the machine has, for tests in which that is little.
+    #[cfg(test)]
+    scarce: Option<tests::Machine>,
 }
 
 impl<'a> Runner<'a> {
     /// With the project's own ledger.
     pub fn new(project: &'a Project) -> Self {
-        Self { project, ledger: project.ledger(), asker: None }
+        Self::with_ledger(project, project.ledger())
     }
 
     /// With another ledger.
     pub fn with_ledger(project: &'a Project, ledger: PathBuf) -> Self {
-        Self { project, ledger, asker: None }
+        Self {
+            project,
+            ledger,
+            asker: None,
+            watch: Arc::default(),
+            #[cfg(test)]
+            scarce: None,
+        }
+    }
+
+    /// How far a release has come, to be asked on another thread while it runs.
+    pub fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.watch)
     }
 
     /// The same for somebody who is named in the ledger, and may have limits of their own.
@@ -242,7 +259,12 @@ impl<'a> Runner<'a> {
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
     pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
-        let backend = Backend::with_data(self.project, &tables_of(releases))?;
+        let mut backend = Backend::with_data(self.project, &tables_of(releases))?;
+        backend.watch = self.watch();
+        #[cfg(test)]
+        if let Some(machine) = &self.scarce {
+            backend = machine.of(backend);
+        }
         for planned in releases {
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
             fits.map_err(|error| error.or_while(&self.reading(planned)))?;
@@ -321,6 +343,7 @@ impl<'a> Runner<'a> {
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
             self.made(planned, &receipt, backend, places, bits, ledger)
         });
+        self.watch.ends();
         let Made { answers, files, output } = made.ok_or_else(|| interrupted(&request.name))?;
         ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
         Ok(Outcome { name: request.name.clone(), answers, sequence, files })
@@ -441,3 +464,6 @@ fn decimal(number: f64) -> String {
 pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
     Places::claim(out, &file_names(&planned.request.name))
 }
+
+#[cfg(test)]
+mod tests;

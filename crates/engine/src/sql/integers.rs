@@ -69,7 +69,7 @@ pub(crate) fn integers_beside(
         return Err(violated("rows without owners under two bounds"));
     };
     let gathered = Gathered::new(cut, rows(cut, backend)?, backend, wide.groups.saturating_add(1), key)?;
-    gathered.contributions(visit);
+    gathered.contributions(visit)?;
     let mut wide = gathered.cells(cut, wide)?;
     let own = completed(cut, gathered.cells(cut, bounds)?)?;
     let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
@@ -88,8 +88,17 @@ pub(crate) fn contributions(
     visit: impl FnMut(Contribution<'_>),
 ) -> Result<()> {
     let Ownership::Named(_) = &cut.below.owner else { return Err(violated("rows without owners")) };
-    Gathered::new(cut, rows(cut, backend)?, backend, groups, key)?.contributions(visit);
-    Ok(())
+    Gathered::new(cut, rows(cut, backend)?, backend, groups, key)?.contributions(visit)
+}
+
+/// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
+/// than fit the memory.
+///
+/// # Guarantee
+/// As many keys of each number of rows as [`integers`] has cells of it.
+pub(crate) fn occurrences(cut: &Cut, backend: &Backend, key: Key) -> Result<BTreeMap<u64, u64>> {
+    let Ownership::EachRow = &cut.below.owner else { return Err(violated("rows of owners, counted by key")) };
+    Gathered::new(cut, rows(cut, backend)?, backend, 1, key)?.occurrences()
 }
 
 /// A mistake of ours or of the backend.

@@ -69,7 +69,7 @@ pub fn run_and_report(
     Report::places(out)?;
     let mut bits = SecureSource::new()?;
     // After the releases comes the report.
-    let progress = Progress::new(quiet, planned.len() + 1);
+    let progress = Progress::watching(quiet, planned.len() + 1, runner.watch());
     let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
     progress.begin("writing the report");
     let (charges, standing) = runner.recent(planned.len().max(RECENT))?;

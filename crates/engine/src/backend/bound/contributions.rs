@@ -22,7 +22,7 @@ impl<'a> Contribution<'a> {
         Self { key, groups }
     }
 
-    /// How many groups the owner has; of one with more than the bounder holds, this many.
+    /// How many groups the owner has; of one with more than rows were taken in with, this many.
     pub fn groups(&self) -> u64 {
         self.groups.len() as u64
     }
@@ -48,13 +48,7 @@ impl<'a> Contribution<'a> {
     }
 }
 
-impl Bounder {
-    /// Sets other bounds, with no more groups than those that it was made with.
-    pub fn narrow(&mut self, bounds: Bounds) {
-        debug_assert!(bounds.groups <= self.bounds.groups, "the groups beyond may have been dropped");
-        self.bounds = bounds;
-    }
-
+impl Bounder<'_> {
     /// Gives `visit` what each owner has, of at most as many groups as the bounds have.
     pub fn contributions(&self, tie: Tie<'_>, mut visit: impl FnMut(Contribution<'_>)) {
         let (mut members, ends) = self.by_owner();

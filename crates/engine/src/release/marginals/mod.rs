@@ -116,6 +116,7 @@ pub(super) static SYNTHETIC: Kind = Kind {
         QUERIES.listed(),
         wide::NEVER.listed(),
         wide::LINKED.listed(),
+        wide::ROWS.listed(),
         ATTRIBUTE_COSTS.listed(),
         records::FIELDS[2],
         records::FIELDS[3],

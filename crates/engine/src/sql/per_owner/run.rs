@@ -171,7 +171,7 @@ pub(in crate::sql) struct Summer<'a> {
     made: Vec<Made>,
     groups: Vec<u32>,
     owners: Vec<u32>,
-    /// Owners are numbered anew in each bounder: how many there were before, and up to now.
+    /// Owners are numbered anew in each piece of a part: how many there were before, and up to now.
     before: u32,
     so_far: u32,
     /// The cells.
