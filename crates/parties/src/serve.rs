@@ -16,7 +16,7 @@ mod hall;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::message::{self, Entry, Kind};
+use crate::message::{self, Entry, MessageKind};
 use crate::plan::Plan;
 use hall::{Hall, State};
 use scumble::parties::sum::Ring;
@@ -94,13 +94,13 @@ impl Running<'_> {
         let arrived = self.hall.with(State::arrived);
         watch.step(&Step::Closed(arrived.len()));
         self.meet(others, deadline)?;
-        tell(others, Kind::Arrived, &message::list(&arrived))?;
+        tell(others, MessageKind::Arrived, &message::list(&arrived))?;
         let lists = self.hall.wait(deadline, watch, "its list", |other| other.list.clone())?;
         let has_all = |one: &Entry| lists.iter().all(|list| list.binary_search(one).is_ok());
         let agreed: Vec<Entry> = arrived.into_iter().filter(has_all).collect();
         self.enough(&agreed)?;
         let digest = message::agreement(self.plan.digest(), &agreed);
-        tell(others, Kind::Agreed, &digest)?;
+        tell(others, MessageKind::Agreed, &digest)?;
         let theirs = self.hall.wait(deadline, watch, "the list that it agrees on", |other| other.agreed)?;
         if theirs.iter().any(|their| *their != digest) {
             return Err(Error::failed("the servers have different lists of parties; nothing was opened"));
@@ -110,7 +110,7 @@ impl Running<'_> {
         watch.charge(&answered)?;
         watch.step(&Step::Charged);
         let sum = self.hall.with(|state| state.sum(&agreed, self.plan.cells().len()));
-        tell(others, Kind::Sum, &message::in_bytes(&sum))?;
+        tell(others, MessageKind::Sum, &message::in_bytes(&sum))?;
         watch.step(&Step::Told);
         let mut sums = self.hall.wait(deadline, watch, "its sum", |other| other.sum.clone())?;
         sums.push(sum);
@@ -149,7 +149,7 @@ impl Running<'_> {
     }
 }
 
-fn tell(others: &mut [Channel], kind: Kind, body: &[u8]) -> Result<()> {
+fn tell(others: &mut [Channel], kind: MessageKind, body: &[u8]) -> Result<()> {
     others.iter_mut().try_for_each(|channel| channel.send(kind, body))
 }
 

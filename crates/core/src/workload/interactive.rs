@@ -32,7 +32,7 @@ const MOST_UPDATES: u64 = 1_000_000;
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::workload::interactive::{Answer, Interactive, Question, Weights};
+/// use scumble::workload::interactive::{Reply, Interactive, Question, Weights};
 /// let plan = Interactive::new(4, 100_000, 50, 3, 1.0, 0.05)?;
 /// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], Weights::uniform(4));
 /// let mut bits = InsecureSeededSource::new(1);
@@ -42,8 +42,8 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// let expected = plan.expected(share);
 /// assert_eq!(expected, 25_000);
 /// match plan.ask(round, count, expected, &mut bits) {
-///     Answer::Model(_round) => assert!(count.abs_diff(expected) <= plan.promise().error),
-///     Answer::Measured(noisy) => model.update(&question, plan.step(noisy, expected)),
+///     Reply::Model(_round) => assert!(count.abs_diff(expected) <= plan.promise().error),
+///     Reply::Measured(noisy) => model.update(&question, plan.step(noisy, expected)),
 /// }
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -82,7 +82,7 @@ pub struct Promise {
 
 /// What comes of a question.
 #[derive(Debug)]
-pub enum Answer {
+pub enum Reply {
     /// The model's own answer is near enough; the round goes on.
     Model(Round),
     /// The count with noise; the round is over.
@@ -206,11 +206,11 @@ impl Interactive {
     /// # Guarantee
     /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone, and a round that has ended is not asked again, all that comes of a round costs what
     /// [`Interactive::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
-    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, count: u64, expected: u64, bits: &mut S) -> Answer {
+    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, count: u64, expected: u64, bits: &mut S) -> Reply {
         let off = i64::try_from(count.abs_diff(expected)).unwrap_or(i64::MAX);
         match self.test.ask(round, off, self.promise.threshold as i64, bits) {
-            Some(open) => Answer::Model(open),
-            None => Answer::Measured(self.measured.add_to(i64::try_from(count).unwrap_or(i64::MAX), bits)),
+            Some(open) => Reply::Model(open),
+            None => Reply::Measured(self.measured.add_to(i64::try_from(count).unwrap_or(i64::MAX), bits)),
         }
     }
 

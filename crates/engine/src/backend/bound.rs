@@ -251,7 +251,7 @@ struct Choice {
 
 /// Where a kept row is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct KeptRow {
     /// Its owner, as a number among those of one [`Bounder`].
     pub owner: u32,
     /// Its group.
@@ -306,7 +306,7 @@ impl Bounder<'_> {
 
     /// Gives each kept row to `visit`, owner after owner and group after group, with its place. What is given is counted once more, as all
     /// sensitivities rest on it.
-    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(Place, &[i64])) -> Result<(), BeyondBounds> {
+    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(KeptRow, &[i64])) -> Result<(), BeyondBounds> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
         let mut owner = 0;
@@ -321,7 +321,7 @@ impl Bounder<'_> {
                 within &= count as u64 <= rows_per_group && total <= rows;
                 within &= members[start..start + count].windows(2).all(|pair| pair[0].group == pair[1].group);
                 for (place, member) in members[start..start + count].iter().enumerate() {
-                    let place = Place { owner, group: member.group, first: place == 0 };
+                    let place = KeptRow { owner, group: member.group, first: place == 0 };
                     visit(place, self.rows.values_of(member.row as usize));
                 }
                 start = *end;

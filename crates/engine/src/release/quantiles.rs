@@ -15,18 +15,18 @@ use serde_json::json;
 const QUANTILES: Field<Vec<Probability>> =
     Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
 
-const METHOD: Field<Option<Method>> = Field::new(
+const METHOD: Field<Option<QuantileMethod>> = Field::new(
     "method",
     "'exponential' (the default) or 'smooth': noise for the values' own sensitivity, nearly always worse",
 );
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum QuantileMethod {
     Exponential,
     Smooth,
 }
 
-impl Word for Method {
+impl Word for QuantileMethod {
     const WORDS: &'static [(&'static str, Self)] = &[("exponential", Self::Exponential), ("smooth", Self::Smooth)];
 
     fn unknown(_: &str) -> String {
@@ -58,7 +58,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     }
     if let Some(values) = wide_keys::Values::new(request, project)? {
         return match METHOD.read(request)? {
-            Some(Method::Smooth) => {
+            Some(QuantileMethod::Smooth) => {
                 Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for keys"))
             }
             _ => Ok(wide_quantiles::analyse(values, fractions)),
@@ -74,7 +74,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let place = QUANTILES.place(request);
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
-    if METHOD.read(request)? == Some(Method::Smooth) {
+    if METHOD.read(request)? == Some(QuantileMethod::Smooth) {
         if !matches!(unit, Unit::Plain) {
             return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
         }

@@ -4,7 +4,7 @@ use super::{Step, Watch, added};
 use crate::channel::{Channel, incoming};
 use crate::error::{Error, Result};
 use crate::key::{Key, PublicKey};
-use crate::message::{self, Entry, Kind, Sending};
+use crate::message::{self, Entry, MessageKind, Sending};
 use crate::plan::Plan;
 use rustls::ServerConfig;
 use std::collections::BTreeMap;
@@ -65,16 +65,18 @@ impl State {
     }
 
     /// Takes in what another server says: each message once, in this order.
-    fn heard(&mut self, server: usize, kind: Kind, body: &[u8], plan: &Plan) -> Result<()> {
+    fn heard(&mut self, server: usize, kind: MessageKind, body: &[u8], plan: &Plan) -> Result<()> {
         let other = self.others.entry(server).or_default();
         let Other { list, agreed, sum, .. } = other;
         match kind {
-            Kind::Arrived if list.is_none() => *list = Some(message::read_list(body, plan.parties().len())?),
-            Kind::Agreed if list.is_some() && agreed.is_none() => {
+            MessageKind::Arrived if list.is_none() => *list = Some(message::read_list(body, plan.parties().len())?),
+            MessageKind::Agreed if list.is_some() && agreed.is_none() => {
                 *agreed = Some(body.try_into().map_err(|_| message::wrong())?);
             }
-            Kind::Sum if agreed.is_some() && sum.is_none() => *sum = Some(message::words(body, plan.cells().len())?),
-            Kind::Refused => return Err(Error::failed(String::from_utf8_lossy(body).into_owned())),
+            MessageKind::Sum if agreed.is_some() && sum.is_none() => {
+                *sum = Some(message::words(body, plan.cells().len())?)
+            }
+            MessageKind::Refused => return Err(Error::failed(String::from_utf8_lossy(body).into_owned())),
             _ => return Err(Error::failed("it said something twice or out of order")),
         }
         Ok(())
@@ -265,10 +267,10 @@ impl Shared {
             channel.refuse(why);
             return Err(Error::failed(why));
         }
-        channel.send(Kind::Ready, &[])?;
+        channel.send(MessageKind::Ready, &[])?;
         // It may be waiting for another server.
         channel.patience(Some(self.wait.max(Duration::from_secs(1))))?;
-        let body = channel.expect(Kind::Share, 16 + 8 * cells)?;
+        let body = channel.expect(MessageKind::Share, 16 + 8 * cells)?;
         let (sending, share) = message::read_share(&body, cells)?;
         let refused = self.change(|state| {
             let refused = state.refusal(number);
@@ -279,7 +281,7 @@ impl Shared {
             refused
         });
         match refused {
-            None => channel.send(Kind::Stored, &[]),
+            None => channel.send(MessageKind::Stored, &[]),
             Some(why) => {
                 channel.refuse(why);
                 Err(Error::failed(why))
@@ -310,7 +312,7 @@ impl Shared {
     }
 
     fn hear(&self, channel: &mut Channel, server: usize) -> Result<()> {
-        channel.send(Kind::Ready, &[])?;
+        channel.send(MessageKind::Ready, &[])?;
         channel.patience(None)?;
         let most = (20 * self.plan.parties().len()).max(8 * self.plan.cells().len()).max(1000);
         loop {

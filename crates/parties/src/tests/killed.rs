@@ -2,7 +2,7 @@
 
 use super::{Dies, LONG, Look, WAIT, World, stop_for};
 use crate::channel::Channel;
-use crate::message::{self, Kind};
+use crate::message::{self, MessageKind};
 use crate::send::Sender;
 use crate::serve::Step;
 use std::time::Instant;
@@ -73,7 +73,7 @@ fn party_dies(far: [u32; 2]) {
         let mut channel = met.unwrap();
         channel.hello(world.plan.digest()).unwrap();
         if far[place] == 2 {
-            channel.send(Kind::Share, &message::share(&[9; 16], share)).unwrap();
+            channel.send(MessageKind::Share, &message::share(&[9; 16], share)).unwrap();
             // The answer is not waited for, but the message must be out before the process is gone.
             running[place].reaches(|step| *step == Step::Stored(2));
         }

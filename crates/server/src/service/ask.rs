@@ -34,7 +34,7 @@ pub struct Question {
 
 /// One paid answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct PaidAnswer {
     /// What was published.
     pub answers: Arc<Answers>,
     /// The same as JSON, as `scumble query --json` prints it.
@@ -51,7 +51,7 @@ pub struct Answer {
     pub head: (String, u64),
 }
 
-impl Answer {
+impl PaidAnswer {
     /// As `scumble query --json` prints it, with the release, its entry, and whether it was paid for before.
     pub fn json(&self) -> Value {
         let mut shown = Value::clone(&self.shown);
@@ -117,7 +117,7 @@ impl Service {
     /// # Guarantee
     /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
     /// one that has begun is brought to its end, and its answer is there for whoever asks again.
-    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
         allowed(person, Role::Analyst)?;
         if let Some(key) = &question.key
             && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
@@ -153,7 +153,7 @@ impl Service {
         .await
     }
 
-    fn answered(&self, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+    fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
@@ -175,7 +175,7 @@ impl Service {
         match runner.release(&[planned], &self.out, &mut bits, |_| ()) {
             Ok((mut outcomes, head)) => {
                 let outcome = outcomes.remove(0);
-                let answer = Answer {
+                let answer = PaidAnswer {
                     shown: Arc::new(outcome.answers.json()),
                     answers: Arc::new(outcome.answers),
                     release: outcome.name,
@@ -200,7 +200,7 @@ impl Service {
         person: &Person,
         question: &Question,
         key: Option<&str>,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<PaidAnswer>, Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
@@ -221,7 +221,7 @@ impl Service {
     }
 
     /// What a charge has published.
-    pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<Answer, Refusal> {
+    pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<PaidAnswer, Refusal> {
         if charge.state == State::Interrupted {
             return Err(Refusal::new(
                 RefusalKind::Lost,
@@ -241,7 +241,7 @@ impl Service {
             )
         })?;
         let head = ledger.head()?;
-        Ok(Answer {
+        Ok(PaidAnswer {
             answers: Arc::new(answers),
             shown: Arc::new(shown),
             release: charge.release.clone(),
@@ -281,7 +281,7 @@ impl Service {
         })
     }
 
-    fn remark_stored(&self, person: &Person, question: &Question, answer: &Answer) -> Result<(), Refusal> {
+    fn remark_stored(&self, person: &Person, question: &Question, answer: &PaidAnswer) -> Result<(), Refusal> {
         let mark = stored_mark(answer);
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
@@ -325,7 +325,7 @@ impl Service {
     }
 }
 
-fn stored_mark(answer: &Answer) -> String {
+fn stored_mark(answer: &PaidAnswer) -> String {
     format!("entry {}", answer.sequence)
 }
 

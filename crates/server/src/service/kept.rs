@@ -1,6 +1,6 @@
 //! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read from its files again.
 
-use super::{Answer, Question};
+use super::{PaidAnswer, Question};
 use scumble_engine::digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,18 +15,18 @@ pub(super) struct Memory(Mutex<Held>);
 #[derive(Default)]
 struct Held {
     cells: usize,
-    answers: HashMap<String, Answer>,
+    answers: HashMap<String, PaidAnswer>,
 }
 
 impl Memory {
     /// The answer to this text at this cost, if it is here.
-    pub fn get(&self, question: &Question) -> Option<Answer> {
+    pub fn get(&self, question: &Question) -> Option<PaidAnswer> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.answers.get(&text(question)).cloned()
     }
 
     /// Remembers an answer as the one to be given from now on.
-    pub fn put(&self, question: &Question, answer: &Answer) {
+    pub fn put(&self, question: &Question, answer: &PaidAnswer) {
         let cells = answer.answers.rows() * answer.answers.columns.len() + 1;
         if cells > MOST_CELLS / 4 {
             return;
@@ -36,7 +36,7 @@ impl Memory {
             *held = Held::default();
         }
         held.cells += cells;
-        held.answers.insert(text(question), Answer { stored: true, ..answer.clone() });
+        held.answers.insert(text(question), PaidAnswer { stored: true, ..answer.clone() });
     }
 }
 

@@ -8,7 +8,7 @@ mod described;
 mod kept;
 mod shown;
 
-pub use ask::{Answer, Forecast, Question};
+pub use ask::{Forecast, PaidAnswer, Question};
 pub(crate) use shown::Form;
 pub use shown::{ColumnShown, TableShown};
 

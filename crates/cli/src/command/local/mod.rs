@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use clap::{Args, Subcommand};
 use scumble::parties::local::mean::Mean;
-use scumble::parties::local::{FrequencyOracle, Kind};
+use scumble::parties::local::{FrequencyOracle, ReportKind};
 use scumble::quantity::Epsilon;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -54,14 +54,14 @@ struct Question {
     mean: bool,
     /// How reports are made: k-ary, unary or hadamard; without it the one with the least error
     #[arg(long, value_parser = kind)]
-    oracle: Option<Kind>,
+    oracle: Option<ReportKind>,
     /// Owners without a value report too (report --absent), so that nobody sees who has one
     #[arg(long)]
     presence: bool,
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    named(text, "oracle", &Kind::ALL, Kind::name)
+fn kind(text: &str) -> Result<ReportKind, String> {
+    named(text, "oracle", &ReportKind::ALL, ReportKind::name)
 }
 
 /// A question that can be answered.
@@ -85,7 +85,7 @@ impl Question {
         };
         let values = alphabet.values();
         let oracle = match (self.oracle, self.presence) {
-            (Some(Kind::KAry), true) => {
+            (Some(ReportKind::KAry), true) => {
                 let sentence = "with --presence the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally";
                 return Err(Failure::Input(sentence.to_string()));
             }

@@ -74,7 +74,7 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
         Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
         Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
         Word::Parity(parity) => Box::new(parity::Sampled(parity)),
-        Word::SmoothNoise(noise) => Box::new(smooth_noise::Noise(noise)),
+        Word::SmoothNoise(noise) => Box::new(smooth_noise::Smooth(noise)),
         Word::Pair(pair) => Box::new(pair::Given(pair)),
     }
 }

@@ -41,7 +41,7 @@ mod summary;
 
 pub use planner::{Candidate, candidates};
 pub use polynomial::{MOST_WIDTH, Polynomial};
-pub use summary::{Answer, Summary};
+pub use summary::{ConjunctionEstimate, Summary};
 
 /// Releases of more numbers are refused.
 pub const MOST_SETS: u64 = 50_000_000;

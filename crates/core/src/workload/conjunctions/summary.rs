@@ -20,7 +20,7 @@ pub struct Summary {
 
 /// What a summary says about one conjunction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Answer {
+pub struct ConjunctionEstimate {
     /// About how many people satisfy it; it may be negative.
     pub estimate: f64,
     /// The standard error: of the noise alone.
@@ -71,7 +71,7 @@ impl Summary {
     /// How many people satisfy all of these literals; without any, how many there are.
     ///
     /// Up to the degree of the release there is no bias; above, as little as that degree allows for so many literals.
-    pub fn answer(&self, literals: &[Literal]) -> Result<Answer> {
+    pub fn answer(&self, literals: &[Literal]) -> Result<ConjunctionEstimate> {
         let literals = self.checked(literals)?;
         let number = literals.len();
         if is_direct(self.measure, self.numbers.len() - 1, number) {
@@ -119,13 +119,13 @@ impl Summary {
         Ok(sum / 2f64.powi(literals.len() as i32))
     }
 
-    fn with_bars(&self, estimate: f64, variance: f64, bias: f64) -> Answer {
+    fn with_bars(&self, estimate: f64, variance: f64, bias: f64) -> ConjunctionEstimate {
         let people = self.numbers[0][0] as f64 + PEOPLE_SIGMAS * self.sigmas[0];
         let most_bias = bias * people.max(0.0);
         let normal = if bias > 0.0 { NORMAL_951 } else { NORMAL_95 };
         // Half a step: the noise is whole numbers.
         let half_width = normal * variance.sqrt() + 0.5 + most_bias;
-        Answer { estimate, standard_error: variance.sqrt(), bias, most_bias, half_width }
+        ConjunctionEstimate { estimate, standard_error: variance.sqrt(), bias, most_bias, half_width }
     }
 
     /// Ascending by column; refused if too many, unknown, or one column twice.

@@ -6,7 +6,7 @@
 //! brought to the nearest ones that are not negative, tables of two to ones with exactly these margins.
 
 use super::super::NORMAL_95;
-use super::super::allocation::{Limit, precisions};
+use super::super::allocation::{Constraint, precisions};
 use super::super::limits::Limits;
 use super::records::{Records, check_sizes};
 use crate::calibrate::up;
@@ -436,12 +436,12 @@ fn moved_by_change(sizes: &[u32], set: &[usize], changes: impl Fn(usize) -> bool
 }
 
 /// The limits as sums over residuals.
-fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Limit>> {
+fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Constraint>> {
     let mut rows = Vec::new();
     let mut add = |most: Option<Rho>, moved: &dyn Fn(&Set) -> f64| {
         let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(set)));
         let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
-        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Limit { costs, most: most.get() }));
+        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
     };
     for (attribute, most) in limits.attributes.iter().enumerate().take(sizes.len()).filter(|(_, most)| most.is_some()) {
         add(*most, &|set| moved_by_change(sizes, set, |one| one == attribute));

@@ -6,7 +6,7 @@ use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Epsilon;
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::interactive::{Answer, Interactive};
+use scumble::workload::interactive::{Interactive, Reply};
 use scumble::workload::small_table::SmallTable;
 
 /// Questions before the one that tells: with five the loss is within 2% of what is charged.
@@ -57,8 +57,8 @@ pub fn interactive() {
                 _ => threshold,
             };
             match plan.ask(round, count, 0, bits) {
-                Answer::Model(open) => round = open,
-                Answer::Measured(noisy) => return (question == BEFORE).then_some(noisy),
+                Reply::Model(open) => round = open,
+                Reply::Measured(noisy) => return (question == BEFORE).then_some(noisy),
             }
         }
         None

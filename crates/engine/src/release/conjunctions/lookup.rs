@@ -4,7 +4,7 @@ use super::super::publish::file_names;
 use super::literal::{Test, Understood, conjunction};
 use super::{Conjunctions, KIND, number_name};
 use crate::error::{Error, Result};
-use scumble::workload::conjunctions::{self, Answer, Measure, Polynomial, Summary};
+use scumble::workload::conjunctions::{self, ConjunctionEstimate, Measure, Polynomial, Summary};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Looked {
     /// The conjunction, in the words of the release.
     pub conjunction: String,
     /// About how many satisfy it.
-    pub answer: Answer,
+    pub answer: ConjunctionEstimate,
     /// The same from projected parities, if that was asked for: how many, and how far all of them are from the exact projection at most.
     pub projected: Option<(f64, f64)>,
     /// What a reader should know about whose records these are.
@@ -38,7 +38,7 @@ pub struct Looked {
 impl Looked {
     /// In one sentence.
     pub fn words(&self) -> String {
-        let Answer { estimate, standard_error, bias, most_bias, half_width } = self.answer;
+        let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
         let (low, high) = (estimate - half_width, estimate + half_width);
         let bias = match bias {
             0.0 => String::new(),
@@ -59,7 +59,7 @@ impl Looked {
 
     /// As JSON.
     pub fn json(&self) -> Value {
-        let Answer { estimate, standard_error, bias, most_bias, half_width } = self.answer;
+        let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
         let projected = self.projected.map(|(number, distance)| json!({ "estimate": number, "distance": distance }));
         json!({
             "conjunction": self.conjunction, "projected": projected, "estimate": estimate, "standard_error": standard_error, "bias": bias, "most_bias": most_bias,

@@ -3,7 +3,7 @@
 use super::compare;
 use super::moves::too_far;
 use super::neighbours::Neighbour;
-use super::query::Query;
+use super::query::RandomQuery;
 use super::windows;
 use super::world::{Rows, World};
 use crate::backend::Backend;
@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) struct Case {
     pub world: World,
     pub rows: Rows,
-    pub query: Query,
+    pub query: RandomQuery,
     pub neighbours: Vec<Neighbour>,
     pub key: (u64, u64),
     /// Whether the window form is run too.
@@ -214,7 +214,7 @@ impl Trial<'_> {
         Ok(compared && cuts.len() == queries.len())
     }
 
-    fn branch_in_sqlite(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
+    fn branch_in_sqlite(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
         if cut.sets.is_empty() {
             return self.same_as(cut, query);
         }
@@ -227,7 +227,7 @@ impl Trial<'_> {
         Ok(compared)
     }
 
-    fn same_as(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
+    fn same_as(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
         let expected = super::oracle::groups(&self.case.world, &self.case.rows, query);
         let Some(expected) = expected else { return Ok(false) };
         let found = self.run(cut, &self.case.rows)?;
