@@ -7,6 +7,7 @@ mod attack;
 mod attacker;
 mod attackers_in_projects;
 mod audit;
+mod backends;
 mod bounding_report;
 mod compare_noise;
 mod conjunctions;

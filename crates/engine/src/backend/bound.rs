@@ -5,7 +5,8 @@
 //! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with the same values are
 //!   numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing else is known of them;
 //! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h'(the group's rank, i), which grows with n, and the R smallest stay; h' is
-//!   another function than the hash of values (it is given the rank with its bits turned).
+//!   another function than the hash of values (it is given the rank with its bits turned). With SHA-256, which other engines have and whose texts no engine
+//!   adds up, the n-th place of a group has the rank h'(the group's rank, n), and of a group with c of the R smallest its first c rows stay.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
@@ -30,6 +31,7 @@ pub(crate) use part::{Aside, Broken, Lost, Part};
 
 use super::hash::{Key, Quick, SipHasher};
 use super::intern::{Interner, Name};
+use super::ranks::Ranks;
 use std::cmp::Ordering;
 
 /// The bounds.
@@ -226,7 +228,7 @@ pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
 /// All rows of some owners, of which some will stay.
 pub(crate) struct Bounder<'a> {
-    key: Key,
+    ranks: &'a Ranks,
     bounds: Bounds,
     rows: &'a Rows,
 }
@@ -345,7 +347,7 @@ impl Bounder<'_> {
 
     /// All rows, sorted to their owners, and where those of each owner end.
     fn by_owner(&self) -> (Vec<Member>, Vec<u32>) {
-        let quick = Quick::new(self.key);
+        let quick = self.ranks.quick();
         let mut owners = Interner::default();
         let mut next: Vec<u32> = Vec::new();
         let number = |row: usize| {
@@ -406,13 +408,13 @@ impl Bounder<'_> {
         }
     }
 
-    /// All copies of the rows of a group, by their ranks: the first copy has the rank of the values, the n-th one [`rise`]s from it.
+    /// All copies of the rows of a group, by their ranks.
     fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>) {
         let by_rank = |left: &(u64, Member), right: &(u64, Member)| {
             left.0.cmp(&right.0).then_with(|| self.values_of(&left.1).cmp(self.values_of(&right.1)))
         };
         ranked.clear();
-        ranked.extend(rows.iter().map(|member| (row_rank(self.key, member.rank, self.values_of(member)), *member)));
+        ranked.extend(rows.iter().map(|member| (self.ranks.of_row(member.rank, self.values_of(member)), *member)));
         ranked.sort_unstable_by(by_rank);
         let are_equal = |pair: &[(u64, Member)]| self.values_of(&pair[0].1) == self.values_of(&pair[1].1);
         if self.copies_of(rows) == rows.len() && !ranked.windows(2).any(are_equal) {
@@ -423,7 +425,7 @@ impl Bounder<'_> {
             let mut number = 0;
             for (rank, member) in equal {
                 for _ in 0..self.rows.copies_of(member.row as usize) {
-                    copies.push((rise(self.key, *rank, number), *member));
+                    copies.push((self.ranks.of_copy(member.rank, self.values_of(member), *rank, number), *member));
                     number += 1;
                 }
             }
@@ -445,19 +447,19 @@ impl Bounder<'_> {
             start = *end;
             group
         });
-        by_third_rule(self.key, groups, members.len(), self.bounds.rows)
+        by_third_rule(self.ranks, groups, members.len(), self.bounds.rows)
     }
 }
 
 /// How many rows of each group (its rank, and how many stay by the first two rules, `all` of them in all groups) are among the `rows` smallest ranks of (group,
 /// n-th row).
-fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, all: usize, rows: u64) -> Vec<usize> {
+fn by_third_rule(ranks: &Ranks, groups: impl Iterator<Item = (u64, usize)>, all: usize, rows: u64) -> Vec<usize> {
     let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(all);
     let mut counts = Vec::new();
     for (index, (group_rank, members)) in groups.enumerate() {
         let mut rank = 0u128;
         for n in 0..members {
-            rank += u128::from(rise(key, group_rank, n as u64));
+            rank = ranks.of_place(rank, group_rank, n as u64);
             ranked.push((rank, index));
         }
         counts.push(0);

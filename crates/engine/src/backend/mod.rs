@@ -12,6 +12,8 @@ pub(crate) mod hash;
 pub(crate) mod intern;
 mod json;
 pub(crate) mod memory;
+pub(crate) mod postgres;
+pub(crate) mod ranks;
 mod rows;
 pub(crate) mod spill;
 pub(crate) mod tables;

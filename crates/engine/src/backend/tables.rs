@@ -107,6 +107,12 @@ pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
         let name = table.source.file_name().unwrap_or_default();
         return Ok(vec![DataFile::in_memory(name.as_ref(), rows)]);
     }
+    if table.server.is_some() {
+        return Err(Error::input(format!(
+            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/backends.md)",
+            table.name
+        )));
+    }
     super::files::files(&table.source, &table.layout)
         .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
 }

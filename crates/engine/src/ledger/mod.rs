@@ -209,6 +209,11 @@ impl Ledger {
         self.read(|connection| store::reservations(connection, release))
     }
 
+    /// The one-time numbers of the jobs with this digest that were charged, in order.
+    pub(crate) fn jobs(&self, digest: &str) -> Result<Vec<String>> {
+        self.read(|connection| store::jobs(connection, digest))
+    }
+
     /// The receipt of a reservation that is there: for a release that goes on after its first answer, and whoever asks has looked that it may.
     pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;

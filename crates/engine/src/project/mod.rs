@@ -10,11 +10,13 @@ mod memory;
 mod read;
 mod recoding;
 mod section;
+mod server;
 
 pub use crate::calendar::Zone;
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
+pub use server::Server;
 
 pub use read::is_name;
 pub(crate) use read::{accuracy, cost, project, within_reason};
@@ -73,6 +75,8 @@ pub struct Table {
     pub source: PathBuf,
     /// Its rows, where no file has them.
     pub(crate) rows: Option<Batches>,
+    /// The server that it is on, where it is not a file.
+    pub server: Option<Server>,
     /// How its text files are written.
     pub layout: Layout,
     /// The column that says whose row it is; none where one row is one person.

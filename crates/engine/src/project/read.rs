@@ -5,6 +5,7 @@ use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
 use super::section::{Section, Spot, parse};
+use super::server::Server;
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
@@ -104,8 +105,9 @@ fn analysts(section: &Section) -> Result<BTreeMap<String, Budget>> {
 const MOST_COLUMNS: usize = 5_000;
 
 /// The keys of a `[dataset]`, beside those of its layout.
-pub(crate) const TABLE_KEYS: [&str; 9] = [
+pub(crate) const TABLE_KEYS: [&str; 10] = [
     "source",
+    "password_file",
     "owner",
     "public",
     "max_rows_per_owner",
@@ -122,10 +124,8 @@ pub(crate) const ATTACKER_KEYS: [&str; 5] = ["known_rows", "mode", "uncertainty"
 fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     section.only(&[&TABLE_KEYS[..], &layout::KEYS].concat())?;
     let source = section.need("source")?;
-    if source.text()?.contains("://") {
-        return Err(source.error("only files and folders of files can be read yet, not a database's address"));
-    }
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let server = Server::read(source, section.get("password_file"), &folder)?;
     let owner = section.get("owner").map(|spot| spot.text().map(str::to_string)).transpose()?;
     let public = section.get("public").map(Spot::truth).transpose()?.unwrap_or(false);
     let bounding = bounding(section)?;
@@ -163,13 +163,17 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         )));
     }
     let public_owners = section.get("public_owners").map(Spot::at_least_one).transpose()?;
-    let source = folder.join(source.text()?);
+    let source = match &server {
+        Some(server) => PathBuf::from(server.to_string()),
+        None => folder.join(source.text()?),
+    };
     let layout = Layout::read(section)?;
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
     Ok(Table {
         name: name.to_string(),
         source,
+        server,
         rows: None,
         layout,
         owner,

@@ -1,6 +1,7 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
 use super::graph::Edges;
+use super::job::Elsewhere;
 use super::records::{Attributes, Records};
 use super::{Answers, Estimates, Floor};
 use crate::attackers::Counted;
@@ -99,6 +100,8 @@ pub type Compute = Box<dyn Fn(&mut Charged<'_>) -> Result<Answers>>;
 pub struct Charged<'a> {
     receipt: &'a Receipt,
     backend: &'a Backend,
+    /// Where integers come from, if not from rows that we read.
+    elsewhere: Option<&'a dyn Elsewhere>,
     /// Decides which of an owner's rows count.
     key: Key,
     bits: &'a mut dyn BitSource,
@@ -107,12 +110,17 @@ pub struct Charged<'a> {
 impl<'a> Charged<'a> {
     pub(super) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
         let key = Key(bits.next_u64(), bits.next_u64());
-        Self { receipt, backend, key, bits }
+        Self { receipt, backend, elsewhere: None, key, bits }
+    }
+
+    /// The same with integers from elsewhere.
+    pub(super) fn with(self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
+        Self { elsewhere, ..self }
     }
 
     /// The same with the key of an earlier part of the same release.
     pub(super) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
-        Self { receipt, backend, key, bits }
+        Self { receipt, backend, elsewhere: None, key, bits }
     }
 
     /// The charge's place in the ledger.
@@ -122,7 +130,10 @@ impl<'a> Charged<'a> {
 
     /// The exact integers of a query.
     pub(super) fn integers(&self, query: &Cut) -> Result<Integers> {
-        integers(query, self.backend, self.key)
+        match self.elsewhere {
+            Some(elsewhere) => elsewhere.integers(query),
+            None => integers(query, self.backend, self.key),
+        }
     }
 
     /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.

@@ -2,6 +2,7 @@
 
 use super::asker::Asker;
 use super::guarded::guarded;
+use super::job::{self, Elsewhere, Served};
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
@@ -211,6 +212,8 @@ impl<'a> Runner<'a> {
         self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
+        // Servers are asked for all releases before the first is charged, and again for each before its charge.
+        releases.iter().try_for_each(|planned| self.served(planned, bits).map(drop))?;
         let marks = self.checked(releases, &before)?;
         self.refuse_own_files(out, releases)?;
         self.project.stop.here();
@@ -219,7 +222,10 @@ impl<'a> Runner<'a> {
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
-            self.publish(planned, &marks, &backend, places(out, planned)?, bits, &mut ledger)
+            let served = self.served(planned, bits)?;
+            let elsewhere = served.as_ref().map(|served| served as &dyn Elsewhere);
+            let read = Read { marks: &marks, backend: &backend, elsewhere };
+            self.publish(planned, &read, places(out, planned)?, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -228,6 +234,37 @@ impl<'a> Runner<'a> {
             Ok(())
         });
         Ok((outcomes?, ledger.head()?))
+    }
+
+    /// Runs one release on integers that another engine has computed (`scumble integers`), from the files of a folder.
+    ///
+    /// # Guarantee
+    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge, and their one-time number is charged at
+    /// most once. That the integers are those of the job's statements is for whoever ran it to know.
+    pub fn release_given(
+        &self,
+        planned: &Planned,
+        folder: &Path,
+        out: &Path,
+        bits: &mut dyn BitSource,
+        mut tell: impl FnMut(&str),
+    ) -> Result<(Vec<Outcome>, Head)> {
+        self.hold_budget()?;
+        self.admitted([planned])?;
+        let given = self.given(planned, folder)?;
+        self.refuse_own_files(out, std::slice::from_ref(planned))?;
+        let places = places(out, planned)?;
+        let mut ledger = Ledger::open_or_create(&self.ledger)?;
+        tell(&format!("releasing '{}'", planned.request.name));
+        let read = Read { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
+        let outcome = self.publish(planned, &read, places, bits, &mut ledger)?;
+        Ok((vec![outcome], ledger.head()?))
+    }
+
+    /// The server that computes a release's integers, logged in and ready; none where its tables are files.
+    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<Served<'a>>> {
+        let Some(server) = job::server(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
+        Served::new(&planned.request, server, self.project, bits).map(Some)
     }
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
@@ -259,13 +296,16 @@ impl<'a> Runner<'a> {
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
     pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
-        let mut backend = Backend::with_data(self.project, &tables_of(releases))?;
+        let mut backend = Backend::with_data(self.project, &self.files_of(releases))?;
         backend.watch = self.watch();
         #[cfg(test)]
         if let Some(machine) = &self.scarce {
             backend = machine.of(backend);
         }
         for planned in releases {
+            if job::server(&planned.request, &planned.plan.tables, self.project)?.is_some() {
+                continue;
+            }
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
             fits.map_err(|error| error.or_while(&self.reading(planned)))?;
         }
@@ -278,7 +318,7 @@ impl<'a> Runner<'a> {
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
     pub(super) fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
-        let states = check::state(self.project, &tables_of(releases))?;
+        let states = check::state(self.project, &self.files_of(releases))?;
         let key = ledger::Key::existing(&self.ledger)?;
         let passed = |state: &TableState| {
             let mark = key.as_ref().map(|key| key.mark(&state.fingerprint));
@@ -289,6 +329,13 @@ impl<'a> Runner<'a> {
         check::check(self.project, &unchecked)?;
         let key = key.map_or_else(|| ledger::Key::of(&self.ledger), Ok)?;
         Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
+    }
+
+    /// The tables that some release reads and that are files.
+    fn files_of(&self, releases: &[Planned]) -> Vec<String> {
+        let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
+        let is_file = |name: &&String| self.project.tables.get(*name).is_none_or(|table| table.server.is_none());
+        tables.into_iter().filter(is_file).cloned().collect()
     }
 
     /// What a release runs under.
@@ -314,14 +361,15 @@ impl<'a> Runner<'a> {
     fn publish(
         &self,
         planned: &Planned,
-        marks: &Marks,
-        backend: &Backend,
+        read: &Read<'_>,
         places: Places,
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
     ) -> Result<Outcome> {
         let request = &planned.request;
         let mut rule = planned.plan.rule.clone();
+        rule["hash"] = serde_json::json!(job::OWN_HASH);
+        read.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
         if !bits.is_secure() {
             rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
         }
@@ -332,16 +380,19 @@ impl<'a> Runner<'a> {
             request: Some(request_digest(self.project, planned)?),
             events: planned.plan.events.clone(),
             rule,
-            about: self.about(planned, marks)?,
+            about: self.about(planned, read.marks)?,
         };
         // From the charge on, whatever ends this early leaves an interrupted one.
         self.project.stop.here();
-        let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
+        let receipt = ledger.reserve(&proposal, |standing| {
+            read.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
+            self.fits(planned, standing)
+        })?;
         let sequence = receipt.sequence();
         let made = guarded(|| {
             // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
-            self.made(planned, &receipt, backend, places, bits, ledger)
+            self.made(planned, &receipt, read, places, bits, ledger)
         });
         self.watch.ends();
         let Made { answers, files, output } = made.ok_or_else(|| interrupted(&request.name))?;
@@ -354,13 +405,14 @@ impl<'a> Runner<'a> {
         &self,
         planned: &Planned,
         receipt: &Receipt,
-        backend: &Backend,
+        read: &Read<'_>,
         places: Places,
         bits: &mut dyn BitSource,
         ledger: &Ledger,
     ) -> Result<Made> {
         let Request { name, kind, .. } = &planned.request;
-        let mut answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
+        let mut charged = Charged::new(receipt, read.backend, bits).with(read.elsewhere);
+        let mut answers = (planned.plan.compute)(&mut charged)?;
         planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         let csv = answers.csv();
         let known = std::mem::take(&mut answers.details.limits);
@@ -378,6 +430,15 @@ impl<'a> Runner<'a> {
         let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
         Ok(Made { answers, files, output })
     }
+}
+
+/// What a release reads.
+struct Read<'a> {
+    /// The marks of its tables' files, where it reads files.
+    marks: &'a Marks,
+    backend: &'a Backend,
+    /// Where integers come from, if not from rows that we read.
+    elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 /// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
@@ -447,12 +508,6 @@ pub(super) fn uncommitted(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
     ))
-}
-
-/// The tables that some release reads.
-fn tables_of(releases: &[Planned]) -> Vec<String> {
-    let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables.clone()).collect();
-    tables.into_iter().collect()
 }
 
 /// A decimal text of a positive number.

@@ -11,12 +11,14 @@ use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::per_owner::{Programme, Summer};
 use super::query::What;
 use crate::backend::bound::{
-    Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, NOTHING, Part, Rows, Tie, group_rank,
+    Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, NOTHING, Part, Rows, Tie,
 };
 use crate::backend::functions::MOMENT;
-use crate::backend::hash::{Key, Quick, SipHasher};
+use crate::backend::hash::{Key, Quick};
 use crate::backend::intern::{Interner, Name};
+use crate::backend::ranks::{Ranks, spell_text};
 use crate::backend::{Backend, Watch, failed_on_data};
+use crate::calendar::shown_day;
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::buffer::NullBuffer;
@@ -41,11 +43,11 @@ const READING: f64 = 0.7;
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
-pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
+pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Cells> {
     match &cut.per_owner {
-        None => cells(cut, &*gathered(cut, rows, backend, bounds, key)?, backend, None),
+        None => cells(cut, &*gathered(cut, rows, backend, bounds, ranks)?, backend, None),
         Some(first) => {
-            let shared = gathered(cut, rows, backend, first.bounds, key)?;
+            let shared = gathered(cut, rows, backend, first.bounds, ranks)?;
             let names = std::mem::take(&mut locked(&shared.groups).names);
             let programme = Programme::new(cut, first, &names)?;
             let summed = |parts: Parts<'_>| {
@@ -128,9 +130,9 @@ pub(super) struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    pub fn new(cut: &Cut, rows: Executed, backend: &'a Backend, groups: u64, key: Key) -> Result<Self> {
+    pub fn new(cut: &Cut, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
         let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
-        Ok(Self { shared: gathered(cut, rows, backend, bounds, key)?, backend, bounds })
+        Ok(Self { shared: gathered(cut, rows, backend, bounds, ranks)?, backend, bounds })
     }
 
     /// What each owner has, one after the other.
@@ -168,14 +170,15 @@ impl<'a> Gathered<'a> {
 }
 
 /// Reads all rows and gives them to the parts.
-fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Arc<Shared>> {
+fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Arc<Shared>> {
     let keys = cut.row_keys().len();
     let has_owners = matches!(cut.below.owner, Ownership::Named(_));
     let width = rows.kinds.len() - usize::from(has_owners) - keys;
     if !has_owners && width > 0 {
         return Err(violated("values of keys"));
     }
-    let shared = Arc::new(Shared::new(key, bounds, (width, has_owners), backend)?);
+    let texts = rows.kinds[usize::from(has_owners) + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
+    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, (width, has_owners), backend)?);
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
     backend
@@ -196,7 +199,7 @@ fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: K
 
 /// What all readers share.
 struct Shared {
-    key: Key,
+    ranks: Ranks,
     quick: Quick,
     bounds: Bounds,
     /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are counted.
@@ -214,10 +217,11 @@ struct Groups {
 }
 
 impl Shared {
-    fn new(key: Key, bounds: Bounds, (width, has_owners): (usize, bool), backend: &Backend) -> Result<Self> {
-        let aside = Aside::new(key, bounds, width, PARTS_LOG2, &backend.memory)?;
+    fn new(ranks: Ranks, bounds: Bounds, (width, has_owners): (usize, bool), backend: &Backend) -> Result<Self> {
+        let quick = ranks.quick();
+        let aside = Aside::new(ranks.clone(), bounds, width, PARTS_LOG2, &backend.memory)?;
         let parts = (0..1 << PARTS_LOG2).map(|_| Mutex::new(aside.part())).collect();
-        Ok(Self { key, quick: Quick::new(key), bounds, has_owners, aside, parts, groups: Mutex::default() })
+        Ok(Self { ranks, quick, bounds, has_owners, aside, parts, groups: Mutex::default() })
     }
 
     /// Which of two groups with the same rank comes first.
@@ -256,7 +260,7 @@ struct Reader {
     shared: Arc<Shared>,
     rows: Arc<Executed>,
     keys: usize,
-    /// The groups that this reader has seen, each with its number among all and its fingerprint.
+    /// The groups that this reader has seen, each with its number among all and what its rank needs.
     seen: Interner,
     known: Vec<(u32, u64)>,
     encoded: Vec<u8>,
@@ -284,8 +288,8 @@ impl Reader {
         let key_arrays = &batch.columns()[first..first + self.keys];
         let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
         let owners = self.shared.has_owners.then(|| OwnerColumn::of(batch.column(0))).transpose()?;
-        let values = &batch.columns()[first + self.keys..];
-        let values = values.iter().map(whole_numbers).collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        let values = batch.columns()[first + self.keys..].iter().map(|column| numbers_of(column, &self.shared.ranks));
+        let values = values.collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
         // Rows without an owner or without a key are left out.
         let present = batch.columns()[..first + self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
@@ -298,10 +302,10 @@ impl Reader {
                 self.add_to_key(&keys, row)?;
                 continue;
             };
-            let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
+            let (local, group, of_key) = self.group(&keys, key_arrays, row)?;
             let owner = owners.at(row);
             let index = self.shared.aside.part_of(owner.hash(&self.shared.quick));
-            let rank = group_rank(self.shared.key, owner, fingerprint);
+            let rank = self.shared.ranks.of_group(owner, of_key, || self.seen.text(local));
             let pocket = &mut self.pockets[index];
             pocket.push(owner, group, rank, values.iter().map(|column| column[row]));
             if pocket.len() >= POCKETFUL {
@@ -321,10 +325,13 @@ impl Reader {
         if pocket.len() >= POCKETFUL { self.empty(index) } else { Ok(()) }
     }
 
-    /// The number of a row's group among all groups, and its fingerprint.
+    /// The number of a row's group among those that this reader has seen and among all, and what its rank needs.
     #[inline]
-    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
-        let encoded = encoded(keys, row, &mut self.encoded);
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u32, u64)> {
+        let encoded = match &self.shared.ranks {
+            Ranks::Sip(_) => encoded(keys, row, &mut self.encoded),
+            Ranks::Sha(_) => spelled(keys, row, &mut self.encoded),
+        };
         let name = Name::Text(encoded);
         let hash = name.hash(&self.shared.quick);
         let (local, new) = self.seen.intern(hash, name);
@@ -335,9 +342,10 @@ impl Reader {
                 let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
                 groups.names.push(values.collect::<Outcome<_>>()?);
             }
-            self.known.push((number, fingerprint(self.shared.key, encoded)));
+            self.known.push((number, self.shared.ranks.of_key(encoded)));
         }
-        Ok(self.known[local as usize])
+        let (number, of_key) = self.known[local as usize];
+        Ok((local, number, of_key))
     }
 
     /// Gives the rows of a pocket to their part.
@@ -363,11 +371,11 @@ fn encoded<'a>(keys: &'a [KeyColumn<'a>], row: usize, buffer: &'a mut Vec<u8>) -
     }
 }
 
-/// The keyed hash of a group's key.
-pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
-    let mut hasher = SipHasher::new(key);
-    hasher.write(encoded);
-    hasher.finish()
+/// A row's key as a text that every engine can write; texts differ where keys differ.
+fn spelled<'a>(keys: &[KeyColumn<'_>], row: usize, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    buffer.clear();
+    keys.iter().for_each(|key| key.spell(row, buffer));
+    buffer
 }
 
 /// One column of keys, without NULLs.
@@ -403,6 +411,17 @@ impl<'a> KeyColumn<'a> {
             Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
         }
     }
+
+    /// The same as a text that every engine can write; days as year, month and day in one number, times in nanoseconds.
+    fn spell(&self, row: usize, text: &mut Vec<u8>) {
+        let written = match self {
+            Self::Text(column) => return spell_text(column.value(row), text),
+            Self::Number(column) => format!("{};", column[row]),
+            Self::Truth(column) => format!("{};", column.value(row)),
+            Self::Day(column) => format!("{};", shown_day(i64::from(column[row])).replace('-', "")),
+        };
+        text.extend_from_slice(written.as_bytes());
+    }
 }
 
 /// The owner column, without NULLs.
@@ -431,11 +450,16 @@ impl<'a> OwnerColumn<'a> {
 
 /// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
 pub(super) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+    numbers_of(column, &Ranks::Sip(Key(0, 0)))
+}
+
+/// The same with the hash that ranks are made with.
+fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
     Ok(match column.data_type() {
         DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
         DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
         DataType::Utf8 => {
-            let hashed = |text: &str| fingerprint(Key(0, 0), text.as_bytes()).cast_signed().max(NOTHING + 1);
+            let hashed = |text: &str| ranks.of_text(text);
             column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
         }
         other => return Err(DataFusionError::Internal(format!("values of type {other}"))),

@@ -5,12 +5,12 @@
 //! is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
 
 use super::{Bounder, Bounds, Member, Tie, by_third_rule};
-use crate::backend::hash::Key;
+use crate::backend::ranks::Ranks;
 
 /// The groups of one owner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contribution<'a> {
-    key: Key,
+    ranks: &'a Ranks,
     /// Rank and number of rows of each group, by rank.
     groups: &'a [(u64, u64)],
 }
@@ -18,8 +18,8 @@ pub(crate) struct Contribution<'a> {
 impl<'a> Contribution<'a> {
     /// Groups of these ranks and numbers of rows, by rank.
     #[cfg(test)]
-    pub fn of(key: Key, groups: &'a [(u64, u64)]) -> Self {
-        Self { key, groups }
+    pub fn of(ranks: &'a Ranks, groups: &'a [(u64, u64)]) -> Self {
+        Self { ranks, groups }
     }
 
     /// How many groups the owner has; of one with more than rows were taken in with, this many.
@@ -40,10 +40,11 @@ impl<'a> Contribution<'a> {
         if total <= bounds.rows {
             return (total, kept.count() as u64);
         }
-        // No group brings more than all rows that may count.
-        let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(bounds.rows)).unwrap_or(usize::MAX)));
+        // Where ranks climb, no group brings more than all rows that may count.
+        let most = if self.ranks.climbs() { bounds.rows } else { u64::MAX };
+        let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(most)).unwrap_or(usize::MAX)));
         let all = kept.clone().fold(0usize, |all, (_, rows)| all.saturating_add(rows));
-        let counts = by_third_rule(self.key, kept, all, bounds.rows);
+        let counts = by_third_rule(self.ranks, kept, all, bounds.rows);
         (bounds.rows, counts.iter().filter(|count| **count > 0).count() as u64)
     }
 }
@@ -61,7 +62,7 @@ impl Bounder<'_> {
             for group in owned.chunk_by(|left, right| left.group == right.group).take(self.most_groups()) {
                 groups.push((group[0].rank, self.copies_of(group) as u64));
             }
-            visit(Contribution { key: self.key, groups: &groups });
+            visit(Contribution { ranks: self.ranks, groups: &groups });
             start = end as usize;
         }
     }

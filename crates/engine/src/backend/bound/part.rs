@@ -2,8 +2,9 @@
 
 use super::packed::Damaged;
 use super::{BeyondBounds, Bounder, Bounds, Rows, Tie, piece_of};
-use crate::backend::hash::{Key, Quick};
+use crate::backend::hash::Quick;
 use crate::backend::memory::Memory;
+use crate::backend::ranks::Ranks;
 use crate::backend::spill::{Chunk, Spill};
 
 /// Fewer rows than these are not cut down before the end.
@@ -19,7 +20,7 @@ const MOST_BYTES: usize = 1 << 31;
 
 /// What all parts of one query share.
 pub(crate) struct Aside {
-    key: Key,
+    ranks: Ranks,
     quick: Quick,
     bounds: Bounds,
     width: usize,
@@ -69,9 +70,9 @@ impl From<Damaged> for Lost {
 
 impl Aside {
     /// For rows of `width` values in 2^`log2` parts.
-    pub fn new(key: Key, bounds: Bounds, width: usize, log2: u32, memory: &Memory) -> scumble::Result<Self> {
+    pub fn new(ranks: Ranks, bounds: Bounds, width: usize, log2: u32, memory: &Memory) -> scumble::Result<Self> {
         let share = memory.share(1 << log2).min(MOST_BYTES);
-        Ok(Self { key, quick: Quick::new(key), bounds, width, log2, share, spill: Spill::new(memory)? })
+        Ok(Self { quick: ranks.quick(), ranks, bounds, width, log2, share, spill: Spill::new(memory)? })
     }
 
     /// A part without rows.
@@ -96,10 +97,10 @@ impl Aside {
         u32::try_from(rows.len()).map_err(|_| Lost)?;
         let pieces = rows.len() / CACHED;
         if pieces < 2 {
-            return visit(&Bounder { key: self.key, bounds, rows });
+            return visit(&Bounder { ranks: &self.ranks, bounds, rows });
         }
         for rows in rows.split(&self.quick, same, pieces.ilog2() + 1) {
-            visit(&Bounder { key: self.key, bounds, rows: &rows })?;
+            visit(&Bounder { ranks: &self.ranks, bounds, rows: &rows })?;
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
 
 /// Room for one part of rows with one value, of so many bytes in memory.
 fn aside(bounds: Bounds, bytes: usize) -> Aside {
-    Aside::new(KEY, bounds, 1, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
+    Aside::new(Ranks::Sip(KEY), bounds, 1, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
 }
 
 fn by_key(left: u32, right: u32) -> Ordering {
@@ -251,18 +251,23 @@ fn pieces_are_all_of_a_part() {
     }
 }
 
-/// What is kept with this key of one owner's `values` in one group.
-fn kept_of_one(key: Key, values: &[i64], rows: u64, cut: bool) -> Vec<i64> {
+/// Ranks by each hash, with the n-th secret.
+fn both(n: u64) -> [Ranks; 2] {
+    [Ranks::Sip(Key(n, 11)), Ranks::sha(&format!("secret {n}"))]
+}
+
+/// What is kept with these ranks of one owner's `values` in one group.
+fn kept_of_one(ranks: &Ranks, values: &[i64], rows: u64, cut: bool) -> Vec<i64> {
     let bounds = Bounds { groups: 1, rows_per_group: rows, rows };
     let mut all = Rows::new(1);
     for value in values {
-        all.push(Name::Number(7), 0, group_rank(key, Name::Number(7), 0), std::iter::once(*value));
+        all.push(Name::Number(7), 0, ranks.of_group(Name::Number(7), 0, || b""), std::iter::once(*value));
         if cut {
-            all = Bounder { key, bounds, rows: &all }.cut_down(&by_key);
+            all = Bounder { ranks, bounds, rows: &all }.cut_down(&by_key);
         }
     }
     let mut kept = Vec::new();
-    Bounder { key, bounds, rows: &all }.finish(&by_key, |_, values| kept.push(values[0])).unwrap();
+    Bounder { ranks, bounds, rows: &all }.finish(&by_key, |_, values| kept.push(values[0])).unwrap();
     kept.sort_unstable();
     kept
 }
@@ -274,24 +279,27 @@ fn what_is_kept_is_a_uniform_sample() {
     let values = [0, 0, 0, 1, 1, 2];
     let expected = [([0, 0], 3.0), ([0, 1], 6.0), ([0, 2], 3.0), ([1, 1], 1.0), ([1, 2], 2.0)];
     let draws = 60_000u64;
-    let mut found: BTreeMap<Vec<i64>, f64> = BTreeMap::new();
-    for draw in 0..draws {
-        let kept = kept_of_one(Key(draw, 11), &values, 2, false);
-        if draw < 200 {
-            let backwards: Vec<i64> = values.iter().rev().copied().collect();
-            assert_eq!(kept, kept_of_one(Key(draw, 11), &backwards, 2, true), "order and cuts do not matter");
+    for hash in 0..2 {
+        let mut found: BTreeMap<Vec<i64>, f64> = BTreeMap::new();
+        for draw in 0..draws {
+            let ranks = &both(draw)[hash];
+            let kept = kept_of_one(ranks, &values, 2, false);
+            if draw < 200 {
+                let backwards: Vec<i64> = values.iter().rev().copied().collect();
+                assert_eq!(kept, kept_of_one(ranks, &backwards, 2, true), "order and cuts do not matter");
+            }
+            *found.entry(kept).or_default() += 1.0;
         }
-        *found.entry(kept).or_default() += 1.0;
+        assert_eq!(found.len(), expected.len());
+        let chi_square: f64 = expected
+            .iter()
+            .map(|(pair, ways)| {
+                let expected = ways / 15.0 * draws as f64;
+                (found[&pair.to_vec()] - expected).powi(2) / expected
+            })
+            .sum();
+        assert!(chi_square < 48.0, "{hash}: {found:?}: {chi_square}");
     }
-    assert_eq!(found.len(), expected.len());
-    let chi_square: f64 = expected
-        .iter()
-        .map(|(pair, ways)| {
-            let expected = ways / 15.0 * draws as f64;
-            (found[&pair.to_vec()] - expected).powi(2) / expected
-        })
-        .sum();
-    assert!(chi_square < 48.0, "{found:?}: {chi_square}");
 }
 
 /// The ranks of the third rule were the hashes of rows with small whole numbers as values: which row was last said whether a last row stayed.
@@ -300,23 +308,26 @@ fn what_is_kept_is_a_uniform_sample() {
 #[test]
 fn a_bound_on_all_rows_keeps_a_uniform_sample() {
     let draws = 40_000u64;
-    let mut dropped: BTreeMap<(u32, i64), f64> = BTreeMap::new();
-    for draw in 0..draws {
-        let key = Key(draw, 5);
-        let bounds = Bounds { groups: 2, rows_per_group: 2, rows: 3 };
-        let mut rows = Rows::new(1);
-        let all = [(0u32, 1i64), (0, 5), (1, 1), (1, 5)];
-        for (group, value) in all {
-            let rank = group_rank(key, Name::Number(7), u64::from(group));
-            rows.push(Name::Number(7), group, rank, std::iter::once(value));
+    for hash in 0..2 {
+        let mut dropped: BTreeMap<(u32, i64), f64> = BTreeMap::new();
+        for draw in 0..draws {
+            let ranks = &both(draw)[hash];
+            let bounds = Bounds { groups: 2, rows_per_group: 2, rows: 3 };
+            let mut rows = Rows::new(1);
+            let all = [(0u32, 1i64), (0, 5), (1, 1), (1, 5)];
+            for (group, value) in all {
+                let spelled = format!("{group};");
+                let rank = ranks.of_group(Name::Number(7), u64::from(group), || spelled.as_bytes());
+                rows.push(Name::Number(7), group, rank, std::iter::once(value));
+            }
+            let mut kept = Vec::new();
+            let bounder = Bounder { ranks, bounds, rows: &rows };
+            bounder.finish(&by_key, |at, values| kept.push((at.group, values[0]))).unwrap();
+            assert_eq!(kept.len(), 3);
+            all.iter().filter(|row| !kept.contains(row)).for_each(|row| *dropped.entry(*row).or_default() += 1.0);
         }
-        let mut kept = Vec::new();
-        let bounder = Bounder { key, bounds, rows: &rows };
-        bounder.finish(&by_key, |at, values| kept.push((at.group, values[0]))).unwrap();
-        assert_eq!(kept.len(), 3);
-        all.iter().filter(|row| !kept.contains(row)).for_each(|row| *dropped.entry(*row).or_default() += 1.0);
+        let expected = draws as f64 / 4.0;
+        let chi_square: f64 = dropped.values().map(|found| (found - expected).powi(2) / expected).sum();
+        assert!(dropped.len() == 4 && chi_square < 46.0, "{hash}: {dropped:?}: {chi_square}");
     }
-    let expected = draws as f64 / 4.0;
-    let chi_square: f64 = dropped.values().map(|found| (found - expected).powi(2) / expected).sum();
-    assert!(dropped.len() == 4 && chi_square < 46.0, "{dropped:?}: {chi_square}");
 }
