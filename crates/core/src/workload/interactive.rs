@@ -9,7 +9,7 @@
 //! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
 //! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
 
-use crate::calibrate::{Moved, scale_for_pure};
+use crate::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::selection::Change;
@@ -114,7 +114,8 @@ impl Interactive {
             ));
         }
         let answer = epsilon.get() * MEASURING;
-        let test = SparseVector::within(epsilon.get() - answer, Change::General)?;
+        // Rounded down, so that both parts together are not above ε.
+        let test = SparseVector::within((epsilon.get() - answer).next_down(), Change::General)?;
         let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, Moved::units(1))?);
         let third = beta.get() / 3.0;
         let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);
@@ -154,11 +155,11 @@ impl Interactive {
         epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
         beta: impl TryInto<Beta, Error: Into<Error>>,
     ) -> Result<Self> {
-        let (epsilon, beta) = (checked::<Epsilon>(epsilon)?.get(), checked::<Beta>(beta)?);
+        let (epsilon, beta) = (checked::<Epsilon>(epsilon)?, checked::<Beta>(beta)?);
         // Numbers that are 2% apart: nobody needs the best to the last update.
         let next = |updates: &u64| Some(updates + (updates / 50).max(1)).filter(|updates| *updates <= 100_000);
         let plans = std::iter::successors(Some(1u64), next).map(|updates| {
-            let each = (epsilon / updates as f64).next_down();
+            let each = epsilon_for_pure(epsilon, Moved::units(updates))?;
             Self::new(cells, total, questions, updates, each, beta)
         });
         let mut best: Option<Self> = None;

@@ -12,8 +12,10 @@ use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
+use scumble::calibrate::{Moved, epsilon_for_pure};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
+use scumble::quantity::Epsilon;
 use scumble::workload::interactive::{Interactive, direct_error, histogram_error};
 use serde_json::json;
 use std::rc::Rc;
@@ -115,7 +117,7 @@ impl Declared {
         Fitting::new(&KIND, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
             let made = match &self.updates {
                 Some(updates) => {
-                    let each = (step.epsilon / updates.value as f64).next_down();
+                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;
                     Interactive::new(cells, self.people, self.questions, updates.value, each, BETA)
                         .map_err(|error| Error::from(error).or_at(updates.place.clone()))
                 }

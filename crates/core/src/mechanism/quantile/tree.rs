@@ -2,6 +2,7 @@
 
 use super::median::RecursiveMedian;
 use super::{Aim, Fraction, moves, rate, segments};
+use crate::calibrate::{Moved, range_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::interior_point::{Leaf, Leaves};
@@ -86,8 +87,8 @@ impl QuantileTree {
     /// ```
     pub fn for_budget(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         // Range 2ε per level when replaced: levels·(2ε)²/8 = ρ.
-        let epsilon = (2.0 * rho.get() / f64::from(levels.max(1))).sqrt() * (1.0 - 1e-15);
-        let exponential = Self::exponential(last, levels, Epsilon::new(epsilon)?)?;
+        let range = range_for_zcdp(rho, Moved::units(levels.max(1).into()))?.get();
+        let exponential = Self::exponential(last, levels, Epsilon::new(range / 2.0)?)?;
         let Ok(recursive) = Self::recursive(last, levels, rho, omega, beta) else { return Ok(exponential) };
         Ok(if recursive.error(beta)? < exponential.error(beta)? { recursive } else { exponential })
     }
