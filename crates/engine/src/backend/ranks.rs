@@ -11,7 +11,7 @@
 //! # Guarantee
 //! Whatever the hash and the secret: what is kept of an owner is a function of that owner's rows alone ([`super::bound`]).
 
-use super::bound::{NOTHING, group_rank, rise, row_rank};
+use super::bound::{NOTHING, copy_rank, group_rank, place_rank, row_rank};
 use super::hash::{Key, Quick, SipHasher};
 use super::intern::Name;
 use sha2::{Digest, Sha256};
@@ -92,23 +92,18 @@ impl Ranks {
     /// The rank of the n-th copy of a row (from 0), from that of the first.
     pub fn of_copy(&self, group: u64, values: &[i64], first: u64, n: u64) -> u64 {
         match self {
-            Self::Sip(key) => rise(*key, first, n),
+            Self::Sip(key) => copy_rank(*key, first, n),
             Self::Sha(_) if n == 0 => first,
             Self::Sha(sha) => sha.of_row(group, values, n),
         }
     }
 
-    /// The rank of the n-th place of a group (from 0) among all places of an owner, from that of the place before it.
-    pub fn of_place(&self, before: u128, group: u64, n: u64) -> u128 {
+    /// The rank of the n-th place of a group (from 0) among all places of an owner.
+    pub fn of_place(&self, group: u64, n: u64) -> u64 {
         match self {
-            Self::Sip(key) => before + u128::from(rise(*key, group, n)),
-            Self::Sha(sha) => u128::from(sha.of_place(group, n)),
+            Self::Sip(key) => place_rank(*key, group, n),
+            Self::Sha(sha) => sha.of_place(group, n),
         }
-    }
-
-    /// Whether a later place of a group never comes before an earlier one.
-    pub fn climbs(&self) -> bool {
-        matches!(self, Self::Sip(_))
     }
 
     /// A text among values, as a whole number that stands for it.
@@ -208,7 +203,7 @@ mod tests {
         let row = format!("s row {group:016x} -4,{} 2", &digits[..15]);
         assert_eq!(ranks.of_copy(group, &[-4, text], 0, 2), first_bits(&row));
         assert_eq!(ranks.of_row(group, &[NOTHING, NOTHING]), first_bits(&format!("s row {group:016x} , 0")));
-        assert_eq!(ranks.of_place(7, group, 1), u128::from(first_bits(&format!("s slot {group:016x} 1"))));
+        assert_eq!(ranks.of_place(group, 1), first_bits(&format!("s slot {group:016x} 1")));
         assert_eq!(format!("{:016x}", first_bits("abc")), crate::digest(b"abc")[..16]);
     }
 }

@@ -7,6 +7,10 @@
 //!   changes that attribute of the record and no other, so that attributes are protected one by one.
 //! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
 //!   then mean another row, so that every attribute is charged as a whole person.
+//!
+//! Each of the owner's rows is as likely as any other to be the one. With u, the hash of a value as a number between 0 and 1, and c, how many rows have it, the value of the largest
+//! u^{1/c} is chosen. The largest of c independent uniform numbers has the law of u^{1/c} (both are at most x with probability xᶜ), so that this is as if each of the c rows had a
+//! number of its own and the largest of all won; and it does not depend on the order of rows.
 
 use super::Estimates;
 use super::field::{Field, Listed, Placed, Word};
@@ -436,6 +440,8 @@ struct Reader<'a> {
     owners: Interner,
     quick: Quick,
     ranks: Vec<u64>,
+    /// How many rows of an owner, by the place of its record, have values of this rank. What is not here stands in the record alone, once.
+    copies: HashMap<(u32, u64), u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -454,6 +460,7 @@ impl<'a> Reader<'a> {
             owners: Interner::default(),
             quick: Quick::new(key),
             ranks: Vec::new(),
+            copies: HashMap::new(),
         }
     }
 
@@ -519,15 +526,15 @@ impl<'a> Reader<'a> {
     fn add_row(&mut self, owner: Name<'_>, codes: &[u32]) {
         let whole_row = self.attributes.move_together();
         let rank = if whole_row { self.rank(owner, 0, codes) } else { 0 };
-        let (place, new) = self.owners.intern(owner.hash(&self.quick), owner);
-        let place = place as usize;
+        let (number, new) = self.owners.intern(owner.hash(&self.quick), owner);
+        let place = number as usize;
         if new {
             self.columns.iter_mut().zip(codes).for_each(|(column, code)| column.push(*code));
             self.ranks.extend(whole_row.then_some(rank));
             return;
         }
         if whole_row {
-            if rank < self.ranks[place] {
+            if self.is_ahead(number, rank, self.ranks[place]) {
                 self.ranks[place] = rank;
                 self.columns.iter_mut().zip(codes).for_each(|(column, code)| column[place] = *code);
             }
@@ -535,10 +542,25 @@ impl<'a> Reader<'a> {
         }
         for (attribute, &code) in codes.iter().enumerate() {
             let old = self.columns[attribute][place];
-            if code != old && self.rank(owner, attribute, &[code]) < self.rank(owner, attribute, &[old]) {
+            let [rank, best] = [code, old].map(|code| self.rank(owner, attribute, &[code]));
+            if self.is_ahead(number, rank, best) {
                 self.columns[attribute][place] = code;
             }
         }
+    }
+
+    /// Counts one more row of an owner with values of this rank; whether these are ahead now of those in the record.
+    fn is_ahead(&mut self, place: u32, rank: u64, best: u64) -> bool {
+        let of_best = self.copies.entry((place, best)).or_insert(1);
+        if rank == best {
+            *of_best += 1;
+            return false;
+        }
+        let of_best = *of_best;
+        let own = self.copies.entry((place, rank)).or_insert(0);
+        *own += 1;
+        let ahead = logarithm(rank, *own).total_cmp(&logarithm(best, of_best));
+        ahead.then(rank.cmp(&best)).is_gt()
     }
 
     /// The keyed hash of an owner and of values of attributes from `first` on.
@@ -594,6 +616,12 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// ln u^{1/c} for the number u between 0 and 1 that a rank is.
+fn logarithm(rank: u64, copies: u64) -> f64 {
+    let number = ((rank >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    number.ln() / copies as f64
 }
 
 pub(super) fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {

@@ -54,7 +54,8 @@ pub(crate) fn integers(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) ->
 }
 
 /// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
-/// each owner has, in any order, of at most one group more than the wider bounds have: so that it shows who has more.
+/// each owner has, in any order, of at most one group more than the wider bounds have (so that it shows who has more), or of all groups where no bound on groups
+/// decides.
 ///
 /// # Guarantee
 /// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
@@ -68,7 +69,11 @@ pub(crate) fn integers_beside(
     let (Ownership::Named(_), Some(bounds)) = (&cut.below.owner, cut.query.bounds) else {
         return Err(violated("rows without owners under two bounds"));
     };
-    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, wide.groups.saturating_add(1), ranks.into())?;
+    let groups = match bounds.deciding().groups.max(wide.deciding().groups) {
+        u64::MAX => u64::MAX,
+        _ => wide.groups.saturating_add(1),
+    };
+    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?;
     gathered.contributions(visit)?;
     let mut wide = gathered.cells(cut, wide)?;
     let own = completed(cut, gathered.cells(cut, bounds)?)?;

@@ -436,7 +436,8 @@ fn in_list(text: &str, engine: Engine) -> String {
 /// Whether rows need not be told apart: they bring no values, and no bound on all of them chooses among groups. Then one row for each group says all.
 fn is_counted_by_group(cut: &Cut, bounds: Bounds) -> bool {
     let brings_values = cut.query.measures.iter().any(|measure| measure.expression.is_some());
-    !brings_values && cut.query.ranked.is_empty() && bounds.groups.saturating_mul(bounds.rows_per_group) <= bounds.rows
+    let Bounds { groups, rows_per_group, rows } = bounds.deciding();
+    !brings_values && cut.query.ranked.is_empty() && groups.saturating_mul(rows_per_group) <= rows
 }
 
 /// The three rules of [`crate::backend::bound`] as window functions over `scumble_rows`, ending in `scumble_kept`.
@@ -444,7 +445,7 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
     let listed = |first: &str, rest: &[String]| {
         std::iter::once(first).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
     };
-    let Bounds { groups, rows_per_group, rows } = bounds;
+    let Bounds { groups, rows_per_group, rows } = bounds.deciding();
     let owner_and_keys = listed("scumble_owner", &names.keys);
     let rank_and_keys = listed("scumble_rank", &names.keys);
     let group_rank = engine.rank(&group_text(cut, names, engine, secret));
@@ -471,9 +472,13 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
         ", scumble_ranked AS (SELECT *, {group_rank} AS scumble_rank\
          , ROW_NUMBER() OVER (PARTITION BY {equal} ORDER BY scumble_owner) AS scumble_copy FROM scumble_rows)\
          , scumble_placed AS (SELECT *, DENSE_RANK() OVER (PARTITION BY scumble_owner ORDER BY {rank_and_keys}) AS scumble_group_place\
-         , {row_place} AS scumble_row_place FROM scumble_ranked)\
-         , scumble_first AS (SELECT * FROM scumble_placed WHERE scumble_group_place <= {groups} AND scumble_row_place <= {rows_per_group})"
+         , {row_place} AS scumble_row_place FROM scumble_ranked)"
     );
+    text.push_str(", scumble_first AS (SELECT * FROM scumble_placed");
+    if groups < u64::MAX {
+        text.push_str(&format!(" WHERE scumble_group_place <= {groups} AND scumble_row_place <= {rows_per_group}"));
+    }
+    text.push(')');
     if groups.saturating_mul(rows_per_group) <= rows {
         text.push_str(", scumble_kept AS (SELECT * FROM scumble_first)");
         return text;

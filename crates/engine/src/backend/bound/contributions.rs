@@ -34,18 +34,15 @@ impl<'a> Contribution<'a> {
 
     /// How many rows count under some bounds, and in how many groups.
     pub fn kept(&self, bounds: Bounds) -> (u64, u64) {
-        let first = self.groups.iter().take(usize::try_from(bounds.groups).unwrap_or(usize::MAX));
-        let kept = first.map(|(rank, rows)| (*rank, (*rows).min(bounds.rows_per_group)));
+        let Bounds { groups, rows_per_group, rows: most } = bounds.deciding();
+        let first = self.groups.iter().take(usize::try_from(groups).unwrap_or(usize::MAX));
+        let kept = first.map(|(rank, rows)| (*rank, (*rows).min(rows_per_group)));
         let total = kept.clone().fold(0u64, |total, (_, rows)| total.saturating_add(rows));
-        if total <= bounds.rows {
+        if total <= most {
             return (total, kept.count() as u64);
         }
-        // Where ranks climb, no group brings more than all rows that may count.
-        let most = if self.ranks.climbs() { bounds.rows } else { u64::MAX };
-        let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(most)).unwrap_or(usize::MAX)));
-        let all = kept.clone().fold(0usize, |all, (_, rows)| all.saturating_add(rows));
-        let counts = by_third_rule(self.ranks, kept, all, bounds.rows);
-        (bounds.rows, counts.iter().filter(|count| **count > 0).count() as u64)
+        let counts = by_third_rule(self.ranks, kept, most);
+        (most, counts.iter().filter(|count| **count > 0).count() as u64)
     }
 }
 
