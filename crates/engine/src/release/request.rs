@@ -74,7 +74,14 @@ fn request(section: &Section) -> Result<Request> {
         let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
         return Err(name.error(sentence));
     }
-    if text.trim().eq_ignore_ascii_case("report") {
+    if text.trim() != text {
+        let sentence = format!(
+            "a release's name becomes a file name, and begins and ends with no space: write name = \"{}\"",
+            text.trim()
+        );
+        return Err(name.error(sentence));
+    }
+    if text.eq_ignore_ascii_case("report") {
         return Err(name.error(
             "a release cannot be called 'report', because report.json is the report's own file; give it another name",
         ));

@@ -9,7 +9,7 @@ use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::super::records::{self, Attributes};
 use super::super::rows::private_table;
 use super::super::{Analysed, Expected, Plan, Priced};
-use super::answers::Published;
+use super::answers::{Published, refuse_noise_alone};
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
 use crate::attackers::Counted;
@@ -206,6 +206,9 @@ impl Asked {
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let work = match self.published {
             Published::Rows => {
+                if self.rows.is_none() {
+                    refuse_noise_alone(&limits)?;
+                }
                 let plan = synthetic::Plan::new(&self.sizes, &limits)?;
                 Work::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
             }
