@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | collect | stores one share of each party, until all are there or the time is over; then takes no more | nothing |
 //! | agree | tells the others whose shares it has; keeps those that all have; too few: stops | who answered |
-//! | compare | tells the digest of the list, and stops unless all others have told the same | who answered |
+//! | compare | sends the digest of the list, and stops unless all others have sent the same | who answered |
 //! | charge | writes the charge down | who answered |
 //! | open | tells its sum, hears the others' sums | the total |
 //!
@@ -41,19 +41,19 @@ pub enum Step {
     Stored(usize),
     /// Somebody was refused, and why.
     Refused(String),
-    /// No more shares are taken; so many are there.
+    /// No more shares are taken; this many are there.
     Closed(usize),
-    /// All servers have the shares of so many parties, and the same list of them.
+    /// All servers have the shares of this many parties, and the same list of them.
     Agreed(usize),
     /// The charge is durable.
     Charged,
-    /// The own sum was told to the other servers.
+    /// The own sum was sent to the other servers.
     Told,
 }
 
 /// Who looks on, and writes the charge down.
 pub trait Watch {
-    /// Is told of each step.
+    /// Hears of each step.
     fn step(&mut self, step: &Step);
 
     /// Makes the charge durable; an error stops the server before it opens anything.
@@ -63,7 +63,7 @@ pub trait Watch {
 /// Runs a server on this socket; takes shares for at most `wait`, and waits as long again for the other servers.
 ///
 /// # Guarantee
-/// The own sum is told once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have told the same list of at least
+/// The own sum is sent once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have sent the same list of at least
 /// `parties − silent` parties. What comes back is the total of exactly these.
 pub fn serve(plan: &Plan, key: &Key, listener: TcpListener, wait: Duration, watch: &mut dyn Watch) -> Result<Opened> {
     let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key is no server's of the plan"))?;

@@ -381,7 +381,7 @@ impl Desk {
     }
 
     fn report(&self) -> Result<PathBuf> {
-        /// As many charges are told one by one.
+        /// This many charges are listed one by one.
         const RECENT: usize = 200;
         let project = self.project()?;
         let (runner, out) = (self.runner(&project), self.out(&project));

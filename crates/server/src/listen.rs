@@ -1,4 +1,4 @@
-//! Connections: so many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
+//! Connections: this many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
 
 use crate::http::Peer;
 use crate::metrics::Metrics;
@@ -26,7 +26,7 @@ const HEADERS: Duration = Duration::from_secs(15);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// No headers of a request are longer, in bytes.
 const BUFFER: usize = 16 << 10;
-/// What those are told who are too many.
+/// The answer to connections that are too many.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 130\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{ \"type\": \"urn:scumble:problem:busy\", \"title\": \"The server is busy\", \"status\": 503, \"detail\": \"too many connections, try again\" }\n";
 
 /// What is served on a port.
@@ -34,7 +34,7 @@ pub(crate) struct Door {
     pub router: Router,
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
-    /// So many connections at once.
+    /// This many connections at once.
     pub most: usize,
 }
 

@@ -26,7 +26,7 @@ fn folder(memory: &str, rows: u64) -> Folder {
     Folder::with(&[("scumble.toml", &format!("{memory}\n{PROJECT}")), ("visits.csv", &table)])
 }
 
-/// What lies in a folder, but for the ledger's own files.
+/// What lies in a folder, except for the ledger's own files.
 fn entries(folder: &Folder) -> Vec<String> {
     let names =
         fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());

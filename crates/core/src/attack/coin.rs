@@ -25,7 +25,7 @@ use crate::scope::Scope;
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
-    /// So many of the coins were guessed right.
+    /// This many of the coins were guessed right.
     Guessed {
         /// How many.
         right: u32,

@@ -203,7 +203,7 @@ impl Quantile {
         self.events_of(1, &AttributeSet::empty())
     }
 
-    /// The same where an owner has up to so many of the values, and a change of these attributes changes them.
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them.
     ///
     /// ```
     /// use scumble::mechanism::quantile::Quantile;
@@ -249,7 +249,7 @@ fn end_rank(last: u128, epsilon: Epsilon) -> u128 {
     (rank_error(last, 1.0, epsilon, END_MISSED).ceil().clamp(1.0, 2f64.powi(100))) as u128
 }
 
-/// So many cells by so much when one value comes or goes, and when one is replaced; the latter also when these attributes change. Of several values each cell moves as far for each of
+/// This many cells by this much when one value comes or goes, and when one is replaced; the latter also when these attributes change. Of several values each cell moves as far for each of
 /// them: their moves add up, wherever they meet.
 fn moves(values: u64, presence: (u64, f64), replaced: (u64, f64), attributes: &AttributeSet) -> Result<Moves> {
     let shift = |(cells, by): (u64, f64)| -> Result<Vec<Shift>> {

@@ -90,7 +90,7 @@ pub enum Reply {
 }
 
 impl Interactive {
-    /// For `questions` questions about `total` owners in a universe of `cells`, with so many updates, each round at ε, and a promise that fails with probability β.
+    /// For `questions` questions about `total` owners in a universe of `cells`, with this many updates, each round at ε, and a promise that fails with probability β.
     pub fn new(
         cells: u64,
         total: u64,
@@ -332,7 +332,7 @@ pub struct Weights {
     sum: f64,
 }
 
-/// Sums are carried in so many lanes, so that no addition waits for the one before it.
+/// Sums are carried in this many lanes, so that no addition waits for the one before it.
 const LANES: usize = 8;
 
 impl Weights {

@@ -166,7 +166,7 @@ impl Rows {
         lists
     }
 
-    /// None, with room for so many of the same kind.
+    /// None, with room for this many of the same kind.
     fn with_room(&self, count: usize) -> Self {
         Self {
             width: self.width,

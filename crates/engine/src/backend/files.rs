@@ -57,7 +57,7 @@ pub(crate) enum Packing {
 }
 
 const BUFFER: usize = 1 << 20;
-/// Of so many bytes the lines are counted, where a guess at the number of rows is wanted.
+/// Of this many bytes the lines are counted, where a guess at the number of rows is wanted.
 const SAMPLE: u64 = 1 << 16;
 
 /// The endings of files that can be read, for sentences.

@@ -44,7 +44,7 @@ impl Memory {
         }
     }
 
-    /// How many bytes each of so many parts may hold.
+    /// How many bytes each of this many parts may hold.
     pub fn share(&self, parts: usize) -> usize {
         usize::try_from(self.bytes / 2 / parts as u64).unwrap_or(usize::MAX)
     }

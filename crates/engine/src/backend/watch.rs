@@ -31,7 +31,7 @@ impl Watch {
         *self.reading() = Some(Reading { since: Instant::now(), plan, expected, share, parts: (0, 1) });
     }
 
-    /// All rows are read, and so many parts of all are summed up.
+    /// All rows are read, and this many parts of all are summed up.
     pub(crate) fn parts(&self, done: usize, all: usize) {
         if let Some(reading) = self.reading().as_mut() {
             reading.parts = (done.min(all), all.max(1));

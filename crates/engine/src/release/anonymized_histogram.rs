@@ -40,7 +40,7 @@ const CONFIDENCE: f64 = 0.95;
 const BETA: f64 = 0.0495;
 /// The shares of the most frequent values are shown for these many of them.
 const TOPS: [u64; 3] = [1, 10, 100];
-/// So many points make a smooth curve.
+/// This many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
 pub(super) const AT_MOST: Field<Option<u64>> = Field::new(
@@ -98,7 +98,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 enum Counting {
     /// Values, or combinations of them: a cell of the query is one, its count that of rows.
     Values,
-    /// Owners: a cell of the query is how many have so many rows.
+    /// Owners: a cell of the query is how many have this many rows.
     Owners,
 }
 
@@ -255,7 +255,7 @@ fn elements_per_owner(bounds: Option<Bounds>) -> u64 {
     bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
 }
 
-/// So many values of each count.
+/// This many values of each count.
 fn of_runs(found: BTreeMap<u64, u64>) -> Result<Partition> {
     Ok(Partition::from_runs(found.into_iter().map(|(count, values)| Run { count, values }))?)
 }

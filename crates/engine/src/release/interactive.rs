@@ -29,7 +29,7 @@ const QUESTIONS: Field<Option<u64>> = Field::new(
 );
 const UPDATES: Field<Option<Placed<u64>>> = Field::new(
     "updates",
-    "how often the model may learn: the cost is spread over so many rounds; where left out, the number that promises the smallest error",
+    "how often the model may learn: the cost is spread over this many rounds; where left out, the number that promises the smallest error",
 );
 const PEOPLE: Field<Option<Placed<u64>>> = Field::new(
     "people",
@@ -55,7 +55,7 @@ pub(super) static KIND: Kind = Kind {
 
 /// The probability with which some answer is off by more than its error bar.
 const BETA: f64 = 0.05;
-/// So many questions are planned for where nothing is said.
+/// This many questions are planned for where nothing is said.
 const USUAL_QUESTIONS: u64 = 1000;
 /// The names of the published columns.
 pub(super) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];

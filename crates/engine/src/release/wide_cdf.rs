@@ -103,7 +103,7 @@ fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
     })
 }
 
-/// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, but for the errors.
+/// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
 fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
     let mut keys = found.points.clone();
     keys.dedup();

@@ -135,7 +135,7 @@ fn demand<'a>(moves: &'a [Moves], steps: &'a [Option<f64>], quantiles: &'a [Move
     Demand { moves, steps, quantiles, selects_keys: false, default_delta: None, aside: None }
 }
 
-/// A tree of so many levels, and noise for numbers that move like this, all together at this cost.
+/// A tree of this many levels, and noise for numbers that move like this, all together at this cost.
 pub(super) fn tree(
     cost: &Cost,
     values: &Values,

@@ -13,9 +13,9 @@ use scumble::scope::Scope;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// So many coins are tossed for each question, or fewer where each takes many numbers.
+/// This many coins are tossed for each question, or fewer where each takes many numbers.
 const COINS: u32 = 10_000;
-/// So many noisy numbers are drawn for each question at most.
+/// This many noisy numbers are drawn for each question at most.
 const NUMBERS: u64 = 400_000;
 
 /// With this probability at most, what is said to be expected at least is more than that.

@@ -100,7 +100,7 @@ struct Shared {
 
 /// How often the door is looked at: nobody waits longer to be met.
 const LOOK: Duration = Duration::from_millis(5);
-/// So many more than the plan has may be at the door at once; others are sent away unheard.
+/// This many more than the plan has may be at the door at once; others are sent away unheard.
 const MORE_GUESTS: usize = 64;
 
 impl Hall {
@@ -170,13 +170,13 @@ impl Hall {
             if Instant::now() >= deadline {
                 let name = &plan.servers()[missing].name;
                 return Err(Error::failed(format!(
-                    "server '{name}' has not told {what} in time; nothing was opened here"
+                    "server '{name}' has not sent {what} in time; nothing was opened here"
                 )));
             }
         }
     }
 
-    /// Passes on what has happened, without the lock; an error where another server has failed before it told its sum.
+    /// Passes on what has happened, without the lock; an error where another server has failed before it sent its sum.
     fn tell(&self, mut state: MutexGuard<'_, State>, watch: &mut dyn Watch) -> Result<()> {
         let notes = std::mem::take(&mut state.notes);
         let failed = state.others.iter().find(|(_, other)| other.trouble.is_some() && other.sum.is_none());
@@ -307,7 +307,7 @@ impl Shared {
         if let Err(error) = &heard {
             self.change(|state| state.others.entry(server).or_default().trouble = Some(error.to_string()));
         }
-        // Whoever has told its sum may leave.
+        // Whoever has sent its sum may leave.
         if self.lock().others.get(&server).is_some_and(|other| other.sum.is_some()) { Ok(()) } else { heard }
     }
 

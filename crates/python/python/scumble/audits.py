@@ -80,7 +80,7 @@ def audit_counts(
 
 
 def audit_one_run(canaries: int, guesses: int, right: int, *, delta: float = 0.0, beta: float = 0.05) -> float:
-    """From one run with canaries: epsilon is at least this, if so many of the guesses which of them were in were right."""
+    """From one run with canaries: epsilon is at least this, if this many of the guesses which of them were in were right."""
     return _native.audit_one_run(canaries, guesses, right, float(delta), float(beta))
 
 

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 type Reply = Result<Response, Refusal>;
 
-/// How often somebody who waits for events is told that it goes on.
+/// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// The report has its styles in itself, and runs nothing.

@@ -507,7 +507,7 @@ fn width(columns: &[ResultColumn]) -> Result<i16, Refused> {
     i16::try_from(columns.len()).map_err(|_| Refused::new(code::TOO_MUCH, "a result has too many columns"))
 }
 
-/// The columns as a client is told them.
+/// The columns as they are sent to a client.
 fn described(columns: &[ResultColumn], forms: &[Form]) -> Result<Message, Refused> {
     width(columns)?;
     if forms.len() > 1 && forms.len() != columns.len() {

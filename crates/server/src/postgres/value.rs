@@ -232,12 +232,12 @@ pub(super) fn moment(text: &str) -> Option<NaiveDateTime> {
     NaiveDateTime::parse_from_str(&text.replacen('T', " ", 1), "%Y-%m-%d %H:%M:%S%.f").ok()
 }
 
-/// The day that is so many days from where PostgreSQL counts.
+/// The day that is this many days from where PostgreSQL counts.
 pub(super) fn day_of(days: i32) -> Option<NaiveDate> {
     EPOCH.checked_add_signed(TimeDelta::try_days(i64::from(days))?)
 }
 
-/// The time that is so many microseconds from where PostgreSQL counts.
+/// The time that is this many microseconds from where PostgreSQL counts.
 pub(super) fn moment_of(micros: i64) -> Option<NaiveDateTime> {
     EPOCH.and_time(NaiveTime::MIN).checked_add_signed(TimeDelta::microseconds(micros))
 }

@@ -14,9 +14,9 @@ use scumble_engine::{Error, digest};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 
-/// So many letters of a question stand in the ledger's remark of it.
+/// This many letters of a question stand in the ledger's remark of it.
 const REMARKED: usize = 4000;
-/// So many remarks are known to be in the ledger; beyond them some may be written again.
+/// This many remarks are known to be in the ledger; beyond them some may be written again.
 const KNOWN_REMARKS: usize = 100_000;
 
 /// A question as somebody asks it.

@@ -5,7 +5,7 @@ use scumble_engine::digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// So many cells are held; beyond them everything is forgotten.
+/// This many cells are held; beyond them everything is forgotten.
 const MOST_CELLS: usize = 2_000_000;
 
 /// The answers by the text of their question.

@@ -42,7 +42,7 @@ pub struct Service {
     /// So much is worked on at once, so that memory is bounded however many ask.
     hands: Arc<Semaphore>,
     memory: Memory,
-    /// Who was told what that the ledger has a remark of: one for each person and answer, or refused question.
+    /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
     access: Mutex<Seen>,
     slow: Slow,

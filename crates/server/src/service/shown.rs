@@ -232,7 +232,7 @@ impl Service {
         Ok(charges)
     }
 
-    /// The report, as a page and as JSON. What single analysts asked is told to them and to curators; what all of it adds up to, to everybody.
+    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
     pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<[String; 2], Refusal> {
         let person = person.clone();
         self.at_work(move |service| {

@@ -94,7 +94,7 @@ impl Watch for Watching<'_> {
                 let entry = self.paid.as_ref().map_or(0, Paid::sequence);
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
-            Step::Told => "told the own sum to the other servers".to_string(),
+            Step::Told => "sent the own sum to the other servers".to_string(),
         };
         if !self.quiet {
             say(&line);

@@ -1,4 +1,4 @@
-//! All texts of up to so many bytes, as the keys 0, 1, 2, …
+//! All texts of up to this many bytes, as the keys 0, 1, 2, …
 
 use crate::error::{Error, Result};
 
@@ -31,7 +31,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Texts of up to so many bytes, 1 to 17.
+    /// Texts of up to this many bytes, 1 to 17.
     pub fn up_to(bytes: usize) -> Result<Self> {
         if !(1..=MOST_BYTES).contains(&bytes) {
             return Err(Error::refused(format!("texts may have up to 1 to {MOST_BYTES} bytes, not {bytes}")));

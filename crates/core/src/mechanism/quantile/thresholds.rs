@@ -69,7 +69,7 @@ impl ThresholdCounts {
         self.events_of(1, &AttributeSet::empty())
     }
 
-    /// The same where an owner has up to so many of the values, and a change of these attributes changes them: also into none.
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them: also into none.
     pub fn events_of(&self, values: u64, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let mut events = self.tree.events_of(values, attributes)?;
         events.push(self.total.event(moves(values, (1, 1.0), (1, 1.0), attributes)?)?);

@@ -162,7 +162,7 @@ impl QuantileTree {
         self.events_of(1, &AttributeSet::empty())
     }
 
-    /// The same where an owner has up to so many of the values, and a change of these attributes changes them. The recursion is for owners of one value each.
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them. The recursion is for owners of one value each.
     ///
     /// ```
     /// use scumble::loss::filter::Spent;

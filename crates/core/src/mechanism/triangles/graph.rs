@@ -260,7 +260,7 @@ impl Sensitivity {
         self.common.saturating_add(k).min(self.degrees.saturating_add(k) / 2).min(most)
     }
 
-    /// What no graph on so many vertices exceeds: n − 2.
+    /// What no graph on this many vertices exceeds: n − 2.
     pub fn most(vertices: u32) -> u64 {
         u64::from(vertices.saturating_sub(2))
     }

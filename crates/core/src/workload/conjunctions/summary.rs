@@ -70,7 +70,7 @@ impl Summary {
 
     /// How many people satisfy all of these literals; without any, how many there are.
     ///
-    /// Up to the degree of the release there is no bias; above, as little as that degree allows for so many literals.
+    /// Up to the degree of the release there is no bias; above, as little as that degree allows for this many literals.
     pub fn answer(&self, literals: &[Literal]) -> Result<ConjunctionEstimate> {
         let literals = self.checked(literals)?;
         let number = literals.len();
@@ -176,12 +176,12 @@ impl Summary {
     }
 }
 
-/// Whether a conjunction of so many literals is one of the released numbers.
+/// Whether a conjunction of this many literals is one of the released numbers.
 pub(super) fn is_direct(measure: Measure, degree: usize, literals: usize) -> bool {
     literals == 0 || (measure == Measure::Counts && literals <= degree)
 }
 
-/// The polynomial for so many literals, up to the width of the release's own: exact up to its degree, and above as near as that degree allows.
+/// The polynomial for this many literals, up to the width of the release's own: exact up to its degree, and above as near as that degree allows.
 pub(super) fn polynomial_for(own: &Polynomial, literals: usize) -> Result<Polynomial> {
     match literals {
         _ if literals == own.width() => Ok(own.clone()),

@@ -181,7 +181,7 @@ impl Pairs {
         ((sigma * sigma + 2.0 * single + product * product) / 16.0).sqrt()
     }
 
-    /// Whether the projection is promised to be nearer than the noise for so many people.
+    /// Whether the projection is promised to be nearer than the noise for this many people.
     pub fn pays(&self, people: u64) -> bool {
         projection_pays(self.columns + 1, self.pair.get() / people.max(1) as f64)
     }

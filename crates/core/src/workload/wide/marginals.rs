@@ -22,7 +22,7 @@ mod person;
 #[cfg(test)]
 mod tests;
 
-/// All tables of up to so many attributes have at most this many cells together.
+/// All tables of up to this many attributes have at most this many cells together.
 pub const MOST_CELLS: f64 = 1e8;
 /// One table has at most this many cells, so that a count of 2⁴⁰ people times its cells is an i64.
 const MOST_TABLE_CELLS: f64 = (1u64 << 22) as f64;

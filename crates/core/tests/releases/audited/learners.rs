@@ -33,13 +33,13 @@ pub fn a_distribution() {
     });
 }
 
-/// Two strings with label 1, whose noisy counts pay for one that changes; only the winner is told.
+/// Two strings with label 1, whose noisy counts pay for one that changes; only the winner is published.
 pub fn a_point() {
     let (finder, events, scope) = one_node(2, 0.5);
     let columns =
         |zeros: usize| vec![(0..43).map(|person| u8::from(person >= zeros)).collect::<Vec<u8>>(), vec![1; 43]];
     let (here, there) = (columns(20), columns(21));
-    let why = "both noisy counts are paid for, and only which is larger is told";
+    let why = "both noisy counts are paid for, and only which is larger is published";
     Audit::loose("point", &events, &scope, 1.6, why).tells(1510, |moved, bits| {
         let learnt = point::learn(&finder, if moved { &there } else { &here }, 0.25, bits).unwrap();
         f64::from(learnt[0] as u8)

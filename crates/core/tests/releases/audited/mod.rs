@@ -119,7 +119,7 @@ pub struct Audit {
     claim: Claim,
     too_small: Claim,
     runs: usize,
-    /// Only every so many of the runs are made.
+    /// Only one in this many of the runs is made.
     every: usize,
 }
 

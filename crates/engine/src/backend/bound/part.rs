@@ -9,11 +9,11 @@ use crate::backend::spill::{Chunk, Spill};
 
 /// Fewer rows than these are not cut down before the end.
 pub(super) const MANY: usize = 1 << 16;
-/// About so many rows fit a processor's cache with all that is done to them.
+/// About this many rows fit a processor's cache with all that is done to them.
 const CACHED: usize = 1 << 15;
-/// What is written is written in so many pieces (2 to this power), each of some owners, which are read back one by one.
+/// What is written is written in this many pieces (2 to this power), each of some owners, which are read back one by one.
 const WRITTEN_LOG2: u32 = 4;
-/// So many times in a row rows are written without being cut down, if a cut has not dropped a quarter of them.
+/// This many times in a row rows are written without being cut down, if a cut has not dropped a quarter of them.
 const UNCUT: u32 = 7;
 /// No part holds more than this many bytes: the lengths of chunks are numbers of 32 bits, and so are those of rows.
 const MOST_BYTES: usize = 1 << 31;
@@ -26,7 +26,7 @@ pub(crate) struct Aside {
     width: usize,
     /// There are 2 to this power parts.
     log2: u32,
-    /// So many bytes each part may hold.
+    /// This many bytes each part may hold.
     share: usize,
     spill: Spill,
 }
@@ -86,7 +86,7 @@ impl Aside {
         piece_of(hash, 0, self.log2)
     }
 
-    /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; so many first bits of the owners' hashes are the same.
+    /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; this many first bits of the owners' hashes are the same.
     fn in_pieces<E: From<Lost>>(
         &self,
         rows: &Rows,
@@ -110,9 +110,9 @@ impl Aside {
 pub(crate) struct Part {
     /// Those in memory.
     rows: Rows,
-    /// So many rows are cut down.
+    /// This many rows are cut down.
     long: usize,
-    /// So many times they are written without a cut.
+    /// This many times they are written without a cut.
     uncut: u32,
     /// Those in the file, in pieces; no pieces where nothing was written.
     written: Vec<Vec<Chunk>>,

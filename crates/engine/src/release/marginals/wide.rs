@@ -44,7 +44,7 @@ pub(super) const ROWS: Field<Option<Placed<u64>>> = Field::new(
 const MOST_CELLS: f64 = 2e6;
 /// More made-up rows help nobody and fill the memory.
 const MOST_ROWS: usize = 10_000_000;
-/// Tables of so many attributes are fitted; larger ones have unbiased estimates alone.
+/// Tables of this many attributes are fitted; larger ones have unbiased estimates alone.
 const FITTED_ORDER: usize = 2;
 
 /// What is asked for.

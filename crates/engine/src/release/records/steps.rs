@@ -7,7 +7,7 @@ use crate::project::Domain;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type, TimestampNanosecondType};
 
-/// So many steps at most: more have more noise in all, fewer are coarser.
+/// This many steps at most: more have more noise in all, fewer are coarser.
 const MOST: u32 = 1024;
 const SECOND: i64 = 1_000_000_000;
 

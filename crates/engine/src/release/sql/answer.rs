@@ -33,7 +33,7 @@ pub(super) trait Chance {
     fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128>;
     /// The key that a quantile is released as.
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
-    /// Whether a key of so many owners is published, where only keys are asked for.
+    /// Whether a key of this many owners is published, where only keys are asked for.
     fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
 }
 

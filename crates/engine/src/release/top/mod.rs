@@ -33,7 +33,7 @@ const METHOD: Field<Option<TopMethod>> = Field::new(
     "method",
     "'counts' (noise on every value's number of owners, which are published too: pays for every value that one owner may have), 'gap' (noise on what each of the best leads the next by, which is published: pays for the number of values that are asked for, however many one owner has), or 'auto' (the default: the one with less noise)",
 );
-/// All texts of up to so many bytes, as a public domain.
+/// All texts of up to this many bytes, as a public domain.
 pub(super) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
     "max_bytes",
     "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
@@ -92,7 +92,7 @@ enum Wanted {
 /// What can occur.
 #[derive(Debug, Clone)]
 enum Values {
-    /// So many, all of them public.
+    /// This many, all of them public.
     Listed(u64),
     Unknown,
     Texts(Texts),

@@ -38,7 +38,7 @@ pub(super) struct Way {
 pub(super) enum Needed {
     /// A lead over the next value.
     Lead(f64),
-    /// So many owners.
+    /// This many owners.
     Owners(f64),
 }
 
@@ -222,7 +222,7 @@ impl Way {
     }
 }
 
-/// The noise of so many runs, and the δ of values that only one owner has where they are unknown.
+/// The noise of this many runs, and the δ of values that only one owner has where they are unknown.
 fn noise(scores: &Scores, cost: &Cost, moves: &scumble::event::Moves, runs: usize) -> Result<(Noise, Option<f64>)> {
     match (&scores.values, &cost.target) {
         (Values::Unknown, _) => {

@@ -42,7 +42,7 @@ pub const KINDS: &[&str] = &[
     "learn",
 ];
 
-/// So many releases of the same request on one table, with the events of one.
+/// This many releases of the same request on one table, with the events of one.
 fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
     let folder = Folder::with(&[("t.csv", rows)]);
     let mut text = format!("[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\n{columns}\n");
@@ -140,7 +140,7 @@ fn histogram() {
     as_said("histogram", &drawn, &events[0], 0.93);
 }
 
-/// A thousand of a thousand and one values that nobody has: their leads are the noise, but for the least of them.
+/// A thousand of a thousand and one values that nobody has: their leads are the noise, except for the least of them.
 #[test]
 fn top() {
     let request =

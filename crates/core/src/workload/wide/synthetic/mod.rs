@@ -100,7 +100,7 @@ impl Plan {
         Ok(Self { sizes: sizes.to_vec(), caps, people, rows, linked: Vec::new(), never: Vec::new() })
     }
 
-    /// The same with so many rows, from public knowledge or from what was released before, whatever the number of people is.
+    /// The same with this many rows, from public knowledge or from what was released before, whatever the number of people is.
     pub fn with_rows(mut self, rows: Option<usize>) -> Self {
         self.rows = rows;
         self

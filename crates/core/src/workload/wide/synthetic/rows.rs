@@ -58,7 +58,7 @@ struct Rows<'a> {
     careful: bool,
 }
 
-/// So many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
+/// This many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
 pub(super) fn rows(levels: &[Levels], model: &Model, number: usize, careful: bool, dice: &mut Dice) -> Vec<Vec<u32>> {
     let columns = levels.len();
     let mut rows = Rows { levels, known: vec![None; columns], bins: vec![vec![0; number]; columns], number, careful };

@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
         Records::new(self.plan.sizes.clone(), columns).ok()
     }
 
-    /// So many rows of the model, column by column.
+    /// This many rows of the model, column by column.
     pub(super) fn rows(&mut self, number: usize) -> Vec<Vec<u32>> {
         let mut columns = match &self.model {
             Some(model) => rows(&self.levels, model, number, true, &mut self.dice),

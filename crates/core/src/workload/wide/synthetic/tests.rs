@@ -193,7 +193,7 @@ fn pairs_that_go_together_are_found_and_rows_have_their_tables() {
     assert!(distance(&data, &rows, &[0]) < 0.02);
 }
 
-/// The third column is the sum of the first two, which no pair shows, but for a fifth of the people. Seeded; the bound on the distance is three times what was measured.
+/// The third column is the sum of the first two, which no pair shows, except for a fifth of the people. Seeded; the bound on the distance is three times what was measured.
 #[test]
 fn what_only_three_columns_show_is_found() {
     let people = 8000usize;
