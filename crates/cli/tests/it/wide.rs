@@ -174,23 +174,35 @@ fn what_cannot_be_made_is_said_before_anything_is_charged() {
     check("marginals", &with("never = [\"age < 3\"]"), "unknown key 'never'");
 }
 
-/// A column of one value, and one of a million.
+/// A column of one value, one of a million, and eleven of a million.
 #[test]
-fn a_column_of_one_value_is_no_failure_and_one_of_a_million_is_refused_before_the_charge() {
+fn a_column_of_one_value_or_of_a_million_is_no_failure_and_too_many_values_are_refused_before_the_charge() {
     let of = |columns: &str| format!("columns = [{columns}]\nmissing = \"never\"\n");
     let cost = "epsilon = 5, delta = 1e-9";
     let one = folder(&release("synthetic", cost, &of("\"one\", \"age\", \"smokes\"")));
     released(one.path());
     assert!(rows(one.path()).1.iter().all(|row| row[0] == "only"));
     let million = folder(&release("synthetic", cost, &of("\"one\", \"code\", \"age\", \"smokes\"")));
-    let output = scumble(million.path(), &["release"]);
+    released(million.path());
+    let (_, made) = rows(million.path());
+    // The number of people has a standard error of about 40.
+    assert!(made.len().abs_diff(PEOPLE) < 400, "{}", made.len());
+    assert!(made.iter().all(|row| row[1].parse::<u32>().is_ok_and(|code| code < 1_000_000)));
+    let many: Vec<String> = (0..11).map(|i| format!("\"code{i}\"")).collect();
+    let many = folder(&release("synthetic", cost, &of(&many.join(", "))));
+    let project = fs::read_to_string(many.path().join("scumble.toml")).unwrap();
+    let code = "code = { type = \"int\", lower = 0, upper = 999999 }\n";
+    let codes: String = (0..11).map(|i| code.replace("code", &format!("code{i}"))).collect();
+    fs::write(many.path().join("scumble.toml"), project.replace(code, &codes)).unwrap();
+    let output = scumble(many.path(), &["release"]);
     let sentence = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{sentence}");
     assert!(
-        sentence.contains("a column has 1000000 values, and rows are made of columns of at most 100000"),
+        sentence
+            .contains("the columns have 11000000 values together, and rows are made of columns with at most 10000000"),
         "{sentence}"
     );
-    assert!(!million.path().join("scumble.ledger").exists(), "nothing was charged");
+    assert!(!many.path().join("scumble.ledger").exists(), "nothing was charged");
 }
 
 /// Numbers with fractions and dates are columns in public steps, and what goes together stays together; the number of rows is what was asked for.

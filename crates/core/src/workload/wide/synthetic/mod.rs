@@ -37,10 +37,12 @@ pub use session::Measured;
 
 /// The shares of the cost that go to the columns themselves, to the scores of each round and to its tables.
 const SINGLES: f64 = 0.3;
+/// A column of more values gets no more than one of so many: it would take from the others what does not help it.
+const WEIGHED_VALUES: f64 = 10_000.0;
 const SCORES: [f64; 2] = [0.02, 0.03];
 const TABLES: [f64; 2] = [0.35, 0.3];
-/// Columns of more values are refused: what is drawn of one is held for each group of rows.
-pub const MOST_VALUES: u32 = 100_000;
+/// Columns that have more values than this together are refused: about 200 bytes are held of each, its noisy count and what became of it.
+pub const MOST_VALUES: u64 = 10_000_000;
 /// In the second round, what goes to the scores of all triples instead of its tables, where there are not too many of them.
 const TRIPLES: f64 = 0.03;
 const MOST_TRIPLES: usize = 600;
@@ -90,9 +92,10 @@ impl Plan {
     /// Its ρ is within each limit.
     pub fn new(sizes: &[u32], limits: &Limits) -> Result<Self> {
         check_sizes(sizes)?;
-        if let Some(size) = sizes.iter().find(|size| **size > MOST_VALUES) {
+        let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+        if values > MOST_VALUES {
             return Err(Error::refused(format!(
-                "a column has {size} values, and rows are made of columns of at most {MOST_VALUES}: join values, with bins or a map"
+                "the columns have {values} values together, and rows are made of columns with at most {MOST_VALUES}: join values, with bins or a map, or leave columns out"
             )));
         }
         let caps = Caps::new(limits, sizes.len())?;
@@ -163,7 +166,7 @@ impl Plan {
             .sizes
             .iter()
             .enumerate()
-            .map(|(column, &size)| (vec![column], f64::from(size).powf(2.0 / 3.0)))
+            .map(|(column, &size)| (vec![column], f64::from(size).min(WEIGHED_VALUES).powf(2.0 / 3.0)))
             .collect();
         self.caps.part(share).divided(&weighed, OF_TABLE)
     }
