@@ -60,6 +60,9 @@ impl Bounds {
     }
 }
 
+/// So many copies of rows may be held at a time, however few of them stay.
+const HELD: usize = 1024;
+
 /// What stands for NULL among the values. No value is it: steps are below 2⁵³.
 pub(crate) const NOTHING: i64 = i64::MIN;
 
@@ -429,7 +432,7 @@ impl Bounder<'_> {
             let rows = rows_per_group.min(length as u64);
             let are_ranked = self.rows.width > 0 && length > 1 && (length as u64 > rows || third_rule);
             if are_ranked {
-                self.rank_copies(group, ranked);
+                self.rank_copies(group, ranked, first);
                 members.extend(ranked.iter().take(first).map(|(_, member)| *member));
             } else {
                 let copies = |member: &Member| self.rows.copies_of(member.row as usize) as usize;
@@ -440,8 +443,9 @@ impl Bounder<'_> {
         }
     }
 
-    /// All copies of the rows of a group, by their ranks.
-    fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>) {
+    /// The first `limit` copies or more of the rows of a group, by their ranks. No more than
+    /// twice as many are held at a time: somebody may have a billion equal rows.
+    fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>, limit: usize) {
         let by_rank = |left: &(u64, Member), right: &(u64, Member)| {
             left.0.cmp(&right.0).then_with(|| self.values_of(&left.1).cmp(self.values_of(&right.1)))
         };
@@ -459,6 +463,10 @@ impl Bounder<'_> {
                 for _ in 0..self.rows.copies_of(member.row as usize) {
                     copies.push((self.ranks.of_copy(member.rank, self.values_of(member), *rank, number), *member));
                     number += 1;
+                    if copies.len() >= limit.saturating_mul(2).max(HELD) {
+                        copies.select_nth_unstable_by(limit, by_rank);
+                        copies.truncate(limit);
+                    }
                 }
             }
         }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// What is taken where nobody said how much, and the system does not tell what is free.
 const OTHERWISE: u64 = 2_000_000_000;
+/// With less than this, a file would be written to for every few rows: better to try.
+const LEAST_FREE: u64 = 256_000_000;
 
 /// How much memory rows may take, and where those go that do not fit.
 #[derive(Debug, Clone)]
@@ -53,11 +55,16 @@ impl Memory {
 /// How much memory is free, as Linux tells it: of the machine, or of the group of processes that this one is in, whichever is less.
 fn free() -> Option<u64> {
     let machine = available(&read_to_string("/proc/meminfo").ok()?)?;
-    let number = |name: &str| read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?.trim().parse::<u64>().ok();
-    match (number("max"), number("current")) {
-        (Some(most), Some(taken)) => Some(machine.min(most.saturating_sub(taken))),
-        _ => Some(machine),
-    }
+    let told = |name: &str| read_to_string(format!("/sys/fs/cgroup/memory.{name}")).unwrap_or_default();
+    let group = left(&told("max"), &told("current"), &told("stat"));
+    Some(group.map_or(machine, |group| machine.min(group)).max(LEAST_FREE))
+}
+
+/// What a group of processes may still take: what it has not, and what it has of files that it read and does not use.
+fn left(max: &str, current: &str, stat: &str) -> Option<u64> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let files = stat.lines().find_map(|line| number(line.strip_prefix("inactive_file ")?)).unwrap_or(0);
+    Some(number(max)?.saturating_sub(number(current)?.saturating_sub(files)))
 }
 
 /// `MemAvailable`, in bytes.
@@ -76,6 +83,10 @@ mod tests {
         let told = "MemTotal:       24593220 kB\nMemFree:        21590892 kB\nMemAvailable:   23077508 kB\n";
         assert_eq!(available(told), Some(23_077_508 * 1024));
         assert_eq!(available("MemTotal: 1 kB\n"), None);
+        let stat = "anon 5\nfile 700\ninactive_file 600\nactive_file 100\n";
+        assert_eq!(left("1000\n", "900\n", stat), Some(700));
+        assert_eq!((left("max\n", "900\n", stat), left("1000\n", "", stat)), (None, None));
+        assert_eq!((left("1000\n", "300\n", stat), left("500\n", "900\n", "")), (Some(1000), Some(0)));
         #[cfg(target_os = "linux")]
         assert!(free().is_some_and(|bytes| bytes > 1_000_000));
     }
