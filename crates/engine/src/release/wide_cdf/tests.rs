@@ -10,7 +10,7 @@ fn cdf(more: &str) -> String {
     format!("kind = \"cdf\"\ncolumn = \"x\"\nkeys = \"texts\"\n{more}\n{CERTAIN}")
 }
 
-/// Of one word for all, the counts are all of them; of many, the true ones lie between the ends, which are one part of the rows apart.
+/// Of one word for all, the counts are all of them; of many, the true ones lie between the ends, which are one part of the rows and a few apart.
 #[test]
 fn without_noise_counts_lie_within_a_part_of_the_rows() {
     let all_equal = format!("x\n{}", "same\n".repeat(40));
@@ -25,7 +25,8 @@ fn without_noise_counts_lie_within_a_part_of_the_rows() {
         let truth = words.iter().filter(|word| word.as_str() <= line[0]).count() as f64;
         assert!(low <= truth && truth <= high, "{line:?}: {truth}");
         assert!((count - f64::from(part) * 50.0).abs() < 1e-9 && (truth - count).abs() <= 1.0, "{line:?}: {truth}");
-        assert!(high - low < 52.0, "{line:?}");
+        // A part of the rows, and ranks that the bits which tell equal texts apart may cost: at most a dozen at each level.
+        assert!(high - low < 50.0 + 2.0 * 3.0 * 12.0, "{line:?}");
     }
 }
 
