@@ -120,6 +120,11 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
     // A row is missing, and says so.
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,2,1\n"));
     folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
+    // What was cut off behind its header is no empty result: that has a row which says so.
+    folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\n"));
+    folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
+    folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,0,1\n"));
+    folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
     folder.write("results/1.csv", "key_0,sum_0,sum_1,cells\na,1,0,1\n");
     folder.refused(&RELEASE, 2, "was saved without its header");
     folder.write("results/1.csv", &format!("key_0,sum_0,cells,{mark}\na,1,1,1\n"));
@@ -214,6 +219,8 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
          INSERT INTO visits SELECT i % 50, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 2.5 FROM generate_series(1, 100) i;
          CREATE SCHEMA other; CREATE TABLE other.visits (person INT, clinic CHAR(3), cost TEXT);
          CREATE VIEW broken AS SELECT person, clinic, 1 / (person - person) AS cost FROM visits;
+         CREATE VIEW odd AS SELECT person, clinic, CASE person % 5 WHEN 0 THEN 1e400 WHEN 1 THEN 1e-400 WHEN 2 THEN 'NaN' WHEN 3 THEN -1e400 ELSE 2.5 END AS cost FROM visits;
+         CREATE VIEW nobody AS SELECT * FROM visits WHERE person < 0;
          CREATE ROLE stranger LOGIN PASSWORD 'stranger';",
     );
     let project = |source: &str| {
@@ -263,6 +270,14 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     );
     refused("mysql://u@h/d", PASSWORD, &release, 2, "a source is a file, a folder of files, or a table of PostgreSQL");
     refused("postgres://u@example.org/d?table=t&sslmode=disable", PASSWORD, &release, 2, "sslmode is verify-full");
+    // Numbers of the server that no fraction is near to are no reason to fail: whether a release does would tell that somebody has one.
+    for (table, expected) in [("odd", "\na,33,"), ("nobody", "\na,0,")] {
+        let folder = project(&server.source(table));
+        let done = with_password(&folder, PASSWORD, &release);
+        assert!(done.status.success(), "{table}: {}", String::from_utf8_lossy(&done.stderr));
+        let csv = folder.read("out/by clinic.csv");
+        assert!(csv.contains(expected), "{table}: {csv}");
+    }
     // What fails on a row fails behind the charge, in the sentence that says nothing of it.
     let folder = project(&server.source("broken"));
     let done = with_password(&folder, PASSWORD, &release);

@@ -22,6 +22,8 @@ pub struct Server {
     pub schema: Option<String>,
     /// The table's name in its schema.
     pub table: String,
+    /// Whether it is spoken to behind a certificate that is verified.
+    pub is_verified: bool,
     /// The file with the certificates to trust; none for those of the system.
     pub root_certificates: Option<PathBuf>,
     /// After how many seconds a statement is given up.
@@ -74,6 +76,7 @@ impl Server {
             database: part(database)?,
             schema: None,
             table: String::new(),
+            is_verified: true,
             root_certificates: None,
             timeout: TIMEOUT,
             password_file: password_file.map(|spot| spot.text().map(|path| folder.join(path))).transpose()?,
@@ -106,13 +109,16 @@ impl Server {
             }
         }
         // There is nothing weaker to ask for: beyond this machine a certificate is verified, on it nothing is seen by others.
-        let is_allowed = mode.is_empty()
-            || (mode == "verify-full") != server.is_here() && ["disable", "verify-full"].contains(&mode.as_str());
-        if !is_allowed {
-            return Err(wrong(
-                "sslmode is verify-full for a server elsewhere, which it is without a word, and disable for one on this machine",
-            ));
-        }
+        server.is_verified = match mode.as_str() {
+            "" => !server.is_here(),
+            "disable" if server.is_here() => false,
+            "verify-full" if !server.is_socket() => true,
+            _ => {
+                return Err(wrong(
+                    "sslmode is verify-full, which it is without a word for a server elsewhere, or disable for one on this machine",
+                ));
+            }
+        };
         for (what, text) in
             [("user", &server.user), ("host", &server.host), ("database", &server.database), ("table", &server.table)]
         {

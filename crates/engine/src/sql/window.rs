@@ -10,6 +10,7 @@ mod engine;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod functions;
 mod portable;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
@@ -76,7 +77,8 @@ pub(crate) fn columns(keys: usize, sums: usize, ranked: bool, name: &str) -> Vec
 }
 
 /// The statements of a job for another engine. Everything comes back as text, so that no engine's opinion on how a number or a truth is written
-/// matters. `name` gives the name of the last column of the n-th statement (from 0).
+/// matters. `name` gives the name of the last column of the n-th statement (from 0). A statement that finds nothing gives one row that says so: a result that was
+/// cut off is none.
 ///
 /// What is not written for other engines is a [`DataFusionError::NotImplemented`] that says what it is.
 pub(crate) fn job(
@@ -93,14 +95,16 @@ pub(crate) fn job(
         let keys = statement.keys.iter().zip(&kinds).map(|(key, kind)| spelled(key, kind, engine));
         let steps = statement.keys.iter().skip(kinds.len()).map(|step| engine.text(step));
         let numbers = statement.numbers.iter().map(|number| engine.text(number));
-        let last = [engine.text("COUNT(*) OVER ()"), "'1'".to_string()];
-        let values = keys.chain(steps).chain(numbers).chain(last);
+        let values = keys.chain(steps).chain(numbers).chain([engine.text("COUNT(*) OVER ()")]);
         let names = columns(kinds.len(), statement.numbers.len(), ranked, &name(index));
-        let listed: Vec<String> = values.zip(names).map(|(value, name)| format!("{value} AS {name}")).collect();
+        let inner: Vec<String> = values.zip(&names).map(|(value, name)| format!("{value} AS {name}")).collect();
+        let [told @ .., cells, mark] = &names[..] else { unreachable!("there are two columns besides") };
+        let told: String = told.iter().map(|name| format!("{name}, ")).collect();
         all.push(format!(
-            "{}\nSELECT {}\nFROM {}{}",
+            "{}\nSELECT {told}COALESCE({cells}, '0') AS {cells}, '1' AS {mark}\nFROM (SELECT 1 AS scumble_one) scumble_always\n\
+             LEFT JOIN (SELECT {} FROM {}{}) scumble_found ON TRUE",
             statement.with,
-            listed.join(", "),
+            inner.join(", "),
             statement.from,
             statement.grouped
         ));
@@ -130,6 +134,7 @@ fn made(cut: &Cut, project: &Project, engine: Engine, secret: &str) -> Outcome<V
         portable::check(&rows)?;
         portable::check_keys(cut)?;
         portable::check_zeros(cut)?;
+        sizes::check(cut, project)?;
     }
     let with = format!("WITH scumble_rows AS ({}){}", text(&rows, engine)?, in_lines(&kept, engine));
     let grouped = |by: &[String]| if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
@@ -266,6 +271,10 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema, engine: Engine) -> Outcome<E
             Expr::Literal(ScalarValue::Float64(Some(number)), _) if engine != Engine::Embedded => {
                 Ok(Transformed::yes(cast(lit(format!("{number:?}")), DataType::Float64)))
             }
+            // And whole numbers that are written out as ones of 32 bits, in which not everything fits that is computed with them.
+            Expr::Literal(ScalarValue::Int64(Some(number)), _) if engine != Engine::Embedded => {
+                Ok(Transformed::yes(cast(lit(number), DataType::Int64)))
+            }
             // Engines have words of their own for truths.
             Expr::Cast(cast) if engine != Engine::Embedded && is_truth_as_text(&cast, schema)? => {
                 let truth = *cast.expr;
@@ -359,7 +368,10 @@ fn clamped(cut: &Cut, project: &Project, engine: Engine) -> Outcome<LogicalPlan>
                     (Engine::Embedded, _) | (_, None) => plain,
                     (_, Some(kind)) => cast(plain, kind),
                 };
-                Ok(brought_in_sql(plain, column)?.alias(field))
+                let brought = brought_in_sql(plain.clone(), column)?;
+                let is_exact = engine == Engine::Embedded || stored(column) != Some(DataType::Float64);
+                let brought = if is_exact { brought } else { sizes::flushed(plain, brought, column)? };
+                Ok(brought.alias(field))
             };
             let fields = scan.projected_schema.fields().iter().filter(|field| is_written(field.name()));
             let mut columns = fields.map(|field| column(field.name())).collect::<Outcome<Vec<Expr>>>()?;

@@ -68,6 +68,7 @@ mod tests {
             database: "health".to_string(),
             schema: None,
             table: "visits".to_string(),
+            is_verified: false,
             root_certificates: None,
             timeout: 1,
             password_file: None,

@@ -159,6 +159,13 @@ impl Connection {
     }
 }
 
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Whoever goes says so; where the server is gone already, there is nobody to tell.
+        let _ = self.send(Some(b'X'), &[]);
+    }
+}
+
 /// The code of an error.
 fn refused(body: &[u8]) -> Trouble {
     let fields = body.split(|byte| *byte == 0);
@@ -212,7 +219,7 @@ fn connected(server: &Server) -> Outcome<Box<dyn Stream>> {
     let mut stream = found.ok_or(Trouble::Away)?;
     stream.set_read_timeout(wait)?;
     stream.set_nodelay(true)?;
-    if server.is_here() {
+    if !server.is_verified {
         return Ok(Box::new(stream));
     }
     // "May we speak TLS?"

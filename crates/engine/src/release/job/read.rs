@@ -26,10 +26,27 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows that come from one place.
-    pub fn of(place: &'a Path, rows: &'a [Vec<Option<String>>]) -> Self {
+    /// Rows that come from one place, all of them.
+    pub fn of(place: &'a Path, rows: &'a [Vec<Option<String>>]) -> Result<Self> {
         let values = |row: &'a Vec<Option<String>>| row.iter().map(Option::as_deref).collect();
-        Self { rows: rows.iter().zip(1..).map(|(row, at)| (place, at, values(row))).collect() }
+        let rows = rows.iter().zip(1..).map(|(row, at)| (place, at, values(row))).collect();
+        Self::whole(rows).ok_or_else(|| Error::machine("a statement gave another number of rows than it says"))
+    }
+
+    /// The rows of a statement, if they are as many as each of them says; the last column but one says it, and 0 where there are none.
+    fn whole(rows: Vec<(&'a Path, usize, Vec<Option<&'a str>>)>) -> Option<Self> {
+        let said = |values: &[Option<&'a str>]| values.len().checked_sub(2).and_then(|place| values[place]);
+        match &rows[..] {
+            [] => None,
+            [(_, _, values)] if said(values) == Some("0") => {
+                values[..values.len() - 2].iter().all(Option::is_none).then(|| Self { rows: Vec::new() })
+            }
+            rows_there => {
+                let all = rows_there.len().to_string();
+                let are_all = rows_there.iter().all(|(_, _, values)| said(values) == Some(all.as_str()));
+                are_all.then_some(Self { rows })
+            }
+        }
     }
 }
 
@@ -112,15 +129,12 @@ fn of_statement<'a>(
             folder.display()
         )));
     }
-    let cells = columns.len() - 2;
-    let all = rows.len().to_string();
-    if rows.iter().any(|(_, _, values)| values[cells] != Some(all.as_str())) {
-        return Err(Error::input(format!(
+    Rows::whole(rows).ok_or_else(|| {
+        Error::input(format!(
             "statement {number} gave another number of rows than the folder {} holds of it: a file or a row is missing, or there twice",
             folder.display()
-        )));
-    }
-    Ok(Rows { rows })
+        ))
+    })
 }
 
 /// The integers of one query; `next` gives the rows of its next statement.

@@ -1,4 +1,4 @@
-//! Integers from a PostgreSQL server: the statements of a job, run by us after the charge, with a secret that is drawn then.
+//! Integers from a PostgreSQL server: the statements of a job, run by us after the charge, with a secret that is drawn for them.
 
 use super::{Elsewhere, HASH, read, unwritten};
 use crate::backend::postgres::{Row, Session, Stored};
@@ -12,6 +12,7 @@ use datafusion::arrow::datatypes::DataType;
 use scumble::noise::BitSource;
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A server that is logged in to, has the tables of a release, and can run its statements.
@@ -20,7 +21,11 @@ pub(in crate::release) struct Served<'a> {
     project: &'a Project,
     secret: String,
     address: String,
+    tables: Tables,
 }
+
+/// The columns of tables on a server, by the names that tables have in the project.
+type Tables = BTreeMap<String, BTreeMap<String, Stored>>;
 
 /// The server of a release's tables; none where all are files.
 pub(in crate::release) fn server<'a>(
@@ -45,6 +50,7 @@ impl<'a> Served<'a> {
     pub fn new(request: &Request, server: &Server, project: &'a Project, bits: &mut dyn BitSource) -> Result<Self> {
         let queries = queries(request, project)?;
         let mut session = Session::begin(server)?;
+        let mut tables = Tables::new();
         for query in &queries {
             let used = window::used(query).map_err(|error| unwritten(&request.name, &error))?;
             for name in &query.below.tables {
@@ -54,15 +60,16 @@ impl<'a> Served<'a> {
                     Error::input(format!("table '{name}': there is no {} on the server", server.named()))
                 })?;
                 fits(table, |name| used.contains(name), &stored)?;
+                tables.insert(name.clone(), stored);
             }
-            let texts = statements(query, project, "SECRET");
+            let texts = statements(query, project, &tables, "SECRET");
             for text in texts.map_err(|error| unwritten(&request.name, &error))? {
                 session.plan(&text)?;
             }
         }
         // 256 bits, which choose rows and are forgotten.
         let secret = (0..4).map(|_| format!("{:016x}", bits.next_u64())).collect();
-        Ok(Self { session: RefCell::new(session), project, secret, address: server.to_string() })
+        Ok(Self { session: RefCell::new(session), project, secret, address: server.to_string(), tables })
     }
 }
 
@@ -76,14 +83,14 @@ impl Served<'_> {
 
 impl Elsewhere for Served<'_> {
     fn integers(&self, query: &Cut) -> Result<Integers> {
-        let texts = statements(query, self.project, &self.secret);
+        let texts = statements(query, self.project, &self.tables, &self.secret);
         let texts = texts.map_err(|error| unwritten("", &error))?;
         let mut session = self.session.borrow_mut();
         let results = texts.iter().map(|text| session.rows(text)).collect::<Result<Vec<Vec<Row>>>>()?;
         let mut results = results.iter();
         read::of_query(query, &mut |_| {
             let rows = results.next().ok_or_else(|| Error::machine("a statement is missing"))?;
-            Ok(read::Rows::of(Path::new("the server"), rows))
+            read::Rows::of(Path::new("the server"), rows)
         })
     }
 
@@ -97,6 +104,7 @@ impl Elsewhere for Served<'_> {
 fn statements(
     query: &Cut,
     project: &Project,
+    stored: &Tables,
     secret: &str,
 ) -> std::result::Result<Vec<String>, datafusion::common::DataFusionError> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
@@ -105,7 +113,13 @@ fn statements(
     for table in query.below.tables.iter().filter_map(|name| project.tables.get(name)) {
         let Some(server) = &table.server else { continue };
         let declared = table.columns.iter().map(|column| &column.name).filter(|name| used.contains(*name));
-        let columns: Vec<String> = table.owner.iter().chain(declared).map(|name| quoted(name)).collect();
+        let is_numeric =
+            |name: &str| stored.get(&table.name).and_then(|all| all.get(name)).is_some_and(|one| one.kind == "numeric");
+        let column = |name: &String| match is_numeric(name) {
+            true => format!("{} AS {}", fraction(&quoted(name)), quoted(name)),
+            false => quoted(name),
+        };
+        let columns: Vec<String> = table.owner.iter().chain(declared).map(column).collect();
         let columns = if columns.is_empty() { "1 AS scumble_one".to_string() } else { columns.join(", ") };
         tables.push(format!("{} AS (SELECT {columns} FROM {})", quoted(&table.name), server.named()));
     }
@@ -114,12 +128,21 @@ fn statements(
     Ok(texts.into_iter().map(|text| text.replacen("WITH ", &format!("WITH {tables}, "), 1)).collect())
 }
 
+/// A `numeric` as a fraction. Some have none near them, and the server would fail on these: beyond the largest it is an infinity, below the least 0.
+fn fraction(column: &str) -> String {
+    let word = |word: &str| format!("CAST('{word}' AS DOUBLE PRECISION)");
+    format!(
+        "CASE WHEN {column} = 'NaN' THEN {} WHEN {column} > 1e300 THEN {} WHEN {column} < -1e300 THEN {} \
+         WHEN {column} > -1e-100 AND {column} < 1e-100 THEN {} ELSE CAST({column} AS DOUBLE PRECISION) END",
+        word("NaN"),
+        word("Infinity"),
+        word("-Infinity"),
+        word("0")
+    )
+}
+
 /// Whether the columns that are used are there, with types that fit their declaration.
-fn fits(
-    table: &Table,
-    is_used: impl Fn(&str) -> bool,
-    stored: &std::collections::BTreeMap<String, Stored>,
-) -> Result<()> {
+fn fits(table: &Table, is_used: impl Fn(&str) -> bool, stored: &BTreeMap<String, Stored>) -> Result<()> {
     const WHOLE: [&str; 3] = ["int2", "int4", "int8"];
     const TEXT: [&str; 2] = ["text", "varchar"];
     let of = |name: &str, kinds: &[&str], what: &str| {

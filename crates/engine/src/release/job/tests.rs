@@ -111,7 +111,7 @@ fn tables() -> (Vec<(&'static str, String)>, String) {
 }
 
 /// What other engines are given: one of each construct that is written for them.
-const QUERIES: [&str; 15] = [
+const QUERIES: [&str; 18] = [
     "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic",
     "SELECT clinic, ward, COUNT(DISTINCT person) AS n, AVG(cost) AS s FROM visits GROUP BY clinic, ward",
     "SELECT open, MAX(cost) AS b, COUNT(DISTINCT clinic) AS c, COUNT(cost) AS p FROM visits WHERE ward > 1 GROUP BY open",
@@ -127,6 +127,10 @@ const QUERIES: [&str; 15] = [
     "SELECT 'visits' AS t, COUNT(*) AS n FROM visits UNION ALL SELECT 'trips', COUNT(*) FROM trips",
     "SELECT c, SUM(w) AS s FROM (SELECT clinic || '!' AS c, 2 * ward AS w FROM visits WHERE open AND cost IS NOT NULL) t GROUP BY c",
     "SELECT age, COUNT(*) AS n FROM people WHERE age >= 18 GROUP BY age",
+    // A number that is written out has 32 bits in some engines, and this product has 33.
+    "SELECT clinic, SUM(CASE WHEN open THEN 2000000000 ELSE 1 END * 2) AS s FROM visits GROUP BY clinic",
+    "SELECT ward, SUM(cost * 0.25 + ward / 4.0) AS s FROM visits GROUP BY ward",
+    "SELECT open, COUNT(*) AS n FROM visits WHERE day >= '2020-02-02' AND cost IS NOT NULL GROUP BY open",
 ];
 
 /// A folder with the tables, and a project of these bounds.

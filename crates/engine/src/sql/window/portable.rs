@@ -152,7 +152,8 @@ fn literal(value: &ScalarValue) -> Outcome<()> {
 
 fn operator(binary: &BinaryExpr, schema: &DFSchema) -> Outcome<()> {
     let kind = || binary.left.get_type(schema);
-    let is_number = |kind: &DataType| kind.is_integer() || *kind == DataType::Float64;
+    // Numbers of fewer bits are multiplied in these.
+    let is_number = |kind: &DataType| matches!(kind, DataType::Int64 | DataType::Float64);
     match binary.op {
         Operator::And | Operator::Or | Operator::Eq | Operator::NotEq => Ok(()),
         Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => ordered(&binary.left, schema),
