@@ -149,7 +149,7 @@ impl<'a> Runner<'a> {
             Some(ledger) => ledger.standing(&[])?.0,
             None => Standing::nothing(),
         };
-        let before = match (&self.asker, &ledger) {
+        let before = match (self.limited(), &ledger) {
             (Some(asker), Some(ledger)) => before.with_own(ledger.charged_to(&asker.by)?),
             (Some(_), None) => before.with_own(Sums::nothing()),
             (None, _) => before,
@@ -168,6 +168,11 @@ impl<'a> Runner<'a> {
             standing.charge(&planned.request.kind, &planned.plan.events);
         }
         Ok(before)
+    }
+
+    /// Whoever asks, if they have limits of their own.
+    fn limited(&self) -> Option<&Asker> {
+        self.asker.as_ref().filter(|asker| asker.limits.is_some())
     }
 
     /// The declarations of the tables that a release reads.
@@ -348,6 +353,7 @@ impl<'a> Runner<'a> {
             budget: self.project.budget.in_force(),
             sets: self.project.sensitive_pairs()?,
             asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
+            is_limited: self.limited().is_some(),
         })
     }
 

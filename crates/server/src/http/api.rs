@@ -49,7 +49,14 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
         let (sender, receiver) = mpsc::channel::<String>(4);
         let began = Instant::now();
         tokio::spawn(async move {
-            let work = app.service.ask(&person, &question);
+            // It goes on until its rounded time: when the work was done is not to be seen.
+            let work = async {
+                let done = app.service.ask(&person, &question).await;
+                if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
+                    tokio::time::sleep(rest(began.elapsed(), unit)).await;
+                }
+                done
+            };
             tokio::pin!(work);
             let mut seconds = 0u64;
             let last = loop {
@@ -63,9 +70,6 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
                     () = tokio::time::sleep(HEARTBEAT) => seconds += 1,
                 }
             };
-            if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
-                tokio::time::sleep(rest(began.elapsed(), unit)).await;
-            }
             let last = match last {
                 Ok(answer) => event("answer", &answer.json()),
                 Err(refusal) => event("problem", &problem::shown(&refusal)),

@@ -55,6 +55,7 @@ impl PaidAnswer {
     /// As `scumble query --json` prints it, with the release, its entry, and whether it was paid for before.
     pub fn json(&self) -> Value {
         let mut shown = Value::clone(&self.shown);
+        shown["columns"] = columns(&self.answers);
         shown["ledger_head"] = json!(self.head.0);
         shown["ledger_entries"] = json!(self.head.1);
         shown["release"] = json!(self.release);
@@ -138,26 +139,17 @@ impl Service {
                 })
                 .await;
         }
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        if self.is_stopping() {
-            return Err(Refusal::new(
-                RefusalKind::Busy,
-                "the server is about to stop: nothing was charged; ask again soon",
-            ));
-        }
-        self.at_work(move |service| {
-            // Held until the work is done, whether or not anybody waits for it.
-            let _turn = turn;
-            service.answered(&person, &question)
-        })
-        .await
+        self.paying(move |service| service.answered(&person, &question)).await
     }
 
     fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
-        let planned = match planned(&runner, &name, question) {
+        let planned = planned(&runner, &name, question);
+        // Held until the work is done, whether or not anybody waits for it.
+        let _turn = self.turn()?;
+        let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
                 if refusal.kind == RefusalKind::Input {
@@ -172,7 +164,8 @@ impl Service {
             return Ok(answer);
         }
         let mut bits = SecureSource::new().map_err(Error::from)?;
-        match runner.release(&[planned], &self.out, &mut bits, |_| ()) {
+        let planned = [planned];
+        match runner.release(&planned, &self.out, &mut bits, |_| ()) {
             Ok((mut outcomes, head)) => {
                 let outcome = outcomes.remove(0);
                 let answer = PaidAnswer {
@@ -188,7 +181,20 @@ impl Service {
                 self.memory.put(question, &answer);
                 Ok(answer)
             }
-            Err(error) => Err(self.not_released(&runner, person, question, &name, error)?),
+            Err(error) => {
+                // Another process may have charged for the same key meanwhile: then its answer is the answer.
+                let other =
+                    key.as_ref().map(|_| self.paid_before(&runner, &planned[0], person, question, key.as_deref()));
+                match other {
+                    Some(Ok(Some(answer))) => {
+                        self.metrics.stored();
+                        return Ok(answer);
+                    }
+                    Some(Err(refusal)) if refusal.kind == RefusalKind::Conflict => return Err(refusal),
+                    _ => {}
+                }
+                Err(self.not_released(&runner, person, question, &name, error)?)
+            }
         }
     }
 
@@ -323,6 +329,11 @@ impl Service {
         }
         known.insert((person.name.clone(), mark));
     }
+}
+
+/// The names of an answer's columns in their order, which JSON objects do not keep.
+pub(super) fn columns(answers: &Answers) -> Value {
+    answers.columns.iter().map(|column| column.name.as_str()).collect()
 }
 
 fn stored_mark(answer: &PaidAnswer) -> String {

@@ -5,8 +5,8 @@ use scumble_engine::digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// This many cells are held; beyond them everything is forgotten.
-const MOST_CELLS: usize = 2_000_000;
+/// This many cells are held, some tens of megabytes; beyond them everything is forgotten.
+const MOST_CELLS: usize = 200_000;
 
 /// The answers by the text of their question.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Memory {
 
     /// Remembers an answer as the one to be given from now on.
     pub fn put(&self, question: &Question, answer: &PaidAnswer) {
-        let cells = answer.answers.rows() * answer.answers.columns.len() + 1;
+        let cells = size(answer);
         if cells > MOST_CELLS / 4 {
             return;
         }
@@ -36,8 +36,14 @@ impl Memory {
             *held = Held::default();
         }
         held.cells += cells;
-        held.answers.insert(text(question), PaidAnswer { stored: true, ..answer.clone() });
+        let before = held.answers.insert(text(question), PaidAnswer { stored: true, ..answer.clone() });
+        held.cells -= before.map_or(0, |before| size(&before));
     }
+}
+
+/// How many cells an answer counts for: its own, and those in which its text is held.
+fn size(answer: &PaidAnswer) -> usize {
+    answer.answers.rows() * answer.answers.columns.len() + 16
 }
 
 /// Two questions of one text are one question, as long as the server runs: its project does not change.
