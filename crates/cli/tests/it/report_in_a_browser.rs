@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// A page of A4 between the browser's margins, in CSS pixels.
 const PRINTED_WIDTH: u32 = 718;
 
-fn browser() -> Option<&'static str> {
+/// A browser, where there is one.
+pub fn browser() -> Option<&'static str> {
     let runs = |name: &&&str| {
         Command::new(name).arg("--version").stderr(Stdio::null()).output().is_ok_and(|out| out.status.success())
     };

@@ -6,7 +6,9 @@ use crate::access::{self, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{Form, Question};
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use axum::http::header::{
+    ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE, X_FRAME_OPTIONS,
+};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::stream::unfold;
@@ -22,9 +24,9 @@ type Reply = Result<Response, Refusal>;
 /// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The report has its styles in itself, and runs nothing.
+/// The report has its styles in itself, and runs nothing; our own page shows it in a frame.
 pub(super) const REPORT_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; sandbox";
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; sandbox";
 
 /// Bytes of a type.
 pub(super) fn typed(kind: &'static str, bytes: impl Into<Body>) -> Response {
@@ -176,6 +178,7 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
     }
     let mut response = typed("text/html; charset=utf-8", page);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+    response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     Ok(response)
 }
 
