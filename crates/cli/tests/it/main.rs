@@ -28,6 +28,7 @@ mod kinds;
 mod learning;
 mod limits;
 mod local;
+mod local_page;
 mod long;
 mod manners;
 mod most_frequent;

@@ -35,7 +35,7 @@ pub fn browser() -> Option<&'static str> {
 }
 
 /// Runs the browser without a window and with a profile of its own; gives what it prints.
-fn run(browser: &str, folder: &Path, arguments: &[String]) -> String {
+pub fn run(browser: &str, folder: &Path, arguments: &[String]) -> String {
     let profile = tempfile::tempdir().unwrap();
     let mut command = Command::new(browser);
     command

@@ -140,8 +140,33 @@ impl FrequencyOracle {
     }
 
     /// The kind to take where absent owners report: never k-ary, whose uniform answers look as if the absent held every value equally.
-    pub fn best_with_absent(values: u64) -> ReportKind {
+    fn best_with_absent(values: u64) -> ReportKind {
         if values <= SHORT_REPORTS { ReportKind::Unary } else { ReportKind::Hadamard }
+    }
+
+    /// The oracle that owners and collector take alike: of the kind that was asked for, or the one with the least variance.
+    ///
+    /// ```
+    /// use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Silent, 1.0, 4)?.kind(), ReportKind::KAry);
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Report, 1.0, 4)?.kind(), ReportKind::Unary);
+    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), Absent::Report, 1.0, 4).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn chosen(
+        kind: Option<ReportKind>,
+        absent: Absent,
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        values: u64,
+    ) -> Result<Self> {
+        match (kind, absent) {
+            (Some(ReportKind::KAry), Absent::Report) => Err(Error::refused(
+                "where absent owners report the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally",
+            )),
+            (Some(kind), _) => Self::new(kind, epsilon, values),
+            (None, Absent::Report) => Self::new(Self::best_with_absent(values), epsilon, values),
+            (None, Absent::Silent) => Self::best(epsilon, values),
+        }
     }
 
     /// How reports are made.

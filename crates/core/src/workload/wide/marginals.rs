@@ -31,7 +31,7 @@ const MOST_ORDER: usize = 6;
 /// As in the residual release of a whole domain: a table of one order less counts so much more.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
 /// Nobody has a table of more people.
-const MOST_PEOPLE: usize = 1 << 40;
+const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Attributes by position, ascending.
 pub type Set = Vec<usize>;
@@ -221,7 +221,7 @@ impl Plan {
     /// # Guarantee
     /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<Measured> {
-        if records.sizes() != self.sizes || records.people() >= MOST_PEOPLE {
+        if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
             return Err(Error::refused("the records have not the planned columns, or are more than 2^40"));
         }
         let mut residuals = BTreeMap::new();
