@@ -62,11 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut source = InsecureSeededSource::new(20_261_116);
     let bits = Bits::new(&people(columns, number, &mut source))?;
     let at = |rho: f64| -> Result<Pairs, Box<dyn Error>> {
-        let limits = Limits {
-            presence: Some(Rho::new(rho)?),
-            public_people: Some(number as u64),
-            ..Limits::default()
-        };
+        let limits = Limits { presence: Some(Rho::new(rho)?), public_people: Some(number as u64), ..Limits::default() };
         Ok(Pairs::within(columns, &limits)?)
     };
     let pairs = at(RHO)?;
