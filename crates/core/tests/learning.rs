@@ -51,6 +51,18 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
             near(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, &vector["expected"][field], 1e-9);
         }
+        // The best give-up of this keep: nothing is lost by it, and giving up less often costs more.
+        let cost = |give_up: Quotient, field: &str| {
+            let learner = Parity::new(learner.keep(), give_up).unwrap();
+            if field == "presence" { learner.epsilon_presence() } else { learner.epsilon_person() }
+        };
+        for field in ["presence", "person"] {
+            let best = quotient(&vector["expected"][format!("give_up_{field}_optimal")]);
+            let (above, below) = best.parts();
+            let less = Quotient::new(1_000 * above - 1, 1_000 * below).unwrap();
+            assert!((cost(best, field) - cost("1/2".parse().unwrap(), field)).abs() < 1e-12);
+            assert!(cost(less, field) > cost(best, field) + 1e-6, "{name} {field}");
+        }
         let attributes = vector["input"]["bits"].as_u64().unwrap() as usize;
         let row = |row: &Value| Example::from_words(vec![row[0].as_u64().unwrap()], attributes, row[1] == 1).unwrap();
         let rows: Vec<Example> = vector["input"]["rows"].as_array().unwrap().iter().map(row).collect();
