@@ -63,7 +63,9 @@ impl Stream {
 impl BitSource for Stream {
     fn next_u64(&mut self) -> u64 {
         if self.block.is_empty() {
-            self.block = (0..BLOCK).map(|_| self.byte()).rev().collect();
+            let mut block: Vec<u8> = (0..BLOCK).map(|_| self.byte()).collect();
+            block.reverse();
+            self.block = block;
         }
         u64::from_le_bytes(std::array::from_fn(|_| self.block.pop().unwrap()))
     }
@@ -90,8 +92,8 @@ Crypto.prototype.getRandomValues = function (array) {
 </script>"#;
 
 const ANSWERING: &str = r#"<script>
-(async () => {
-  const side = await ready, answers = [];
+{
+  const answers = [];
   for (const one of asked) {
     state = 1; first = one.first === null ? null : [...one.first];
     const survey = { ...one, values: { length: one.values } };
@@ -99,18 +101,17 @@ const ANSWERING: &str = r#"<script>
     const made = [], counts = {};
     try { for (let place = 0; place < one.reports; place++) { const report = make(one.value ?? place); made.push(report); counts[report] = (counts[report] ?? 0) + 1; } }
     catch (error) { made.push('refused: ' + error.message); }
-    answers.push(one.first === null && made.length === one.reports ? counts : made);
+    answers.push(one.first === null && one.reports > 1 ? counts : made);
   }
   first = null;
   document.querySelectorAll('#form input')[2].click();
   document.querySelector('#form button').click();
-  await new Promise(done => setTimeout(done, 500));
   const shown = document.getElementById('report').textContent;
   document.querySelector('#form button').click();
   const page = { shown, again: document.getElementById('report').textContent, about: document.getElementById('about').textContent,
     fetched: performance.getEntriesByType('resource').map(entry => entry.name) };
   document.body.insertAdjacentHTML('beforeend', '<pre>SEEN' + JSON.stringify({ answers, page }) + 'END</pre>');
-})();
+}
 </script></body>"#;
 
 /// The page with questions, shown in a browser; its answers.
@@ -128,7 +129,7 @@ fn answers(browser: &str, questions: &[Value]) -> Value {
     let (start, _) = page.rsplit_once("</body>").unwrap();
     folder.write("asked.html", &format!("{start}{ANSWERING}"));
     let address = format!("file://{}", folder.file("asked.html").display());
-    let arguments = ["--virtual-time-budget=600000".to_string(), "--dump-dom".to_string(), address];
+    let arguments = ["--dump-dom".to_string(), address];
     let dom = run(browser, folder.path(), &arguments);
     let seen = dom.rsplit_once("<pre>SEEN").and_then(|(_, rest)| rest.split_once("END</pre>"));
     serde_json::from_str(seen.unwrap_or_else(|| panic!("the page has not answered: {dom}")).0).unwrap()
