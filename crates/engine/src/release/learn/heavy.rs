@@ -148,7 +148,7 @@ mod tests {
     /// would be too small. ε is large, because both noises at once are seen in 1 − 1/k of a rule's probability alone, where k is by how much the other combination leads.
     #[test]
     fn the_rule_costs_what_is_charged_and_one_percent_less_is_too_little() {
-        let cost = "cost = { epsilon = 24, scope = \"attribute\" }";
+        let cost = "cost = { epsilon = 40, scope = \"attribute\" }";
         let (asked, request) = asked_at(cost, "concept = \"point\"\ncolumns = [\"member\"]\nmissing = \"never\"\n");
         let wanted = Wanted::balanced(&asked.attributes.sizes()).unwrap();
         let none = scumble::quantity::Exact::zero();
@@ -176,6 +176,8 @@ mod tests {
         }
         let names = |names: &[&str]| Scope::Attributes(AttributeSet::new(names.iter().copied()).unwrap());
         let scopes = [Scope::Presence, names(&["member"]), names(&["ill"]), Scope::Person];
+        // A person may change in one attribute alone.
+        worst[3] = worst.iter().copied().fold(0.0, f64::max);
         for (worst, scope) in worst.into_iter().zip(scopes) {
             let charged = scumble::Loss::of(&events, scope.clone()).unwrap().epsilon(0.0).unwrap().upper;
             assert!(worst <= charged * (1.0 + 1e-9), "{scope}: {worst} is more than {charged}");
