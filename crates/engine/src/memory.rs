@@ -1,10 +1,10 @@
 //! Rows that a program already has in memory, as Arrow writes them: what a data frame hands over in the place of a file.
 //!
-//! They are a copy. Whoever changes the frame afterwards changes nothing here, so that what was checked is what every query reads; and
-//! nothing of them is ever written to a disk.
+//! They are bytes that nobody changes any more. Whoever changes the frame afterwards changes nothing here, so that what was checked is what
+//! every query reads; and nothing of them is ever written to a disk.
 
-use crate::digest;
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::buffer::Buffer;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -22,9 +22,12 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// From a stream in Arrow's IPC format. Each value is validated where its type has invalid ones (texts, offsets, dictionaries).
-    pub fn of_stream(bytes: Vec<u8>) -> Result<Self> {
-        let (digest, length) = (digest::digest(&bytes), bytes.len() as u64);
+    /// From a stream in Arrow's IPC format, whose bytes are used where they are. Each value is validated where its type has invalid ones (texts,
+    /// offsets, dictionaries).
+    pub fn of_stream(bytes: impl Into<Bytes>) -> Result<Self> {
+        let bytes: Bytes = bytes.into();
+        // BLAKE3, because rows in memory are not compressed as those of Parquet files are, and a slow digest would be most of a session.
+        let (digest, length) = (blake3::hash(&bytes).to_string(), bytes.len() as u64);
         // The decoder panics where a schema names a type that it does not know.
         let decoded = std::panic::catch_unwind(|| decoded(bytes)).ok().flatten();
         let (schema, batches) = decoded.ok_or_else(|| {
@@ -43,7 +46,7 @@ impl Batches {
         self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// SHA-256 of the stream that they were read from, hexadecimal, and its length.
+    /// BLAKE3 of the stream that they were read from, hexadecimal, and its length.
     pub(crate) fn digest(&self) -> (&str, u64) {
         (&self.digest, self.bytes)
     }
@@ -59,7 +62,7 @@ impl Batches {
     }
 }
 
-fn decoded(bytes: Vec<u8>) -> Option<(SchemaRef, Vec<RecordBatch>)> {
+fn decoded(bytes: Bytes) -> Option<(SchemaRef, Vec<RecordBatch>)> {
     let (mut rest, mut decoder) = (Buffer::from(bytes), StreamDecoder::new());
     let mut batches = Vec::new();
     while let Some(batch) = decoder.decode(&mut rest).ok()? {

@@ -33,9 +33,9 @@ impl Failure {
         Self { line, ..Self::from(if line.is_some() { error.without_place() } else { error }) }
     }
 
-    /// The same with another name for a path that leads to no file.
-    pub fn calling(mut self, path: &std::path::Path, name: &str) -> Self {
-        self.sentence = self.sentence.replace(&path.display().to_string(), name);
+    /// The same with another name for a file that there is not.
+    pub fn calling(mut self, path: &str, name: &str) -> Self {
+        self.sentence = self.sentence.replace(path, name);
         self
     }
 

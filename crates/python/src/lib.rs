@@ -1,7 +1,7 @@
 //! The native half of the Python package `scumble`: texts and bytes in, texts and bytes out.
 //!
 //! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON and TOML, rows in Arrow's IPC format, and arrays of
-//! integers as bytes: so that no reference into Python's memory is held while the interpreter is free to run, and no `unsafe` is
+//! integers as bytes: so that no reference into memory that Python may change is held while the interpreter is free to run, and no `unsafe` is
 //! needed. Nothing is computed here that the engine or the core does not compute for the program too.
 
 mod attack;

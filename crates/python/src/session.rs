@@ -6,7 +6,10 @@
 use crate::failure::Failure;
 use crate::plan::told;
 use crate::work::{charged, computed};
+use bytes::Bytes;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use scumble::noise::SecureSource;
 use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
@@ -24,19 +27,19 @@ use std::path::PathBuf;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// The rows of a data frame, copied from a stream in Arrow's IPC format.
+/// The rows of a data frame: a stream in Arrow's IPC format, in bytes of Python, which nothing changes.
 #[pyclass(frozen, module = "scumble._native")]
 pub struct Frame(Batches);
 
 #[pymethods]
 impl Frame {
     #[new]
-    fn new(py: Python<'_>, stream: &[u8]) -> PyResult<Self> {
-        let stream = stream.to_vec();
+    fn new(py: Python<'_>, stream: Bound<'_, PyBytes>) -> PyResult<Self> {
+        let stream = Bytes::from_owner(PyBackedBytes::from(stream));
         Ok(Self(computed(py, move || Ok(Batches::of_stream(stream)?))?))
     }
 
-    /// How many bytes of rows are held; nothing about their values.
+    /// How many columns and rows there are; nothing about their values.
     fn __repr__(&self) -> String {
         format!("{:?}", self.0)
     }
@@ -123,9 +126,11 @@ impl Project {
         computed(py, move || {
             let project = desk.project()?;
             let runner = desk.runner(&project);
-            let planned = runner.plan(&asked.request(&project)?)?;
-            let told = told(&runner, &project, &planned, delta.as_deref()).map_err(|failure| desk.said(failure))?;
-            Ok(told.to_string())
+            let priced = || -> Result<Value> {
+                let planned = runner.plan(&asked.request(&project)?)?;
+                told(&runner, &project, &planned, delta.as_deref())
+            };
+            Ok(priced().map_err(|failure| desk.said(failure))?.to_string())
         })
     }
 
@@ -297,7 +302,9 @@ impl Desk {
     fn said(&self, failure: Failure) -> Failure {
         match &self.source {
             Source::File(_) => failure,
-            Source::Memory { path, .. } => failure.calling(path, "this session"),
+            Source::Memory { path, .. } => {
+                failure.calling(&path.display().to_string(), "this session").calling("the project file", "this session")
+            }
         }
     }
 

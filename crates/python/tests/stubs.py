@@ -36,7 +36,8 @@ def stubs() -> str:
     head = '"""Written from the registry of kinds by tests/stubs.py."""\n\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any\n\n'
     head += "from .answers import Plan\nfrom .budget import Number\n\nCOSTS: tuple[str, ...]\n\n"
     head += "def request(kind: str, name: str | None, cost: Mapping[str, Any], fields: Mapping[str, Any]) -> str: ...\n"
-    head += "def schemas() -> list[dict[str, Any]]: ...\ndef argument(field: str) -> str: ...\n\n"
+    head += "def schemas() -> list[dict[str, Any]]: ...\ndef argument(field: str) -> str: ...\n"
+    head += "def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]: ...\n\n"
     return head + "class Kinds:\n    def _planned(self, asked: str, *, named: bool) -> Plan: ...\n" + "".join(map(method, schemas()))
 
 

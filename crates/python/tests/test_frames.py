@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import uuid
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_pandas_refused() -> None:
     assert "several types" in refused(pd.DataFrame({"x": [1j] * 600}), REAL)
     assert "which day that is depends on the zone" in refused(pd.DataFrame({"x": pd.Series(MOMENTS).dt.tz_localize("UTC")}), DAY)
     assert "2 columns 'x'" in refused(pd.DataFrame([[1, 2]] * 600, columns=["x", "x"]), INT)
-    assert "to_frame" in refused(pd.Series(NUMBERS, name="x"), INT)
+    assert "to_frame" in refused(pd.Series(NUMBERS, name="x"), INT) and "to_frame" in refused(pl.Series("x", NUMBERS), INT)
 
 
 POLARS = [
@@ -173,3 +174,47 @@ def test_only_declared_columns_are_read() -> None:
 
 def test_an_empty_frame() -> None:
     assert counted(pd.DataFrame({"x": pd.Series([], dtype="int64")}), INT) == 0
+
+
+def test_rows_are_those_of_when_the_session_was_made() -> None:
+    """Arrow's and pandas' arrays may lie in memory of numpy, which anybody can write into; polars writes into its own."""
+
+    def summed(frame: Any, change: Any) -> int:
+        ours = sc.Session({"t": frame}, owner=None, columns={"x": INT}, budget=sc.Budget(person=100), ledger=f"{np.random.rand()}.ledger")
+        change(frame)
+        return int(round(ours.plan("SELECT SUM(x) AS s FROM t", epsilon=50).release()["s"][0], -2))
+
+    def of_pandas(frame: Any) -> None:
+        frame.loc[:, "x"] = 100
+
+    def of_polars(frame: Any) -> None:
+        frame[0, "x"] = 100
+
+    below = np.full(600, 1)
+    assert summed(pd.DataFrame({"x": np.full(600, 1)}), of_pandas) == 600
+    assert summed(pd.DataFrame({"x": below}, copy=False), lambda _: below.fill(100)) == 600
+    below = np.full(600, 1)
+    table = pa.table({"x": below})
+    assert summed(table, lambda _: below.fill(100)) == 600 and table["x"][0].as_py() == 100
+    assert summed(pl.DataFrame({"x": [1] * 600}), of_polars) == 600
+
+
+def test_owners_of_every_type() -> None:
+    """Ten rows each, of which two count: whole numbers and texts, as in files."""
+    people = [i // 10 for i in range(4000)]
+
+    def owned(who: Any) -> int:
+        frame = pd.DataFrame({"who": who, "x": [1] * 4000})
+        ours = sc.Session(
+            {"t": frame}, owner="who", max_rows_per_owner=2, columns={"x": INT}, budget=sc.Budget(person=100), ledger=f"{np.random.rand()}.ledger"
+        )
+        return int(round(ours.plan("SELECT COUNT(*) AS n FROM t", epsilon=50).release()["n"][0], -2))
+
+    texts = [f"p{number}" for number in people]
+    holes = [None if i % 10 == 0 else number for i, number in enumerate(people)]
+    of_64_bits = np.array([2**63 + number for number in people], dtype="uint64")
+    for who in (people, texts, pd.Categorical(texts), pd.array(holes, dtype="Int64"), of_64_bits, [None if n is None else f"p{n}" for n in holes]):
+        assert owned(who) == 800, type(who)
+    for wrong in ([float(n) for n in people], [n % 2 == 0 for n in people], [uuid.UUID(int=n) for n in people], [b"a"] * 4000):
+        with pytest.raises(sc.InputError, match="who"):
+            owned(wrong)

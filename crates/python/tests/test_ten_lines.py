@@ -1,7 +1,10 @@
 """The ten lines of the front page, and what must hold of them."""
 
+import json
 import math
+import os
 import pathlib
+import subprocess
 
 import pandas as pd
 import pytest
@@ -138,6 +141,12 @@ def test_every_kind_is_a_method() -> None:
         ours.cdf(table="people", epsilon=1)
     with pytest.raises(sc.InputError, match="needs 'cost' or 'accuracy'"):
         ours.plan(QUERY)
+    with pytest.raises(sc.InputError, match="sql has no field 'cost'"):
+        ours.plan(QUERY, epsilon=1, cost={"epsilon": 0.1})
+    with pytest.raises(sc.InputError, match="sql needs sql"):
+        ours.plan(epsilon=1)
+    with pytest.raises(sc.InputError, match=r"there is no table 'persons' in this session"):
+        ours.plan("SELECT COUNT(*) AS n FROM persons", epsilon=1)
 
 
 def test_texts_from_the_data_do_nothing_to_a_terminal() -> None:
@@ -184,6 +193,9 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
     assert inverted.startswith("table 'people', column 'age': the bounds are inverted"), inverted
     assert "max_rows_per_owner" in refused({"people": frame}, owner="disease", columns=columns)
     assert "the budget for person" in refused({"people": frame}, owner=None, columns=columns, budget=sc.Budget(person=-1))
+    assert "Budget(person=" in refused({"people": frame}, owner=None, columns=columns, budget=1.0)
+    assert "columns must say" in refused({"people": frame}, owner=None, columns=["age"])
+    assert "lone surrogate" in refused({"people": frame}, owner=None, columns={"\ud800": sc.int(0, 1)})
     assert "type list" in refused({"people": [1, 2]}, owner=None, columns=columns)
     assert "there is no project file" in refused("nowhere.toml")
     assert "project file says" in refused("nowhere.toml", owner="x")
@@ -221,6 +233,31 @@ def test_a_project_file_and_its_ledger_are_shared(folder: pathlib.Path) -> None:
         columns = {"age": sc.int(0, 120)}
         frames = sc.Session({"people": pd.read_csv("people.csv")}, owner=None, columns=columns, budget=sc.Budget(person=2))
         frames.plan("SELECT COUNT(*) AS n FROM people", epsilon=0.1).release()
+
+
+def test_the_program_and_the_package_share_one_budget(folder: pathlib.Path) -> None:
+    program = os.environ.get("SCUMBLE", pathlib.Path(__file__).parents[3] / "target/debug/scumble")
+    if not pathlib.Path(program).exists():
+        pytest.skip("the program is not built")
+    (folder / "people.csv").write_text("age\n" + "".join(f"{20 + i % 50}\n" for i in range(1000)))
+    release = '[[release]]\nname = "{name}"\nsql = "SELECT COUNT(*) AS n FROM people"\ncost = {{ epsilon = 0.75 }}\n'
+    (folder / "scumble.toml").write_text(
+        '[dataset.people]\nsource = "people.csv"\n[dataset.people.columns]\nage = { type = "int", lower = 0, upper = 120 }\n'
+        "[budget]\nperson = { epsilon = 2 }\n" + release.format(name="a") + release.format(name="b")
+    )
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
+
+    ours = sc.Session("scumble.toml")
+    first = ours.release("a")
+    assert run("release", "--quiet").returncode == 0, "what Python has published is kept, and the other one is paid for"
+    told = json.loads(run("ledger", "show", "--json").stdout)
+    assert told["person"]["epsilon"] == ours.ledger.person.epsilon == 1.5 and len(ours.ledger.releases) == 2
+    assert ours.release("a")["n"] == first["n"] and ours.release("b").kept
+    with pytest.raises(sc.BudgetError):
+        ours.plan("SELECT COUNT(*) AS n FROM people", epsilon=0.75).release()
+    assert run("ledger", "verify").returncode == 0 and ours.ledger.verify()
 
 
 def test_the_report_and_the_ledger_for_notebooks() -> None:

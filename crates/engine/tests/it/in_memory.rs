@@ -1,7 +1,8 @@
 //! Tables whose rows a program hands over: the same answers, charges and refusals as those of files, and nothing left on the disk.
 
 use crate::support::Folder;
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::Int32Type;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::ledger::Ledger;
@@ -66,6 +67,43 @@ fn rows_in_memory_are_answered_like_those_of_a_file() {
     // The ledger, its key, and what was published: no row.
     let names = walked(memory.path());
     assert!(names.iter().all(|name| name.starts_with("scumble.ledger") || name.starts_with("by sex.")), "{names:?}");
+}
+
+/// 3,000 owners with one to nine rows, and rows of nobody among them. The same seed draws the same key, by which an owner's rows are chosen, and the same noise:
+/// if an owner were bounded in another way than in a file, the numbers would be others.
+#[test]
+fn owners_in_memory_are_bounded_as_those_of_a_file() {
+    let numbers = || (0..20_000_i64).map(|row| (row % 7 != 3).then_some(row * row % 3_000)).collect::<Vec<_>>();
+    let texts = || numbers().into_iter().map(|number| number.map(|number| format!("p{number}"))).collect::<Vec<_>>();
+    let csv = |owners: &[Option<String>]| {
+        let rows = owners.iter().zip(ages()).zip(sexes());
+        let rows = rows.map(|((owner, age), sex)| format!("{},{age},{sex}\n", owner.as_deref().unwrap_or("")));
+        format!("who,age,sex\n{}", rows.collect::<String>())
+    };
+    let text = |source: &str| {
+        let owner = "owner = \"who\"\nmax_rows_per_owner = 3\nmax_groups_per_owner = 1\n";
+        format!("[dataset.people]\nsource = \"{source}\"\n{owner}{COLUMNS}{BUDGET}{RELEASES}")
+    };
+    let as_text: Vec<Option<String>> = numbers().into_iter().map(|number| number.map(|n| n.to_string())).collect();
+    let cases: [(Vec<Option<String>>, ArrayRef); 3] = [
+        (texts(), Arc::new(StringArray::from(texts()))),
+        (texts(), Arc::new(DictionaryArray::<Int32Type>::from_iter(texts().iter().map(Option::as_deref)))),
+        (as_text.clone(), Arc::new(StringArray::from(as_text))),
+    ];
+    for (owners, column) in cases {
+        let (file, memory) = (Folder::with(&[("people.csv", &csv(&owners))]), Folder::with(&[]));
+        let (_, from_file) = file.release(&file.project(&text("people.csv")), 11);
+        let kind = column.data_type().to_string();
+        let rows = stream(vec![
+            ("who", column),
+            ("sex", Arc::new(StringArray::from(sexes()))),
+            ("age", Arc::new(Int64Array::from(ages()))),
+        ]);
+        let rows = BTreeMap::from([("people".to_string(), rows)]);
+        let project = Project::in_memory(&memory.file("session.toml"), &text("people (in memory)"), rows).unwrap();
+        let (_, from_memory) = memory.release(&project, 11);
+        assert_eq!(from_file[0].answers, from_memory[0].answers, "{kind}");
+    }
 }
 
 fn walked(folder: &std::path::Path) -> Vec<String> {

@@ -56,11 +56,39 @@ def argument(field: str) -> str:
     return f"{field}_" if keyword.iskeyword(field) else field
 
 
+_SCHEMAS = {str(schema["title"]): schema for schema in schemas()}
+
+
 class Kinds:
     """The methods of the kinds, each of which gives a plan."""
 
     def _planned(self, asked: str, *, named: bool) -> Any:
         raise NotImplementedError
+
+
+def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kind by their names in a project file, of which all that it needs are there; an unknown kind is refused by whoever reads it.
+
+    >>> checked("sql", {"sgl": "SELECT"})
+    Traceback (most recent call last):
+    scumble.InputError: sql has no field 'sgl' (did you mean 'sql'?)
+    """
+    schema = _SCHEMAS.get(kind)
+    if schema is None:
+        return dict(given)
+    properties = schema["properties"]
+    fields = {argument(field): field for field in properties if field not in _COMMON}
+    costs = COSTS if "cost" in properties else ()
+    for key in given:
+        if key not in fields and key not in fields.values():
+            near = difflib.get_close_matches(key, [*fields, *costs], n=1)
+            hint = f" (did you mean '{near[0]}'?)" if near else f"; it has: {', '.join(['name', *fields, *costs])}"
+            raise InputError(f"{kind} has no field '{key}'{hint}")
+    found = {fields.get(key, key): value for key, value in given.items()}
+    for name, field in fields.items():
+        if field in schema["required"] and found.get(field) is None:
+            raise InputError(f"{kind} needs {name}: {properties[field]['description']}")
+    return found
 
 
 def _method(schema: Mapping[str, Any]) -> Callable[..., Any]:
@@ -73,15 +101,7 @@ def _method(schema: Mapping[str, Any]) -> Callable[..., Any]:
     def method(self: Kinds, **given: Any) -> Any:
         name = given.pop("name", None)
         cost = {key: given.pop(key) for key in costs if key in given}
-        for key in given:
-            if key not in fields:
-                near = difflib.get_close_matches(key, [*fields, *costs], n=1)
-                hint = f" (did you mean '{near[0]}'?)" if near else f"; it has: {', '.join(['name', *fields, *costs])}"
-                raise InputError(f"{kind} has no field '{key}'{hint}")
-        for key in required:
-            if given.get(key) is None:
-                raise InputError(f"{kind} needs {key}: {about[key]}")
-        return self._planned(request(kind, name, cost, {fields[key]: value for key, value in given.items()}), named=False)
+        return self._planned(request(kind, name, cost, checked(kind, given)), named=False)
 
     method.__name__ = kind.replace("-", "_")
     method.__qualname__ = f"Session.{method.__name__}"
@@ -96,6 +116,6 @@ def _method(schema: Mapping[str, Any]) -> Callable[..., Any]:
     return method
 
 
-for _schema in schemas():
+for _schema in _SCHEMAS.values():
     _made = _method(_schema)
     setattr(Kinds, _made.__name__, _made)

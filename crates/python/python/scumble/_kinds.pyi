@@ -11,6 +11,7 @@ COSTS: tuple[str, ...]
 def request(kind: str, name: str | None, cost: Mapping[str, Any], fields: Mapping[str, Any]) -> str: ...
 def schemas() -> list[dict[str, Any]]: ...
 def argument(field: str) -> str: ...
+def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]: ...
 
 class Kinds:
     def _planned(self, asked: str, *, named: bool) -> Plan: ...
@@ -75,7 +76,10 @@ class Kinds:
         *,
         column: str,
         table: str,
+        keys: str | None = None,
+        max_bytes: int | None = None,
         max_rows_per_owner: int | None = None,
+        points: int | None = None,
         name: str | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -90,6 +94,8 @@ class Kinds:
         column: str,
         quantiles: Sequence[float],
         table: str,
+        keys: str | None = None,
+        max_bytes: int | None = None,
         max_rows_per_owner: int | None = None,
         method: str | None = None,
         name: str | None = None,
@@ -137,6 +143,7 @@ class Kinds:
         people: int | None = None,
         queries_per_round: int | None = None,
         rounds: int | None = None,
+        rows: int | None = None,
         name: str | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,

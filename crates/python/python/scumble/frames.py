@@ -9,10 +9,11 @@ from typing import Any
 
 from . import _native
 from ._errors import InputError
+from ._toml import text
 
 
 def rows_of(name: str, frame: Any, columns: Sequence[str]) -> _native.Frame:
-    """The rows of a table for the engine: a copy, so that later changes of the frame change nothing."""
+    """The rows of a table for the engine: one copy, made here and of which there is no second, so that later changes of the frame change nothing."""
     kind = _module(frame)
     if kind == "polars":
         stream = _of_polars(name, frame, columns)
@@ -42,7 +43,9 @@ def _arrow(name: str) -> Any:
 
 
 def _present(name: str, there: Iterable[Any], columns: Sequence[str]) -> None:
-    """Each declared column is there once."""
+    """Each declared column is there once, under a name that a file can hold."""
+    for column in columns:
+        text(column)
     found = [str(column) for column in there]
     for column in columns:
         number = found.count(column)
@@ -68,6 +71,8 @@ def _culprit(name: str, columns: Sequence[str], tried: Any) -> InputError:
 
 
 def _of_polars(name: str, frame: Any, columns: Sequence[str]) -> bytes:
+    if not hasattr(frame, "columns"):
+        raise _no_frame(name, frame, "polars")
     there = frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns
     _present(name, there, columns)
 
@@ -92,7 +97,7 @@ def _of_polars(name: str, frame: Any, columns: Sequence[str]) -> bytes:
 
 def _of_pandas(name: str, frame: Any, columns: Sequence[str]) -> bytes:
     if not hasattr(frame, "columns"):
-        raise InputError(f"table '{name}' is a {type(frame).__name__} of pandas: make it a DataFrame first, as in .to_frame()")
+        raise _no_frame(name, frame, "pandas")
     _present(name, frame.columns, columns)
     pyarrow = _arrow(name)
     # Names may be numbers: those are found by how they are written.
@@ -125,9 +130,13 @@ def _of_arrow(name: str, frame: Any, columns: Sequence[str]) -> bytes:
     return _written(pyarrow, name, frame.select(list(columns)).replace_schema_metadata(None))
 
 
+def _no_frame(name: str, frame: Any, library: str) -> InputError:
+    return InputError(f"table '{name}' is a {type(frame).__name__} of {library}: make it a DataFrame first, as in .to_frame()")
+
+
 def _foreign(name: str, column: str, kind: Any) -> InputError:
     return InputError(
-        f"table '{name}': column '{column}' holds {kind}, which Arrow has no type for; make it numbers, texts or dates first, or do not declare it"
+        f"table '{name}': column '{column}' holds {kind}, which is not known here; make it numbers, texts (.astype(str)) or dates first, or do not declare it"
     )
 
 
@@ -137,7 +146,7 @@ def _written(pyarrow: Any, name: str, table: Any) -> bytes:
         if isinstance(field.type, pyarrow.BaseExtensionType):
             raise _foreign(name, field.name, field.type)
     table = table.unify_dictionaries()
-    sink = pyarrow.BufferOutputStream()
+    sink = io.BytesIO()
     with pyarrow.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return bytes(sink.getvalue().to_pybytes())
+    return sink.getvalue()

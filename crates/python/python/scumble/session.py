@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _native
 from ._errors import InputError
-from ._kinds import COSTS, Kinds, request
+from ._kinds import COSTS, Kinds, checked, request
 from ._toml import text, written
 from .answers import Answer, Plan
 from .budget import Budget, Number
@@ -48,6 +48,8 @@ def table(
     graph: Mapping[str, Any] | None = None,
 ) -> Table:
     """One of several tables of a :class:`Session`. ``public=True`` is for a table that is about nobody, to join with."""
+    if not isinstance(columns, Mapping):
+        raise InputError(f"columns must say what each column holds, as in columns={{'age': int(0, 120)}}, and are of type {type(columns).__name__}")
     if owner is _UNSAID and not public:
         raise InputError(
             "say whose rows these are: owner='column', or owner=None where each row is one person (public=True where they are about nobody)"
@@ -98,6 +100,8 @@ class Session(Kinds):
             return
         if not isinstance(tables, Mapping) or not tables:
             raise InputError("a session needs tables by name, as in Session({'people': frame}, …), or the path of a project file")
+        if budget is not None and not isinstance(budget, Budget):
+            raise InputError(f"budget must be a Budget, as in Budget(person=(1.0, 1e-9)), not a value of type {type(budget).__name__}")
         given = {str(name): self._table(str(name), value, len(tables), owner, about_tables) for name, value in tables.items()}
         _refuse_public_twins(given)
         self._project = _opened(given, budget, attacker, _some(ledger), _some(out))
@@ -140,7 +144,7 @@ class Session(Kinds):
         if query is not None:
             fields = {"sql": query, **fields}
         cost = dict(zip(COSTS, (epsilon, delta, rho, within, confidence, scope)))
-        return self._planned(request(kind, name, cost, fields), named=False)
+        return self._planned(request(kind, name, cost, checked(kind, fields)), named=False)
 
     def release(self, name: str, *, again: bool = False) -> Answer:
         """A release of the project file, by its name: paid for, or kept where it is published already."""
