@@ -284,7 +284,7 @@ fn many_copies_are_ranked_a_few_at_a_time() {
     let rank = group_rank(KEY, Name::Number(7), 0);
     let mut all = Vec::new();
     for value in 0..3 {
-        all.extend((0..3000).map(|copy| (rise(KEY, row_rank(KEY, rank, &[value]), copy), value)));
+        all.extend((0..3000).map(|copy| (copy_rank(KEY, row_rank(KEY, rank, &[value]), copy), value)));
     }
     all.sort_unstable();
     for rows in [1usize, 5, 511, 512, 513, 2000, 8999, 9000] {
