@@ -36,6 +36,9 @@ impl Kept {
     }
 }
 
+/// A group's rank and key, and the ranks and values of its rows.
+type Group = ((u64, u32), Vec<(u64, i64)>);
+
 /// The rows of one owner by their groups (rank and key), each with its rank.
 type Groups = BTreeMap<(u64, u32), Vec<(u64, i64)>>;
 
@@ -50,13 +53,13 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
     let by_all_rows_alone = bounds.groups >= bounds.rows && bounds.rows_per_group >= bounds.rows;
     let mut kept = Kept::default();
     for groups in owners.into_values() {
-        let mut groups: Vec<((u64, u32), Vec<(u64, i64)>)> = groups.into_iter().collect();
+        let mut groups: Vec<Group> = groups.into_iter().collect();
         groups.iter_mut().for_each(|(_, members)| members.sort_unstable());
         if !by_all_rows_alone {
             groups.truncate(bounds.groups as usize);
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
         }
-        let of_group = |(index, ((rank, _), members)): (usize, &((u64, u32), Vec<(u64, i64)>))| {
+        let of_group = |(index, ((rank, _), members)): (usize, &Group)| {
             let rank = *rank;
             (0..members.len() as u64).map(move |n| (place_rank(KEY, rank, n), index)).collect::<Vec<_>>()
         };
