@@ -35,7 +35,7 @@ struct Stream {
     block: Vec<u8>,
 }
 
-/// As in the example's code: so many bytes are asked for at once, and each report begins with new ones.
+/// As in the example's code: this many bytes are asked for at once, and each report begins with new ones.
 const BLOCK: usize = 512;
 
 impl Stream {

@@ -60,7 +60,7 @@ impl Bounds {
     }
 }
 
-/// So many copies of rows may be held at a time, however few of them stay.
+/// This many copies of rows may be held at a time, however few of them stay.
 const HELD: usize = 1024;
 
 /// What stands for NULL among the values. No value is it: steps are below 2⁵³.

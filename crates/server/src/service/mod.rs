@@ -41,7 +41,7 @@ pub struct Service {
     turn: Mutex<()>,
     /// So much is worked on at once, so that memory is bounded however many ask.
     hands: Arc<Semaphore>,
-    /// So many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
+    /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
     askers: Arc<Semaphore>,
     memory: Memory,
     /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.

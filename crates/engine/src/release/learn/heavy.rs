@@ -104,7 +104,7 @@ mod tests {
     /// The four combinations of one bool column and the label, in their order.
     const COMBINATIONS: [[u32; 2]; 4] = [[0, 0], [0, 1], [1, 0], [1, 1]];
 
-    /// The law of the outcomes of a combination that so many owners have: the count (or the floor, if that is more) and discrete Laplace noise. The last outcome has all that is beyond it.
+    /// The law of the outcomes of a combination that this many owners have: the count (or the floor, if that is more) and discrete Laplace noise. The last outcome has all that is beyond it.
     fn law(root: &Node, owners: i64) -> [f64; OUTCOMES] {
         let a = (-1.0 / root.scale.get()).exp();
         let from = owners.max(root.floor());

@@ -6,7 +6,7 @@ use crate::service::TableShown;
 use scumble_engine::budget::{rounded_down, rounded_up};
 use serde_json::Value;
 
-/// So many rows of an answer stand on its page.
+/// This many rows of an answer stand on its page.
 const SHOWN: usize = 1000;
 
 /// A number rounded as the ledger's are: what was spent upwards.

@@ -37,7 +37,7 @@ pub use session::Measured;
 
 /// The shares of the cost that go to the columns themselves, to the scores of each round and to its tables.
 const SINGLES: f64 = 0.3;
-/// A column of more values gets no more than one of so many: it would take from the others what does not help it.
+/// A column of more values gets no more than one of this many: it would take from the others what does not help it.
 const WEIGHED_VALUES: f64 = 10_000.0;
 const SCORES: [f64; 2] = [0.02, 0.03];
 const TABLES: [f64; 2] = [0.35, 0.3];
