@@ -131,8 +131,8 @@ fn made(cut: &Cut, project: &Project, engine: Engine, secret: &str) -> Outcome<V
     let from = if kept.is_empty() { "scumble_rows" } else { "scumble_kept" };
     let rows = rows(cut, project, engine)?;
     if engine != Engine::Embedded {
-        portable::check(&rows)?;
         portable::check_keys(cut)?;
+        portable::check(&rows)?;
         portable::check_zeros(cut)?;
         sizes::check(cut, project)?;
     }

@@ -184,7 +184,7 @@ fn same_elsewhere(engine: Engine, run: impl Fn(&Path) -> bool) {
 
 /// Runs each job and saves the result of each statement, as CSV or as Parquet in turn.
 const DUCKDB: &str = "
-import os, sys
+import os, re, sys
 import duckdb
 folder = sys.argv[1]
 con = duckdb.connect()
@@ -195,7 +195,7 @@ for name in sorted(os.listdir(folder)):
         os.makedirs(folder + '/' + name[:-4])
         for i, one in enumerate(con.extract_statements(text)):
             end = ['csv', 'parquet'][(i + len(text)) % 2]
-            query = one.query.strip().rstrip(';')
+            query = re.sub(r';\\s*(--[^\\n]*\\s*)*$', '', one.query)
             options = 'HEADER' if end == 'csv' else 'FORMAT parquet'
             con.execute(f\"COPY ({query}) TO '{folder}/{name[:-4]}/{i}.{end}' ({options})\")
 ";
