@@ -6,8 +6,7 @@ use std::fs;
 
 const PROJECT: &str = r#"
 [budget]
-epsilon = 3e6
-delta = 1e-3
+person = { epsilon = 1e7, delta = 1e-3 }
 [dataset.visits]
 source = "somewhere else"
 owner = "person"
