@@ -279,7 +279,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     }
     // What fails on a row fails behind the charge, in the sentence that says nothing of it.
     let folder = project(&server.source("broken"));
-    let done = with_password(&folder, PASSWORD, &release);
+    let done = with_password(&folder, PASSWORD, &[&release[..], &["--quiet"]].concat());
     crate::support::refused(&done, 1, "failed after it was charged");
     server.stop();
     refused(&good, PASSWORD, &release, 1, "is not there");
