@@ -71,7 +71,7 @@ pub fn noise_by_itself() {
 
 /// A replaced owner moves two counts.
 pub fn histogram() {
-    for (noise, seed) in [Noise::laplace(scale(2.0)), gaussian(1.8)].into_iter().zip(1070..) {
+    for (noise, seed) in [Noise::laplace(scale(1.5)), gaussian(1.3)].into_iter().zip(1070..) {
         let histogram = Histogram::new(noise);
         let events = histogram.events().unwrap();
         Audit::of("histogram, presence", &events, &Scope::Presence)
