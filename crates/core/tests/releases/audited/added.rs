@@ -40,8 +40,9 @@ fn noises() -> Vec<Noise> {
 
 pub fn additive() {
     for (noise, seed) in noises().into_iter().zip(1000..) {
+        let name = noise.name();
         let mechanism = Additive::new(noise, one());
-        Audit::of(format!("{mechanism:?}"), &mechanism.events().unwrap(), &Scope::Presence)
+        Audit::of(name, &mechanism.events().unwrap(), &Scope::Presence)
             .tells(seed, |moved, bits| mechanism.release(&[7 + i64::from(moved)][..], bits)[0] as f64);
     }
 }

@@ -90,7 +90,7 @@ pub fn selection() {
 /// The lead of the best of sixteen grows by what neighbours move it by.
 pub fn obvious_answer() {
     let noises = [
-        (Noise::laplace(scale(0.5)), 8_000, 1260),
+        (Noise::laplace(scale(0.5)), 32_000, 1260),
         (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 60_000, 1261),
     ];
     for (noise, runs, seed) in noises {
