@@ -91,7 +91,7 @@ pub fn selection() {
 pub fn obvious_answer() {
     let noises = [
         (Noise::laplace(scale(0.5)), 32_000, 1260),
-        (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 60_000, 1261),
+        (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 160_000, 1261),
     ];
     for (noise, runs, seed) in noises {
         let answer = ObviousAnswer::new(noise, Change::Monotone);
