@@ -126,7 +126,7 @@ impl Keys {
     pub fn note(&self) -> &'static str {
         match self {
             Self::Texts(_) => {
-                "Texts are in the order of a dictionary, by Unicode's numbers of their characters; a longer text counts as its beginning (the last text before it that is short enough). A published text need not be one that occurs."
+                "Texts are in the order of a dictionary, by Unicode's numbers of their characters; a longer text counts as its beginning (the last text before it that is short enough). A published text need not be one that occurs; a sign that nobody can see is shown as its picture (␑) and means itself, which is before all letters."
             }
             Self::Uuids => {
                 "UUIDs are in the order of their digits; what is no UUID is left out. A published one need not be one that occurs."
