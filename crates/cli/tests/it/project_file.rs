@@ -27,7 +27,7 @@ fn the_page_names_every_kind_and_field() {
 fn the_pages_example_is_planned_as_it_stands() {
     let blocks: Vec<String> =
         page().split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect();
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 7);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scumble.toml"), blocks.join("\n")).unwrap();
     fs::write(folder.path().join("airlines.csv"), "name\nUA\nAA\n").unwrap();

@@ -7,6 +7,7 @@ use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::Project;
 use scumble_engine::release::Engine;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// What `integers` takes.
@@ -28,6 +29,12 @@ pub struct Arguments {
     /// Another ledger than the project's
     #[arg(long, value_name = "PATH")]
     ledger: Option<PathBuf>,
+    /// Print the statements within JSON
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but the statements, as always
+    #[arg(long)]
+    quiet: bool,
 }
 
 /// Runs the command.
@@ -44,5 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let engine = Engine::named(&arguments.dialect)
         .ok_or_else(|| Failure::Input(format!("there is no dialect '{}'", arguments.dialect)))?;
-    print(&runner(&project, arguments.ledger.as_ref()).job(request, engine)?)
+    let job = runner(&project, arguments.ledger.as_ref()).job(request, engine)?;
+    if arguments.json {
+        return print(&format!(
+            "{:#}\n",
+            json!({ "release": arguments.name, "dialect": arguments.dialect, "sql": job })
+        ));
+    }
+    print(&job)
 }
