@@ -70,7 +70,7 @@ fn a_full_disk_fails_the_release_and_leaves_nothing() {
         return;
     }
     let folder = folder("memory = \"128 MB\"", rows);
-    let limited = format!("trap '' 25; ulimit -f 4096; exec '{}' release", env!("CARGO_BIN_EXE_scumble"));
+    let limited = format!("trap '' 25; ulimit -f 4096; exec '{}' release --quiet", env!("CARGO_BIN_EXE_scumble"));
     let output = Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
     refused(&output, 1, "release 'visits' failed after it was charged");
     assert_eq!(entries(&folder), ["out", "scumble.toml", "visits.csv"]);

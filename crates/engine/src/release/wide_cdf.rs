@@ -105,6 +105,8 @@ fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
 
 /// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
 fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
+    let points = found.points.iter().map(|point| values.keys.shown(*point)).collect();
+    let found = Counts { points, total: found.total };
     let mut keys = found.points.clone();
     keys.dedup();
     let parts = (found.points.len() + 1) as f64;

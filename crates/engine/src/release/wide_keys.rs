@@ -4,7 +4,7 @@
 
 use super::cdf::COLUMN;
 use super::field::{Field, Listed, Placed, Word};
-use super::output::Cell;
+use super::output::{Cell, is_shown_as_it_is};
 use super::rows::{bounding, column, private_table, quoted};
 use super::sql::rows_without_a_key;
 use crate::backend::Backend;
@@ -93,13 +93,27 @@ impl Keys {
     /// The key of a value; none if it counts for none.
     fn key(&self, value: &ScalarValue) -> Option<u128> {
         match (self, value) {
-            (Self::Texts(texts), ScalarValue::Utf8(Some(text))) => Some(texts.key_at_or_before(text)),
+            (Self::Texts(texts), ScalarValue::Utf8(Some(text))) => Some(self.shown(texts.key_at_or_before(text))),
             (Self::Uuids, ScalarValue::Utf8(Some(text))) => uuid(text),
             (Self::Times(lower, upper), ScalarValue::TimestampNanosecond(Some(moment), _)) => {
                 Some(moment.clamp(lower, upper).abs_diff(*lower).into())
             }
             _ => None,
         }
+    }
+
+    /// The last key at or before this one whose text is shown as it is. Where characters are shown as others, a reader would look for the text at another
+    /// place of the dictionary than the one that its numbers are about. Rows count by such keys too, so that exactly those rows are at or before a key that are at or before this one.
+    pub fn shown(&self, key: u128) -> u128 {
+        let Self::Texts(texts) = self else { return key };
+        let mut key = key;
+        while let Some(text) = texts.text(key)
+            && let Some((place, letter)) = text.char_indices().find(|(_, letter)| !is_shown_as_it_is(*letter))
+        {
+            // All texts from here to the key begin with the same letters. A beginning of a short enough text is one.
+            key = texts.key_at_or_before(&text[..place + letter.len_utf8()]).saturating_sub(1);
+        }
+        key
     }
 
     /// A key as it is published.
@@ -126,7 +140,7 @@ impl Keys {
     pub fn note(&self) -> &'static str {
         match self {
             Self::Texts(_) => {
-                "Texts are in the order of a dictionary, by Unicode's numbers of their characters; a longer text counts as its beginning (the last text before it that is short enough). A published text need not be one that occurs; a sign that nobody can see is shown as its picture (␑) and means itself, which is before all letters."
+                "Texts are in the order of a dictionary, by Unicode's numbers of their characters; a longer text counts as its beginning (the last text before it that is short enough), and likewise one with control characters. A published text need not be one that occurs."
             }
             Self::Uuids => {
                 "UUIDs are in the order of their digits; what is no UUID is left out. A published one need not be one that occurs."
@@ -251,6 +265,30 @@ mod tests {
             "{550e8400",
         ] {
             assert_eq!(uuid(text), None, "{text}");
+        }
+    }
+
+    /// By hand, and against all texts of two bytes: the order is kept, nothing that is shown lies between a text and what it counts as.
+    #[test]
+    fn texts_are_those_that_are_shown_as_they_are() {
+        let keys = |bytes: usize| Keys::Texts(Texts::up_to(bytes).unwrap());
+        let found = |keys: &Keys, text: &str| match keys.cell(keys.key(&ScalarValue::from(text)).unwrap()) {
+            Cell::Text(text) => text,
+            other => panic!("{other:?}"),
+        };
+        let four = keys(4);
+        for (text, counts_as) in [("a", "a"), ("abcde", "abcd"), ("a\u{11}z", "a"), ("a\nb", "a"), ("\0", "")] {
+            assert_eq!(found(&four, text), counts_as, "{text:?}");
+        }
+        assert_eq!(found(&four, "a\u{7f}"), "a~\u{7ff}");
+        let two = keys(2);
+        let mut last = 0;
+        for key in 0..=two.last() {
+            let shown = two.shown(key);
+            let Cell::Text(text) = two.cell(key) else { panic!("{key} has no text") };
+            let is_shown = text.chars().all(is_shown_as_it_is);
+            assert_eq!(shown, if is_shown { key } else { last }, "{text:?}");
+            last = shown;
         }
     }
 

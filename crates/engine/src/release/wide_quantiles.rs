@@ -189,7 +189,7 @@ fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -
     Answers {
         columns: vec![
             column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
-            column("value", found.iter().map(|key| values.keys.cell(*key)).collect()),
+            column("value", found.iter().map(|key| values.keys.cell(values.keys.shown(*key))).collect()),
             column("rank_error", errors.iter().map(|error| Cell::Number(*error)).collect()),
         ],
         notes,

@@ -31,8 +31,10 @@ use datafusion::logical_expr::{
     Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit, when,
 };
 use datafusion::optimizer::utils::NamePreserver;
+use datafusion::sql::sqlparser::ast::{self, visit_expressions_mut};
 use datafusion::sql::unparser::Unparser;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 type Outcome<T> = Result<T, DataFusionError>;
 
@@ -41,11 +43,27 @@ const STACK: usize = 256 << 20;
 
 fn text(plan: &LogicalPlan, engine: Engine) -> Outcome<String> {
     std::thread::scope(|scope| {
-        let write = || Unparser::new(&engine).plan_to_sql(plan).map(|statement| statement.to_string());
+        let write = || {
+            let mut statement = Unparser::new(&engine).plan_to_sql(plan)?;
+            spell_booleans(&mut statement);
+            Ok(statement.to_string())
+        };
         let writer = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, write);
         let failed = || DataFusionError::Internal("a plan that cannot be written".to_string());
         writer.map_err(|_| failed())?.join().map_err(|_| failed())?
     })
+}
+
+/// `CAST(… AS BOOL)` becomes `CAST(… AS BOOLEAN)`, which every engine knows; DataFusion's dialects have no say in it.
+fn spell_booleans(statement: &mut ast::Statement) {
+    let _ = visit_expressions_mut(statement, |expression| {
+        if let ast::Expr::Cast { data_type, .. } = expression
+            && *data_type == ast::DataType::Bool
+        {
+            *data_type = ast::DataType::Boolean;
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// The word that stands in the place of the secret, in texts that hold none.

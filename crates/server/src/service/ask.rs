@@ -13,11 +13,15 @@ use scumble_engine::summary::{Question as LedgerQuestion, summary};
 use scumble_engine::{Error, digest};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// This many letters of a question stand in the ledger's remark of it.
 const REMARKED: usize = 4000;
 /// This many remarks are known to be in the ledger; beyond them some may be written again.
 const KNOWN_REMARKS: usize = 100_000;
+/// How often, and after how long each time, we look again for the answer to a charge of another server.
+const WAITS: u32 = 40;
+const WAIT: Duration = Duration::from_millis(50);
 
 /// A question as somebody asks it.
 #[derive(Debug, Clone)]
@@ -30,6 +34,13 @@ pub struct Question {
     pub fresh: bool,
     /// The request's own key: what comes again with it gets the same answer, and is not charged again.
     pub key: Option<String>,
+}
+
+/// What is found for a question that may have been paid for.
+enum Found {
+    Answer(PaidAnswer),
+    /// Charged, and not published: lost, or another server is at work on it.
+    Unfinished(Refusal),
 }
 
 /// One paid answer.
@@ -142,7 +153,20 @@ impl Service {
         self.paying(move |service| service.answered(&person, &question)).await
     }
 
+    /// Of a charge without an answer nobody can tell whether its server died or is still at work: we wait a little, without the turn, before we call it lost.
     fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+        let mut waits = WAITS;
+        loop {
+            match self.answered_now(person, question)? {
+                Found::Answer(answer) => return Ok(answer),
+                Found::Unfinished(refusal) if waits == 0 => return Err(refusal),
+                Found::Unfinished(_) => waits -= 1,
+            }
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    fn answered_now(&self, person: &Person, question: &Question) -> Result<Found, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
@@ -159,9 +183,8 @@ impl Service {
                 return Err(refusal);
             }
         };
-        if let Some(answer) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            self.metrics.stored();
-            return Ok(answer);
+        if let Some(found) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
+            return Ok(found);
         }
         let mut bits = SecureSource::new().map_err(Error::from)?;
         let planned = [planned];
@@ -179,19 +202,15 @@ impl Service {
                 };
                 self.metrics.paid();
                 self.memory.put(question, &answer);
-                Ok(answer)
+                Ok(Found::Answer(answer))
             }
             Err(error) => {
                 // Another process may have charged for the same key meanwhile: then its answer is the answer.
-                let other =
-                    key.as_ref().map(|_| self.paid_before(&runner, &planned[0], person, question, key.as_deref()));
-                match other {
-                    Some(Ok(Some(answer))) => {
-                        self.metrics.stored();
-                        return Ok(answer);
+                if key.is_some() && !runner.is_charged(&name)? {
+                    let found = self.paid_before(&runner, &planned[0], person, question, key.as_deref())?;
+                    if let Some(found) = found {
+                        return Ok(found);
                     }
-                    Some(Err(refusal)) if refusal.kind == RefusalKind::Conflict => return Err(refusal),
-                    _ => {}
                 }
                 Err(self.not_released(&runner, person, question, &name, error)?)
             }
@@ -206,7 +225,7 @@ impl Service {
         person: &Person,
         question: &Question,
         key: Option<&str>,
-    ) -> Result<Option<PaidAnswer>, Refusal> {
+    ) -> Result<Option<Found>, Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
@@ -214,7 +233,11 @@ impl Service {
                 let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
-            return self.read(&ledger, &charge).map(Some);
+            let found = match (self.read(&ledger, &charge), charge.state) {
+                (Err(refusal), State::Interrupted) => Found::Unfinished(refusal),
+                (read, _) => Found::Answer(read?),
+            };
+            return Ok(Some(self.known(found)));
         }
         if question.fresh {
             return Ok(None);
@@ -223,7 +246,15 @@ impl Service {
         let answer = self.read(&ledger, &charge)?;
         self.memory.put(question, &answer);
         self.remark_stored(person, question, &answer)?;
-        Ok(Some(answer))
+        Ok(Some(self.known(Found::Answer(answer))))
+    }
+
+    /// Counts what was paid for before.
+    fn known(&self, found: Found) -> Found {
+        if let Found::Answer(_) = found {
+            self.metrics.stored();
+        }
+        found
     }
 
     /// What a charge has published.
@@ -232,7 +263,7 @@ impl Service {
             return Err(Refusal::new(
                 RefusalKind::Lost,
                 format!(
-                    "this was charged (entry {}), and the server stopped or failed before its answer was published: nothing more was charged; ask again with another Idempotency-Key, or without one, to pay for an answer",
+                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped, failed, or is still at work; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
                     charge.sequence
                 ),
             ));
