@@ -114,15 +114,16 @@ impl Rows {
     fn append(&mut self, more: &mut Self) {
         if !more.copies.is_empty() {
             self.copies.resize(self.len(), 1);
-            self.copies.append(&mut more.copies);
+            move_behind(&mut self.copies, &mut more.copies);
         }
         let shift = self.texts.len();
-        self.numbers.append(&mut more.numbers);
-        self.texts.append(&mut more.texts);
-        self.ends.extend(more.ends.drain(..).map(|end| end + shift));
-        self.groups.append(&mut more.groups);
-        self.ranks.append(&mut more.ranks);
-        self.values.append(&mut more.values);
+        move_behind(&mut self.numbers, &mut more.numbers);
+        move_behind(&mut self.texts, &mut more.texts);
+        more.ends.iter_mut().for_each(|end| *end += shift);
+        move_behind(&mut self.ends, &mut more.ends);
+        move_behind(&mut self.groups, &mut more.groups);
+        move_behind(&mut self.ranks, &mut more.ranks);
+        move_behind(&mut self.values, &mut more.values);
     }
 
     /// Some of the rows, each with a number of copies.
@@ -203,6 +204,14 @@ impl Rows {
     fn copies_of(&self, row: usize) -> u32 {
         self.copies.get(row).copied().unwrap_or(1)
     }
+}
+
+/// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
+fn move_behind<T>(list: &mut Vec<T>, more: &mut Vec<T>) {
+    if list.capacity() - list.len() < more.len() {
+        list.reserve_exact(more.len().max(list.len() / 4));
+    }
+    list.append(more);
 }
 
 /// Which of 2^`log2` pieces an owner of this hash is in, by the bits behind the first `from`.
