@@ -55,7 +55,7 @@ def _():
     return f"groups published at limits of 2, 3 and 4: {sizes}"
 
 
-@fact("the error is told by summarize(), before the release, not in the released table")
+@fact("the error is shown by summarize(), before the release, not in the released table")
 def _():
     query = by_key(context(split_evenly_over=1).query())
     summary = query.summarize(alpha=0.05)

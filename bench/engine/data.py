@@ -48,7 +48,7 @@ def rows():
 
 
 def single(files):
-    """So many files of 10^7 rows, each row of another owner."""
+    """As many files of 10^7 rows, each row of another owner."""
     folder = FOLDER / f"single-{files}"
     for file in range(files):
 

@@ -3,7 +3,7 @@ seconds (user + system, all threads) and peak memory of one child process each.
 
 Ours is the whole program: project file, private plan, ledger, noise, outputs and report. The peers' clock starts after their imports.
 
-    bench/run engine            the tables of the page, but for 10^8 rows
+    bench/run engine            the tables of the page, except for 10^8 rows
     bench/run engine --large    these as well (2 GB on disk)
 """
 

@@ -3,14 +3,16 @@
 
 Ours is the whole program: project file, private plan, ledger, the count, the sensitivity near the graph at every distance, noise, outputs and
 report. "reading" is the same program that only counts the rows of the file. The peers' clock starts after their imports and covers reading the
-file, the number of triangles, and the most neighbours that two vertices have in common (where the library has it); they have no privacy.
+file and the number of triangles alone; they have no privacy, and no sensitivity.
 
-    bench/run graphs            three shapes of 10^6 edges; networkx on the first 10^5 edges of each
+    bench/run graphs            six shapes of 10^6 edges; networkx on the first 10^5 edges of each
     bench/run graphs --small    the same with a tenth of the edges
+    bench/run graphs --only clique star
 """
 
 import argparse
 import json
+import math
 import pathlib
 import random
 import sys
@@ -36,30 +38,47 @@ TRIANGLES = 'kind = "triangles"\ntable = "friends"\nmethod = "smooth"'
 READING = 'sql = "SELECT COUNT(*) AS n FROM friends"'
 
 
-def even(vertices, edges, rng):
+def even(edges, rng):
     """Every pair as likely as any other."""
-    return {tuple(sorted(rng.sample(range(vertices), 2))) for _ in range(edges)}
+    vertices = edges // 5
+    return vertices, {tuple(sorted(rng.sample(range(vertices), 2))) for _ in range(edges)}
 
 
-def ring(vertices, edges, _):
-    """Each vertex joined to the next few."""
-    return {tuple(sorted((v, (v + step) % vertices))) for step in range(1, edges // vertices + 1) for v in range(vertices)}
-
-
-def preferring(vertices, edges, rng):
+def preferring(edges, rng):
     """Whoever has many neighbours gets more: a few vertices of very many edges."""
+    vertices = edges // 5
     ends, found = [0, 1], {(0, 1)}
-    each = max(edges // vertices, 1)
     for vertex in range(2, vertices):
-        for _ in range(each):
+        for _ in range(edges // vertices):
             other = ends[rng.randrange(len(ends))]
             if other != vertex:
                 found.add(tuple(sorted((vertex, other))))
                 ends += [vertex, other]
-    return found
+    return vertices, found
 
 
-SHAPES = {"even": even, "ring": ring, "preferring": preferring}
+def two_sides(edges, _):
+    """Everybody of one half joined to everybody of the other: no triangle, and nobody has more neighbours in common."""
+    half = math.isqrt(edges)
+    return 2 * half, {(one, half + other) for one in range(half) for other in range(half)}
+
+
+def star(edges, _):
+    return edges + 1, {(0, other) for other in range(1, edges + 1)}
+
+
+def hubs(edges, rng):
+    """A thousand vertices that all the others are joined to some of."""
+    middle, others = 1000, edges // 10
+    return middle + others, {(rng.randrange(middle), middle + place % others) for place in range(edges)}
+
+
+def clique(edges, _):
+    vertices = math.isqrt(2 * edges)
+    return vertices, {(one, other) for other in range(vertices) for one in range(other)}
+
+
+SHAPES = {"even": even, "preferring": preferring, "two sides": two_sides, "star": star, "hubs": hubs, "clique": clique}
 
 
 def ours(source, vertices, release):
@@ -74,7 +93,7 @@ def ours(source, vertices, release):
 
 
 def peer(name, source):
-    """A peer's CPU seconds by its own clock, its triangles and, where it has them, its common neighbours."""
+    """A peer's CPU seconds by its own clock, and its triangles."""
     runs = [json.loads(child([sys.executable, str(HERE / "peers.py"), name, str(source)])[2]) for _ in range(1 if name == "networkx" else 3)]
     return min(runs, key=lambda run: run["seconds"])
 
@@ -82,27 +101,26 @@ def peer(name, source):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--small", action="store_true")
-    edges = 100_000 if parser.parse_args().small else 1_000_000
-    print(f"{'shape':12} {'edges':>8} {'who':14} {'CPU s':>8} {'ratio':>7} {'triangles':>12} {'common':>7}")
+    parser.add_argument("--only", nargs="+", choices=SHAPES, default=list(SHAPES))
+    given = parser.parse_args()
+    edges = 100_000 if given.small else 1_000_000
+    print("| shape | edges | who | CPU s | × ours | triangles |")
+    print("|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name, shape in SHAPES.items():
-            vertices = edges // 5
-            made = sorted(shape(vertices, edges, random.Random(1)))
+        for name in given.only:
+            vertices, made = SHAPES[name](edges, random.Random(1))
+            made = sorted(made)
             random.Random(2).shuffle(made)
-            sources = {}
-            for share in (len(made), len(made) // 10):
-                sources[share] = pathlib.Path(folder, f"{name}-{share}.csv")
-                sources[share].write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in made[:share]))
             for share, peers in ((len(made), ("igraph", "scipy")), (len(made) // 10, ("networkx",))):
-                source = sources[share]
+                source = pathlib.Path(folder, f"{share}.csv")
+                source.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in made[:share]))
                 seconds, answer = ours(source, vertices, TRIANGLES)
                 reading, _ = ours(source, vertices, READING)
-                print(f"{name:12} {share:8} {'ours':14} {seconds:8.3f} {'':7} {answer['triangles']:12}")
-                print(f"{'':12} {'':8} {'  reading':14} {reading:8.3f}")
+                print(f"| {name} | {share} | ours | {seconds:.3f} | 1 | {answer['triangles']} |")
+                print(f"| | | ours, reading alone | {reading:.3f} | {reading / seconds:.2f} | |", flush=True)
                 for one in peers:
                     told = peer(one, source)
-                    common = told["common"] if told["common"] is not None else ""
-                    print(f"{'':12} {'':8} {one:14} {told['seconds']:8.3f} {seconds / told['seconds']:7.2f} {told['triangles']:12} {common:>7}")
+                    print(f"| | | {one} | {told['seconds']:.3f} | {told['seconds'] / seconds:.2f} | {told['triangles']} |", flush=True)
 
 
 if __name__ == "__main__":

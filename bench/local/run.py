@@ -61,12 +61,15 @@ def pure_ldp(truth, values, epsilon):
 
 
 def multi_freq(truth, values, epsilon):
-    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator, UE_Client
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
 
     reports = [UE_Client(int(value), values, epsilon, True) for value in truth]
     start = time.process_time()
-    shares = UE_Aggregator(reports, epsilon, True)
-    return time.process_time() - start, np.array(shares) * truth.size
+    UE_Aggregator_MI(reports, epsilon, True)
+    seconds = time.process_time() - start
+    # It raises what is below 0 and divides by the sum; the variance of the oracle is that of what it does so to.
+    own, other = 1 / 2, 1 / (math.exp(epsilon) + 1)
+    return seconds, (sum(reports) - truth.size * other) / (own - other)
 
 
 def ours_unary(truth, values, epsilon, rng, folder):

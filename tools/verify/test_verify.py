@@ -108,7 +108,7 @@ class WhatTheProgramPrinted(unittest.TestCase):
             status, out, _ = run(report, LEDGER)
             wrong = [line for line in out.splitlines() if line.startswith(("not confirmed", "refuted"))]
             self.assertIn(status, (1, 3))
-            # A wrong δ is told once, and once more if ε is another one at that δ.
+            # A wrong δ is shown once, and once more if ε is another one at that δ.
             self.assertTrue(len(wrong) == changed if "rho" in names else len(wrong) >= changed, (names, factor, changed, len(wrong), out))
 
 

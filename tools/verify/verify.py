@@ -23,7 +23,7 @@ INF, ZERO = mpf("inf"), mpf("0")  # INF also where an event has no cost of a kin
 class Bad(Exception): """The input is wrong; the text is one sentence."""
 @contextlib.contextmanager
 def reading(sentence):
-    """What is not in the form that is expected is told by this sentence."""
+    """What is not in the form that is expected gets this sentence."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
@@ -404,7 +404,7 @@ class Truth:
 
 # -------------------------------------------------------------------------------------------------------------------- the verdicts
 class Out:
-    """Findings. Those that are many are told together, unless something is wrong with one."""
+    """Findings. Those that are many are shown together, unless something is wrong with one."""
     def __init__(self):
         self.count, self.lines, self.together = {"confirmed": 0, "not confirmed": 0, "refuted": 0}, [], {}
     def say(self, verdict, name, text, many=None, off=ZERO):
@@ -554,7 +554,7 @@ def check(report, bodies, heads, out):
             continue
         check_costs(f"{charge.release}, ", told, lambda scope: charge.events, names, deltas, 1, out)
     if (number := len(summary["releases"]) + report.get("earlier_releases", 0)) != len(charges):
-        out.say("refuted", "number of releases", f"{number} are told of, {len(charges)} are in the ledger")
+        out.say("refuted", "number of releases", f"{number} are shown, {len(charges)} are in the ledger")
     if "groups" in summary:
         k, of_groups = summary["groups"]["size"], lambda scope: [event for one in charges.values() for event in one.for_groups(scope)]
         check_costs(f"groups of {k}, ", summary["groups"], of_groups, names, None, k, out)

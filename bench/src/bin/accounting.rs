@@ -1,8 +1,8 @@
 //! Our side of `bench/run accounting`: CPU seconds and bounds of each task, as JSON lines.
 
+use scumble::calibrate::calibrate;
 use scumble::event::Word;
 use scumble::loss::Loss;
-use scumble::calibrate::calibrate;
 use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Attackers with partial knowledge: each quantity once, with its CPU time, as JSON for `bench/attacker/run.py`.
 
-use scumble::attacker::{
-    Group, Lambda, AddedNoise, blanket, directions, poisson_binomial, worst_count,
-};
+use scumble::attacker::{AddedNoise, Group, Lambda, blanket, directions, poisson_binomial, worst_count};
 use serde_json::{Value, json};
 
 fn cpu_seconds() -> f64 {
@@ -49,7 +47,8 @@ fn main() {
     }));
     results.push(timed("curve of 200 points, 10^5 distinct p", || {
         let law = poisson_binomial(&hundred_thousand).expect("a law");
-        let deltas: Vec<f64> = (0..200).map(|i| directions(&law, 0.05 * f64::from(i) / 199.0, 1).delta().upper).collect();
+        let deltas: Vec<f64> =
+            (0..200).map(|i| directions(&law, 0.05 * f64::from(i) / 199.0, 1).delta().upper).collect();
         json!([deltas[100], deltas[100]])
     }));
     println!("{}", Value::Array(results));

@@ -13,7 +13,8 @@ use serde_json::json;
 
 fn main() -> scumble::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |place: usize, default: u64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let number =
+        |place: usize, default: u64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
         Some("table") => table(),
         Some("large") => {
@@ -81,7 +82,11 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
     for i in 0..people {
         let (first, second) = (bits.next_u64(), bits.next_u64());
         let cell = domain.sizes().iter().enumerate().fold(0, |cell, (attribute, &size)| {
-            let word = if i % 2 == 0 || attribute % 4 == 3 { second.rotate_left(attribute as u32 * 7) >> 24 } else { first >> 24 };
+            let word = if i % 2 == 0 || attribute % 4 == 3 {
+                second.rotate_left(attribute as u32 * 7) >> 24
+            } else {
+                first >> 24
+            };
             cell * size as usize + (word % u64::from(size)) as usize
         });
         counts[cell] += 1;
@@ -89,7 +94,12 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
     let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
     let error = |queries: &Queries, cells: &[f64]| {
         let exact = queries.answers(&counts);
-        let squares = queries.answers(cells).iter().zip(&exact).map(|(answer, &exact)| (answer - exact as f64).powi(2)).sum::<f64>();
+        let squares = queries
+            .answers(cells)
+            .iter()
+            .zip(&exact)
+            .map(|(answer, &exact)| (answer - exact as f64).powi(2))
+            .sum::<f64>();
         (squares / exact.len() as f64).sqrt()
     };
     let before = cpu_seconds();
@@ -163,7 +173,8 @@ fn error(domain: &Domain, exact: &[f64], estimate: &[f64], order: usize) -> (f64
 fn heavy_hitters(people: u64, attributes: u64) -> scumble::Result<()> {
     let mut bits = SecureSource::new()?;
     let strings: Vec<u64> = (0..10).map(|_| bits.next_u64()).collect();
-    let records: Vec<u64> = (0..people).map(|i| if i % 5 == 0 { strings[(i / 5 % 10) as usize] } else { bits.next_u64() }).collect();
+    let records: Vec<u64> =
+        (0..people).map(|i| if i % 5 == 0 { strings[(i / 5 % 10) as usize] } else { bits.next_u64() }).collect();
     let columns: Vec<Vec<u8>> =
         (0..attributes).map(|j| records.iter().map(|record| (record >> (j % 64) & 1) as u8).collect()).collect();
     let before = cpu_seconds();
@@ -178,7 +189,9 @@ fn heavy_hitters(people: u64, attributes: u64) -> scumble::Result<()> {
     let found = finder.release(&columns, &mut bits)?;
     let seconds = cpu_seconds() - before;
     let right = found.strings.iter().filter(|found| {
-        strings.iter().any(|string| found.values.iter().zip(0..).all(|(&value, j)| value == (string >> (j % 64) & 1) as u32))
+        strings
+            .iter()
+            .any(|string| found.values.iter().zip(0..).all(|(&value, j)| value == (string >> (j % 64) & 1) as u32))
     });
     let line = json!({
         "people": people, "attributes": attributes, "seconds": seconds, "found": found.strings.len(), "right": right.count(),

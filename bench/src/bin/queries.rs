@@ -1,7 +1,7 @@
 //! Questions to a model of many cells: `queries CELLS QUESTIONS` prints the CPU seconds of one question and of one update as JSON.
 
 use scumble::noise::{BitSource, InsecureSeededSource};
-use scumble::workload::interactive::{Answer, Interactive, Question, Weights};
+use scumble::workload::interactive::{Interactive, Question, Reply, Weights};
 use std::error::Error;
 
 /// How often a pass is repeated: the kernel brings its count up to date only every few milliseconds.
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let share;
             (count, share) = model.look(&question, &counts);
             expected = plan.expected(share);
-            if let Answer::Measured(noisy) = plan.ask(round, count, expected, &mut bits) {
+            if let Reply::Measured(noisy) = plan.ask(round, count, expected, &mut bits) {
                 checksum = checksum.wrapping_add(noisy.unsigned_abs());
             }
         }

@@ -116,10 +116,8 @@
 //!
 //! **What training on samples costs** (DP-SGD), with the certified bound from below beside it.
 //! ```
-//! use scumble::event::{Word, Sampling};
-//! use scumble::{Event, Loss, Moves, Scope, Shift};
-//! let step = Event::new(Word::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?));
-//! let training = step.sampled(Sampling::Poisson(0.01.try_into()?)).repeated(1000)?;
+//! use scumble::{Event, Loss, Scope};
+//! let training = Event::gaussian(1.0)?.poisson(0.01)?.repeated(1000)?;
 //! let answer = Loss::of([training], Scope::Presence)?.epsilon(1e-6)?;
 //! assert!(answer.lower <= answer.upper && answer.upper < 2.2);
 //! # Ok::<(), scumble::Error>(())
@@ -129,8 +127,8 @@
 //! ```
 //! use scumble::calibrate::{Free, calibrate};
 //! use scumble::event::Word;
-//! use scumble::{Event, Moves, Scope, Shift};
-//! let any = Event::new(Word::Gaussian { sigma: 1.0.try_into()? }, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
+//! use scumble::{Event, Scope};
+//! let any = Event::gaussian(1.0)?.repeated(10)?;
 //! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
 //! assert!(matches!(found.word(), Word::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())

@@ -7,7 +7,7 @@ use scumble::learn::query::{Central, StatisticalQueries};
 use scumble::learn::{Example, conjunction};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::noise::InsecureSeededSource;
-use scumble::parties::local::{Absent, FrequencyOracle, Kind};
+use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
 use scumble::{Loss, Scope, Target};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,6 +50,18 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         let events = learner.events(None).unwrap();
         for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
             near(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, &vector["expected"][field], 1e-9);
+        }
+        // The best give-up of this keep: nothing is lost by it, and giving up less often costs more.
+        let cost = |give_up: Quotient, field: &str| {
+            let learner = Parity::new(learner.keep(), give_up).unwrap();
+            if field == "presence" { learner.epsilon_presence() } else { learner.epsilon_person() }
+        };
+        for field in ["presence", "person"] {
+            let best = quotient(&vector["expected"][format!("give_up_{field}_optimal")]);
+            let (above, below) = best.parts();
+            let less = Quotient::new(1_000 * above - 1, 1_000 * below).unwrap();
+            assert!((cost(best, field) - cost("1/2".parse().unwrap(), field)).abs() < 1e-12);
+            assert!(cost(less, field) > cost(best, field) + 1e-6, "{name} {field}");
         }
         let attributes = vector["input"]["bits"].as_u64().unwrap() as usize;
         let row = |row: &Value| Example::from_words(vec![row[0].as_u64().unwrap()], attributes, row[1] == 1).unwrap();
@@ -138,7 +150,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     near(error, &vector["expected"]["error_at_most"], 0.015);
 }
 
-fn oracle(kind: Kind, vector: &Value) -> FrequencyOracle {
+fn oracle(kind: ReportKind, vector: &Value) -> FrequencyOracle {
     FrequencyOracle::new(kind, number(vector, "epsilon"), number(vector, "values") as u64).unwrap()
 }
 
@@ -146,22 +158,22 @@ fn oracle(kind: Kind, vector: &Value) -> FrequencyOracle {
 fn frequency_oracles_are_those_of_the_vectors() {
     for vector in vectors("s10_frequency") {
         let expected = &vector["expected"];
-        let of = |kind: Kind| oracle(kind, &vector);
-        near(of(Kind::KAry).variance(), &expected["krr_variance"], 1e-12);
-        near(of(Kind::Unary).variance(), &expected["oue_variance"], 1e-12);
-        near(of(Kind::Hadamard).variance(), &expected["hadamard_variance"], 1e-12);
-        near(of(Kind::Unary).epsilon_presence(), &expected["presence_epsilon_oue"], 2e-12);
-        near(of(Kind::Hadamard).epsilon_presence(), &expected["presence_epsilon_hadamard"], 2e-12);
+        let of = |kind: ReportKind| oracle(kind, &vector);
+        near(of(ReportKind::KAry).variance(), &expected["krr_variance"], 1e-12);
+        near(of(ReportKind::Unary).variance(), &expected["oue_variance"], 1e-12);
+        near(of(ReportKind::Hadamard).variance(), &expected["hadamard_variance"], 1e-12);
+        near(of(ReportKind::Unary).epsilon_presence(), &expected["presence_epsilon_oue"], 2e-12);
+        near(of(ReportKind::Hadamard).epsilon_presence(), &expected["presence_epsilon_hadamard"], 2e-12);
         let size = expected["hadamard_size"].as_u64().unwrap();
-        let hadamard = of(Kind::Hadamard);
+        let hadamard = of(ReportKind::Hadamard);
         assert!(hadamard.read(&format!("h{}", size - 1)).is_some() && hadamard.read(&format!("h{size}")).is_none());
         let Word::Pair(pair) = hadamard.events(None, Absent::Silent).unwrap()[1].word().clone() else { panic!() };
         near(pair.p()[0] * 4.0 / size as f64, &expected["hadamard_p_in"], 1e-12);
         near(pair.p()[1] * 4.0 / size as f64, &expected["hadamard_p_out"], 1e-12);
         let best = FrequencyOracle::best(number(&vector, "epsilon"), number(&vector, "values") as u64).unwrap();
         let name = match best.kind() {
-            Kind::KAry => "krr",
-            Kind::Unary => "oue",
+            ReportKind::KAry => "krr",
+            ReportKind::Unary => "oue",
             _ => "hadamard",
         };
         assert_eq!(name, expected["best"]);
@@ -172,8 +184,8 @@ fn frequency_oracles_are_those_of_the_vectors() {
 fn pairs_and_presence_are_those_of_the_vectors() {
     for vector in vectors("s10_pair") {
         let expected = &vector["expected"];
-        near(oracle(Kind::KAry, &vector).epsilon_presence(), &expected["krr_presence_epsilon"], 2e-12);
-        for kind in [Kind::Unary, Kind::Hadamard] {
+        near(oracle(ReportKind::KAry, &vector).epsilon_presence(), &expected["krr_presence_epsilon"], 2e-12);
+        for kind in [ReportKind::Unary, ReportKind::Hadamard] {
             let Word::Pair(pair) = oracle(kind, &vector).events(None, Absent::Silent).unwrap()[1].word().clone() else {
                 panic!()
             };

@@ -17,7 +17,7 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,9 +56,9 @@ pub fn state(project: &Project, names: &[String]) -> Result<Vec<TableState>> {
 fn table_state(table: &Table) -> Result<TableState> {
     let sources = tables::source_files(table)?;
     let files = sources.iter().map(file_state).collect::<Result<Vec<_>>>()?;
-    let mut all = Sha256::new();
+    let mut all = Context::new(&SHA256);
     let mut add = |text: &str| {
-        all.update((text.len() as u64).to_be_bytes());
+        all.update(&(text.len() as u64).to_be_bytes());
         all.update(text.as_bytes());
     };
     add(&format!("scumble check {VERSION}"));
@@ -75,13 +75,17 @@ fn table_state(table: &Table) -> Result<TableState> {
         add(&source.written());
         add(&file.digest);
     }
-    Ok(TableState { table: table.name.clone(), files, fingerprint: crate::digest::hex(&all.finalize()) })
+    Ok(TableState { table: table.name.clone(), files, fingerprint: crate::digest::hex(all.finish().as_ref()) })
 }
 
 fn file_state(file: &DataFile) -> Result<FileState> {
+    if file.form == Form::Memory {
+        let (digest, bytes) = file.batches()?.digest();
+        return Ok(FileState { path: file.path.clone(), digest: digest.to_string(), bytes });
+    }
     let unreadable = |error: std::io::Error| Error::input(format!("{} cannot be read ({error})", file.path.display()));
     let mut input = file.open()?;
-    let (mut digest, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; BUFFER]);
+    let (mut digest, mut bytes, mut buffer) = (Context::new(&SHA256), 0, vec![0; BUFFER]);
     loop {
         match input.read(&mut buffer) {
             Ok(0) => break,
@@ -93,7 +97,7 @@ fn file_state(file: &DataFile) -> Result<FileState> {
             Err(error) => return Err(unreadable(error)),
         }
     }
-    Ok(FileState { path: file.path.clone(), digest: crate::digest::hex(&digest.finalize()), bytes })
+    Ok(FileState { path: file.path.clone(), digest: crate::digest::hex(digest.finish().as_ref()), bytes })
 }
 
 /// Checks all declared columns of the tables `names`; a sentence says where the first thing is that does not fit.
@@ -189,6 +193,7 @@ fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error
 /// How many rows a file says it has.
 fn rows_of(file: &DataFile) -> Result<u64> {
     match file.form {
+        Form::Memory => Ok(file.batches()?.rows()),
         Form::Parquet => Ok(u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0)),
         _ => file.arrow(Some(Vec::new()))?.try_fold(0, |rows, batch| {
             let batch =

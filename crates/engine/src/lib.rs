@@ -14,20 +14,24 @@ mod error;
 mod file;
 pub mod init;
 pub mod ledger;
+mod memory;
 mod place;
 pub mod project;
 pub mod release;
 pub mod report;
 mod sql;
+mod stop;
 pub mod summary;
 mod time;
 
-pub use backend::{Backend, Frame};
+pub use backend::{Backend, Frame, Watch};
 pub use digest::digest;
 pub use error::{Error, Result};
+pub use memory::Batches;
 pub use place::{Origin, Place, nearest};
 #[cfg(feature = "generator")]
 pub use release::adversarial_query;
+pub use stop::{Stop, Stopped};
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));

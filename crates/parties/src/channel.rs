@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::key::{Key, PublicKey};
-use crate::message::{Kind, wrong};
+use crate::message::{MessageKind, wrong};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
@@ -241,7 +241,7 @@ impl Channel {
     }
 
     /// Sends a message.
-    pub(crate) fn send(&mut self, kind: Kind, body: &[u8]) -> Result<()> {
+    pub(crate) fn send(&mut self, kind: MessageKind, body: &[u8]) -> Result<()> {
         let length = u32::try_from(body.len()).map_err(|_| wrong())?;
         let head = [&[kind as u8][..], &length.to_le_bytes()].concat();
         let sent = self.stream.write_all(&head).and_then(|()| self.stream.write_all(body));
@@ -249,11 +249,11 @@ impl Channel {
     }
 
     /// The next message, whose body is at most `most` bytes long.
-    pub(crate) fn receive(&mut self, most: usize) -> Result<(Kind, Vec<u8>)> {
+    pub(crate) fn receive(&mut self, most: usize) -> Result<(MessageKind, Vec<u8>)> {
         let mut head = [0; 5];
         self.stream.read_exact(&mut head).map_err(|error| gone(&error))?;
         let [kind, length @ ..] = head;
-        let kind = Kind::from_byte(kind).ok_or_else(wrong)?;
+        let kind = MessageKind::from_byte(kind).ok_or_else(wrong)?;
         let length = u32::from_le_bytes(length) as usize;
         if length > most {
             return Err(wrong());
@@ -264,28 +264,28 @@ impl Channel {
     }
 
     /// The next message, which must be of this kind; a refusal is an error with its sentence.
-    pub(crate) fn expect(&mut self, kind: Kind, most: usize) -> Result<Vec<u8>> {
+    pub(crate) fn expect(&mut self, kind: MessageKind, most: usize) -> Result<Vec<u8>> {
         match self.receive(most.max(LONGEST_SENTENCE))? {
             (found, body) if found == kind && body.len() <= most => Ok(body),
-            (Kind::Refused, body) => Err(Error::failed(printable(&body))),
+            (MessageKind::Refused, body) => Err(Error::failed(printable(&body))),
             _ => Err(wrong()),
         }
     }
 
     /// Says why not. Whoever does not hear it has left anyway.
     pub(crate) fn refuse(&mut self, sentence: &str) {
-        let _ = self.send(Kind::Refused, &sentence.as_bytes()[..sentence.len().min(LONGEST_SENTENCE)]);
+        let _ = self.send(MessageKind::Refused, &sentence.as_bytes()[..sentence.len().min(LONGEST_SENTENCE)]);
     }
 
     /// Says hello with the plan's digest, and hears that the other side has the same one.
     pub(crate) fn hello(&mut self, plan: &[u8; 32]) -> Result<()> {
-        self.send(Kind::Hello, plan)?;
-        self.expect(Kind::Ready, 0).map(drop)
+        self.send(MessageKind::Hello, plan)?;
+        self.expect(MessageKind::Ready, 0).map(drop)
     }
 
     /// Hears a hello; refuses another plan's.
     pub(crate) fn welcome(&mut self, plan: &[u8; 32]) -> Result<()> {
-        let theirs = self.expect(Kind::Hello, 32)?;
+        let theirs = self.expect(MessageKind::Hello, 32)?;
         match theirs == plan {
             true => Ok(()),
             false => {

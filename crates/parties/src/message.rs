@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// The digest of the plan that whoever connects goes by.
     Hello = 1,
     /// The same plan; go on.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Answer = 10,
 }
 
-impl Kind {
+impl MessageKind {
     const ALL: [Self; 10] = [
         Self::Hello,
         Self::Ready,
@@ -129,7 +129,7 @@ mod tests {
         assert!(read_list(&[0; 19], 5).is_err());
         assert_ne!(agreement(&[0; 32], &entries), agreement(&[1; 32], &entries));
         assert_ne!(agreement(&[0; 32], &entries), agreement(&[0; 32], &[(0, [1; 16])]));
-        assert!(Kind::ALL.into_iter().all(|kind| Kind::from_byte(kind as u8) == Some(kind)));
-        assert_eq!(Kind::from_byte(0), None);
+        assert!(MessageKind::ALL.into_iter().all(|kind| MessageKind::from_byte(kind as u8) == Some(kind)));
+        assert_eq!(MessageKind::from_byte(0), None);
     }
 }

@@ -3,7 +3,7 @@
 use crate::channel::{Channel, incoming};
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::message::{Kind, wrong};
+use crate::message::{MessageKind, wrong};
 use crate::plan::{self, Party};
 use scumble::parties::inner_product::InnerProduct;
 use scumble::quantity::Epsilon;
@@ -171,9 +171,9 @@ impl<'a> First<'a> {
     pub fn multiply(mut self, x: &[bool], bits: &mut dyn BitSource) -> Result<i64> {
         self.plan.check(x)?;
         let message = self.plan.product.message(x, bits);
-        self.channel.send(Kind::Bits, &packed(&message))?;
+        self.channel.send(MessageKind::Bits, &packed(&message))?;
         self.channel.patience(Some(self.wait.max(Duration::from_secs(1))))?;
-        let body = self.channel.expect(Kind::Answer, 8)?;
+        let body = self.channel.expect(MessageKind::Answer, 8)?;
         Ok(i64::from_le_bytes(body.as_slice().try_into().map_err(|_| wrong())?))
     }
 }
@@ -198,11 +198,11 @@ impl<'a> Second<'a> {
             };
             let met = socket.set_nonblocking(false).ok().and_then(|()| Channel::accept(config.clone(), socket));
             let Some((mut channel, _)) = met else { continue };
-            if channel.welcome(&plan.digest).and_then(|()| channel.send(Kind::Ready, &[])).is_err() {
+            if channel.welcome(&plan.digest).and_then(|()| channel.send(MessageKind::Ready, &[])).is_err() {
                 continue;
             }
             channel.patience(Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1))))?;
-            let body = channel.expect(Kind::Bits, plan.owners.div_ceil(8))?;
+            let body = channel.expect(MessageKind::Bits, plan.owners.div_ceil(8))?;
             let message = unpacked(&body, plan.owners).ok_or_else(wrong)?;
             return Ok(Self { plan, channel, message });
         }
@@ -213,7 +213,7 @@ impl<'a> Second<'a> {
     pub fn answer(mut self, y: &[bool], bits: &mut dyn BitSource) -> Result<()> {
         self.plan.check(y)?;
         let answer = self.plan.product.answer(y, &self.message, bits)?;
-        self.channel.send(Kind::Answer, &answer.to_le_bytes())
+        self.channel.send(MessageKind::Answer, &answer.to_le_bytes())
     }
 }
 

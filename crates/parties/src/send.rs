@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::message::{self, Kind};
+use crate::message::{self, MessageKind};
 use crate::plan::Plan;
 use scumble::BitSource;
 use std::time::{Duration, Instant};
@@ -48,11 +48,11 @@ impl<'a> Sender<'a> {
         let names = || self.plan.servers().iter().map(|server| server.name.as_str());
         let mut first: Option<Error> = None;
         for ((channel, share), name) in self.channels.iter_mut().zip(&shares).zip(names()) {
-            let sent = channel.send(Kind::Share, &message::share(&sending, share));
+            let sent = channel.send(MessageKind::Share, &message::share(&sending, share));
             first = first.or(sent.err().map(|error| lost(name, &error)));
         }
         for (channel, name) in self.channels.iter_mut().zip(names()) {
-            let stored = channel.expect(Kind::Stored, 0);
+            let stored = channel.expect(MessageKind::Stored, 0);
             first = first.or(stored.err().map(|error| lost(name, &error)));
         }
         first.map_or(Ok(()), Err)

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | collect | stores one share of each party, until all are there or the time is over; then takes no more | nothing |
 //! | agree | tells the others whose shares it has; keeps those that all have; too few: stops | who answered |
-//! | compare | tells the digest of the list, and stops unless all others have told the same | who answered |
+//! | compare | sends the digest of the list, and stops unless all others have sent the same | who answered |
 //! | charge | writes the charge down | who answered |
 //! | open | tells its sum, hears the others' sums | the total |
 //!
@@ -16,7 +16,7 @@ mod hall;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::message::{self, Entry, Kind};
+use crate::message::{self, Entry, MessageKind};
 use crate::plan::Plan;
 use hall::{Hall, State};
 use scumble::parties::sum::Ring;
@@ -41,19 +41,19 @@ pub enum Step {
     Stored(usize),
     /// Somebody was refused, and why.
     Refused(String),
-    /// No more shares are taken; so many are there.
+    /// No more shares are taken; this many are there.
     Closed(usize),
-    /// All servers have the shares of so many parties, and the same list of them.
+    /// All servers have the shares of this many parties, and the same list of them.
     Agreed(usize),
     /// The charge is durable.
     Charged,
-    /// The own sum was told to the other servers.
+    /// The own sum was sent to the other servers.
     Told,
 }
 
 /// Who looks on, and writes the charge down.
 pub trait Watch {
-    /// Is told of each step.
+    /// Hears of each step.
     fn step(&mut self, step: &Step);
 
     /// Makes the charge durable; an error stops the server before it opens anything.
@@ -63,7 +63,7 @@ pub trait Watch {
 /// Runs a server on this socket; takes shares for at most `wait`, and waits as long again for the other servers.
 ///
 /// # Guarantee
-/// The own sum is told once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have told the same list of at least
+/// The own sum is sent once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have sent the same list of at least
 /// `parties − silent` parties. What comes back is the total of exactly these.
 pub fn serve(plan: &Plan, key: &Key, listener: TcpListener, wait: Duration, watch: &mut dyn Watch) -> Result<Opened> {
     let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key is no server's of the plan"))?;
@@ -94,13 +94,13 @@ impl Running<'_> {
         let arrived = self.hall.with(State::arrived);
         watch.step(&Step::Closed(arrived.len()));
         self.meet(others, deadline)?;
-        tell(others, Kind::Arrived, &message::list(&arrived))?;
+        tell(others, MessageKind::Arrived, &message::list(&arrived))?;
         let lists = self.hall.wait(deadline, watch, "its list", |other| other.list.clone())?;
         let has_all = |one: &Entry| lists.iter().all(|list| list.binary_search(one).is_ok());
         let agreed: Vec<Entry> = arrived.into_iter().filter(has_all).collect();
         self.enough(&agreed)?;
         let digest = message::agreement(self.plan.digest(), &agreed);
-        tell(others, Kind::Agreed, &digest)?;
+        tell(others, MessageKind::Agreed, &digest)?;
         let theirs = self.hall.wait(deadline, watch, "the list that it agrees on", |other| other.agreed)?;
         if theirs.iter().any(|their| *their != digest) {
             return Err(Error::failed("the servers have different lists of parties; nothing was opened"));
@@ -110,7 +110,7 @@ impl Running<'_> {
         watch.charge(&answered)?;
         watch.step(&Step::Charged);
         let sum = self.hall.with(|state| state.sum(&agreed, self.plan.cells().len()));
-        tell(others, Kind::Sum, &message::in_bytes(&sum))?;
+        tell(others, MessageKind::Sum, &message::in_bytes(&sum))?;
         watch.step(&Step::Told);
         let mut sums = self.hall.wait(deadline, watch, "its sum", |other| other.sum.clone())?;
         sums.push(sum);
@@ -149,7 +149,7 @@ impl Running<'_> {
     }
 }
 
-fn tell(others: &mut [Channel], kind: Kind, body: &[u8]) -> Result<()> {
+fn tell(others: &mut [Channel], kind: MessageKind, body: &[u8]) -> Result<()> {
     others.iter_mut().try_for_each(|channel| channel.send(kind, body))
 }
 

@@ -30,7 +30,7 @@ use tokio::sync::watch;
 
 /// Queries are planned by recursion; what the engine allows has room here.
 const STACK: usize = 32 << 20;
-/// So many threads wait for tables and the ledger.
+/// This many threads wait for tables and the ledger.
 const AT_WORK: usize = 64;
 /// Files that are open beside connections.
 const OTHER_FILES: u64 = 128;
@@ -56,7 +56,7 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// The times of answers are rounded up to a multiple of this.
     pub answer_time: Option<Duration>,
-    /// So many connections at once.
+    /// This many connections at once.
     pub connections: usize,
     /// Whether requests are logged, without what they hold, on standard error.
     pub logs: bool,
@@ -212,7 +212,7 @@ async fn told(signals: &mut Signals) {
     }
 }
 
-/// So many connections may be open: as many files as this process may have at most, but for some.
+/// This many connections may be open: as many files as this process may have, except for some that it needs itself.
 fn open_files() -> usize {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

@@ -1,4 +1,4 @@
-//! Connections: so many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
+//! Connections: this many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
 
 use crate::http::Peer;
 use crate::metrics::Metrics;
@@ -9,14 +9,16 @@ use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::{Sleep, sleep};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -26,15 +28,18 @@ const HEADERS: Duration = Duration::from_secs(15);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// No headers of a request are longer, in bytes.
 const BUFFER: usize = 16 << 10;
-/// What those are told who are too many.
+/// The answer to connections that are too many.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 130\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{ \"type\": \"urn:scumble:problem:busy\", \"title\": \"The server is busy\", \"status\": 503, \"detail\": \"too many connections, try again\" }\n";
+
+/// So long may a client take to read what it is sent, before it is left alone.
+const READING: Duration = Duration::from_secs(30);
 
 /// What is served on a port.
 pub(crate) struct Door {
     pub router: Router,
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
-    /// So many connections at once.
+    /// This many connections at once.
     pub most: usize,
 }
 
@@ -69,6 +74,7 @@ impl Door {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let _ = stream.set_nodelay(true);
+                let stream = Patient::new(stream, READING);
                 match acceptor {
                     None => one.serve(stream).await,
                     Some(acceptor) => {
@@ -120,6 +126,67 @@ impl One {
     }
 }
 
+/// A stream whose other end must read: what is held for a client that does not is not held for ever.
+struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    /// When it has waited long enough, while it waits.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, until: None }
+    }
+
+    /// What came of writing, or that it took too long.
+    fn waited<T>(&mut self, context: &mut Context<'_>, came: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if came.is_ready() {
+            self.until = None;
+            return came;
+        }
+        let patience = self.patience;
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep(patience)));
+        until.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let came = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.waited(context, came)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let came = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.waited(context, came)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let came = Pin::new(&mut self.stream).poll_flush(context);
+        self.waited(context, came)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let came = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.waited(context, came)
+    }
+}
+
 /// Waits until the server stops.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // An error says that nobody could say so any more.
@@ -146,6 +213,25 @@ fn turn_away(mut stream: TcpStream, is_secure: bool, metrics: &Metrics) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn whoever_does_not_read_is_not_written_to_for_ever() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut near = Patient::new(near, Duration::from_millis(50));
+        // While the other end reads, it may take as long as it likes.
+        let reading = tokio::spawn(async move {
+            let mut some = [0; 64];
+            for _ in 0..8 {
+                sleep(Duration::from_millis(20)).await;
+                far.read_exact(&mut some).await.unwrap();
+            }
+            far
+        });
+        near.write_all(&[7; 512]).await.unwrap();
+        let _far = reading.await.unwrap();
+        let failed = near.write_all(&[7; 512]).await.unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::TimedOut);
+    }
 
     #[test]
     fn the_sentence_for_too_many_has_the_length_that_it_says() {

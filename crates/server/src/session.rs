@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 const LINK: Duration = Duration::from_secs(3600);
 /// How long a session lasts.
 const SESSION: Duration = Duration::from_secs(12 * 3600);
-/// So many sessions are held at once; beyond them the oldest end.
+/// This many sessions are held at once; beyond them the oldest end.
 const MOST: usize = 10_000;
 
 /// The link, until it was opened, and the sessions by the digest of their cookie: whoever reads the memory of an index finds no cookie.

@@ -11,9 +11,9 @@ const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 /// After so long without a failure an address begins anew.
 const FORGIVEN: Duration = Duration::from_secs(600);
-/// So many addresses are remembered; beyond them the oldest are forgotten.
+/// This many addresses are remembered; beyond them the oldest are forgotten.
 const MOST: usize = 10_000;
-/// So many failures of one address wait at once; others are answered at once that they are too many.
+/// This many failures of one address wait at once; others are answered at once that they are too many.
 const WAITING: usize = 32;
 
 /// The failures of each address.

@@ -46,6 +46,8 @@ pub enum Publish {
     Plan(engine::plan::Arguments),
     /// Publishes what is not published yet: charges the ledger, writes outputs and report
     Release(engine::release::Arguments),
+    /// The exact integers of a release as SQL for another engine, where the rows are; `release --integers` takes them back
+    Integers(engine::integers::Arguments),
     /// What has been spent, by release, in every scope; verifies and exports the ledger
     Ledger(engine::ledger::Arguments),
     /// The budgets that the ledger has held; raises or lowers one, with a reason that stays
@@ -124,6 +126,7 @@ impl Publish {
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
             Self::Ask(arguments) => engine::ask::run(&arguments, quiet),
+            Self::Integers(arguments) => engine::integers::run(&arguments),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
             Self::Lookup(arguments) => engine::lookup::run(&arguments),

@@ -83,6 +83,16 @@ fn any_conjunction_is_answered_after_one_release_with_its_error_and_without_the_
             assert_eq!(number(&found["bias"]), 0.0);
         }
         assert_eq!(folder.stdout(&["ledger", "show", "--json"]), before, "looking up costs nothing");
+        // Products of two are projected with those of three as they are; counts are not.
+        let projected = ["lookup", "habits", "smoker AND NOT insured", "--projected"];
+        if measure == "parities" {
+            let found = folder.json(&[&projected[..], &["--json"]].concat());
+            let (estimate, error) = (number(&found["projected"]["estimate"]), number(&found["standard_error"]));
+            assert!((estimate - number(&found["estimate"])).abs() < 7.0 * error, "{found}");
+            assert!(folder.stdout(&projected).contains("; projected on what a table of people can nearly have: "));
+        } else {
+            folder.refused(&projected, 2, "only parities are projected, and this release has counts");
+        }
         let words = folder.stdout(&["lookup", "habits", "smoker and not insured"]);
         assert!(words.starts_with("smoker AND NOT insured: ") && words.contains("95% interval"), "{words}");
         assert!(!words.contains("without a value"), "{words}");

@@ -153,3 +153,23 @@ fn synthetic_rows_of_more_people_than_can_be_made_up_are_refused() {
     folder("public_owners = 10000000\n", &release("synthetic", "")).stdout(&["plan"]);
     folder("public_owners = 1000000000000\n", &release("marginals", "")).stdout(&["plan"]);
 }
+
+/// With hardly any budget the number of people is noise: up to ten million rows were made up of it, for minutes.
+#[test]
+fn rows_for_a_number_of_people_that_is_noise_are_refused_before_the_charge() {
+    let project = |more: &str, rho: &str| {
+        format!(
+            "[dataset.people]\nsource = \"people.csv\"\n{more}[dataset.people.columns]\nage = {{ type = \"int\", lower = 0, upper = 9 }}\n\
+             [budget]\nperson = {{ epsilon = 1, delta = 1e-6 }}\n\
+             [[release]]\nname = \"rows\"\nkind = \"synthetic\"\ntable = \"people\"\ncolumns = [\"age\"]\ncost = {{ rho = {rho} }}\n"
+        )
+    };
+    let folder = Folder::with(&[("people.csv", "age\n1\n2\n"), ("scumble.toml", &project("", "1e-15"))]);
+    let sentence = "at this cost the number of people has a standard error above 1000000, and rows would be made up of noise alone: raise the cost, or declare public_owners";
+    folder.refused(&["plan"], 2, sentence);
+    folder.refused(&["release"], 2, sentence);
+    folder.write("scumble.toml", &project("", "1e-3"));
+    folder.stdout(&["plan"]);
+    folder.write("scumble.toml", &project("public_owners = 2\n", "1e-15"));
+    folder.stdout(&["plan"]);
+}

@@ -111,7 +111,7 @@ fn degrees_are_published_without_vertices() {
     let ends: f64 =
         table.lines().skip(1).map(|line| line.split(',').map(|x| x.parse::<f64>().unwrap()).product::<f64>()).sum();
     assert!((ends - 320.0).abs() < 120.0, "{table}");
-    assert!(folder.read("out/report.html").contains("How many vertices have at least so many edges"));
+    assert!(folder.read("out/report.html").contains("How many vertices have at least this many edges"));
     assert!(folder.read("out/r.json").contains("node-level privacy is not offered"));
 }
 

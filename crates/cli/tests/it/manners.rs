@@ -347,7 +347,7 @@ fn a_ledger_that_is_not_there_is_an_error() {
     folder.stdout(&["ledger", "show"]);
 }
 
-/// A report told of its own run alone: after a second one, the first had never been.
+/// A report showed its own run alone: after a second one, the first had never been.
 #[test]
 fn reports_add_up_over_runs() {
     let folder = folder(&counts());
@@ -612,5 +612,31 @@ fn help_is_in_the_order_of_work_with_examples() {
     for command in ["demo", "init", "check", "plan", "release", "query", "ledger", "budget", "kinds"] {
         let help = folder.stdout(&["help", command]);
         assert!(help.contains("Example") && help.contains(&format!("\n  scumble {command} ")), "{command}: {help}");
+    }
+}
+
+/// A release called " x " wrote the files of x, and the next release of x found its files changed.
+#[test]
+fn names_that_collide_are_refused_with_their_place() {
+    let project = |name: &str| {
+        format!(
+            "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = {{ type = \"int\", lower = 0, upper = 9 }}\n\
+             [[release]]\nname = \"{name}\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = {{ epsilon = 1 }}\n"
+        )
+    };
+    let folder = Folder::with(&[("people.csv", "age\n1\n2\n")]);
+    for (name, sentence) in [
+        (
+            " x ",
+            "scumble.toml:6:8: a release's name becomes a file name, and begins and ends with no space: write name = \"x\"",
+        ),
+        (
+            "Report",
+            "scumble.toml:6:8: a release cannot be called 'report', because report.json is the report's own file",
+        ),
+        ("../x", "scumble.toml:6:8: a release's name becomes a file name: 1 to 150 letters"),
+    ] {
+        folder.write("scumble.toml", &project(name));
+        folder.refused(&["plan"], 2, sentence);
     }
 }

@@ -193,6 +193,17 @@ fn killed(round: u64) -> usize {
     opened
 }
 
+/// The story: the plan said that one colluder of four parties learns no more than planned, of a sum of all four; but one may be silent, and then a third of the noise is the colluder's.
+#[test]
+fn the_plan_counts_on_silent_parties_to_be_silent() {
+    let world = World::new(4, 1, 2, "2");
+    let plan = world.folder.json(&["parties", "plan", "flu.toml", "--json"]);
+    let epsilon = |colluding: usize| plan["against"][colluding]["epsilon"].as_f64().unwrap();
+    assert_eq!((plan["against_answers"].clone(), plan["honest"].clone()), (3.into(), 3.into()));
+    assert!(epsilon(0) < 1.000_001 && epsilon(1) > 1.2 && epsilon(2) > 1.8, "{plan}");
+    assert!(world.folder.stdout(&["parties", "plan", "flu.toml"]).contains("learn more, of a sum of 3 parties"));
+}
+
 /// A budget that the plan does not fit into is refused before anybody can send; a plan is charged once; more needs a word.
 #[test]
 fn budgets_and_second_openings() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 const COLUMNS: &str = "[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 3 }\nsmokes = { type = \"bool\" }\n\
     sex = { type = \"category\", values = [\"f\", \"m\"] }\nincome = { type = \"int\", lower = 0, upper = 9 }\n";
 
-/// 2000 people, all alike but for their income.
+/// 2000 people, all alike except for their income.
 fn people() -> String {
     let rows: String = (0..2000).map(|person| format!("0,true,f,{}\n", person % 10)).collect();
     format!("age,smokes,sex,income\n{rows}")

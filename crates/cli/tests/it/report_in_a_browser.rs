@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// A page of A4 between the browser's margins, in CSS pixels.
 const PRINTED_WIDTH: u32 = 718;
 
-fn browser() -> Option<&'static str> {
+/// A browser, where there is one.
+pub fn browser() -> Option<&'static str> {
     let runs = |name: &&&str| {
         Command::new(name).arg("--version").stderr(Stdio::null()).output().is_ok_and(|out| out.status.success())
     };
@@ -34,7 +35,7 @@ fn browser() -> Option<&'static str> {
 }
 
 /// Runs the browser without a window and with a profile of its own; gives what it prints.
-fn run(browser: &str, folder: &Path, arguments: &[String]) -> String {
+pub fn run(browser: &str, folder: &Path, arguments: &[String]) -> String {
     let profile = tempfile::tempdir().unwrap();
     let mut command = Command::new(browser);
     command

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Whether a program is here; if not, that is said.
-fn is_here(program: &str, argument: &str) -> bool {
+pub fn is_here(program: &str, argument: &str) -> bool {
     let found = Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success());
     assert!(found || std::env::var_os("SCUMBLE_NEED_PSQL").is_none(), "{program} is missing");
     if !found {

@@ -20,7 +20,7 @@ clinic = { type = "category", values = ["a", "b"] }
 cost = { type = "int", lower = 0, upper = 10 }
 "#;
 
-/// So many people, the first `x` of them x, the others m; and two visits.
+/// This many people, the first `x` of them x, the others m; and two visits.
 fn folder(x: usize, people: usize) -> Folder {
     let row = |i: usize| {
         format!("{},s{},{},{},{}\n", if i < x { "x" } else { "m" }, i % 2, i % 100, i % 50, i.is_multiple_of(2))

@@ -74,7 +74,7 @@ fn rows_of_many_columns_keep_their_links_and_what_is_publicly_known() {
     let folder = folder(&release("synthetic", "epsilon = 5, delta = 1e-9", &format!("{COLUMNS}{known}")));
     let plan = scumble(folder.path(), &["plan", "--json"]);
     assert!(
-        text(&plan.stdout).contains("method chosen: 'never' and 'linked' are for it")
+        text(&plan.stdout).contains("method chosen: 'never', 'linked' and 'rows' are for it")
             || text(&plan.stdout).contains("method chosen: the columns have"),
         "{}",
         text(&plan.stdout)
@@ -174,21 +174,80 @@ fn what_cannot_be_made_is_said_before_anything_is_charged() {
     check("marginals", &with("never = [\"age < 3\"]"), "unknown key 'never'");
 }
 
-/// A column of one value, and one of a million.
+/// A column of one value, one of a million, and eleven of a million.
 #[test]
-fn a_column_of_one_value_is_no_failure_and_one_of_a_million_is_refused_before_the_charge() {
+fn a_column_of_one_value_or_of_a_million_is_no_failure_and_too_many_values_are_refused_before_the_charge() {
     let of = |columns: &str| format!("columns = [{columns}]\nmissing = \"never\"\n");
     let cost = "epsilon = 5, delta = 1e-9";
     let one = folder(&release("synthetic", cost, &of("\"one\", \"age\", \"smokes\"")));
     released(one.path());
     assert!(rows(one.path()).1.iter().all(|row| row[0] == "only"));
     let million = folder(&release("synthetic", cost, &of("\"one\", \"code\", \"age\", \"smokes\"")));
-    let output = scumble(million.path(), &["release"]);
+    released(million.path());
+    let (_, made) = rows(million.path());
+    // The number of people has a standard error of about 40.
+    assert!(made.len().abs_diff(PEOPLE) < 400, "{}", made.len());
+    assert!(made.iter().all(|row| row[1].parse::<u32>().is_ok_and(|code| code < 1_000_000)));
+    let many: Vec<String> = (0..11).map(|i| format!("\"code{i}\"")).collect();
+    let many = folder(&release("synthetic", cost, &of(&many.join(", "))));
+    let project = fs::read_to_string(many.path().join("scumble.toml")).unwrap();
+    let code = "code = { type = \"int\", lower = 0, upper = 999999 }\n";
+    let codes: String = (0..11).map(|i| code.replace("code", &format!("code{i}"))).collect();
+    fs::write(many.path().join("scumble.toml"), project.replace(code, &codes)).unwrap();
+    let output = scumble(many.path(), &["release"]);
     let sentence = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{sentence}");
     assert!(
-        sentence.contains("a column has 1000000 values, and rows are made of columns of at most 100000"),
+        sentence
+            .contains("the columns have 11000000 values together, and rows are made of columns with at most 10000000"),
         "{sentence}"
     );
-    assert!(!million.path().join("scumble.ledger").exists(), "nothing was charged");
+    assert!(!many.path().join("scumble.ledger").exists(), "nothing was charged");
+}
+
+/// Numbers with fractions and dates are columns in public steps, and what goes together stays together; the number of rows is what was asked for.
+#[test]
+fn numbers_and_dates_are_columns_and_the_number_of_rows_can_be_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut people = "sex,income,born\n".to_string();
+    for i in 0..3000 {
+        let (sex, income) = if i % 2 == 0 { ("f", 20_000.5 + f64::from(i)) } else { ("m", 80_000.25 + f64::from(i)) };
+        let born = if i % 50 == 0 { String::new() } else { format!("{}-0{}-1{}", 1950 + i / 60, 1 + i % 9, i % 10) };
+        people += &format!("{sex},{income},{born}\n");
+    }
+    fs::write(folder.path().join("people.csv"), people).unwrap();
+    let project = |more: &str| {
+        let text = format!(
+            "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nsex = {{ type = \"category\", values = [\"f\", \"m\"] }}\n\
+             income = {{ type = \"float\", lower = 0, upper = 102400 }}\nborn = {{ type = \"date\", lower = \"1950-01-01\", upper = \"1999-12-31\" }}\n\
+             [[release]]\nname = \"r\"\nkind = \"synthetic\"\ntable = \"people\"\ncolumns = [\"sex\", \"income\", \"born\"]\n{more}\n\
+             cost = {{ epsilon = 20, delta = 1e-9 }}\n"
+        );
+        fs::write(folder.path().join("scumble.toml"), text).unwrap();
+    };
+    for (more, words) in [
+        ("method = \"residual\"", "columns of the method 'chosen'"),
+        ("rows = 0", "this must be a whole number of at least 1"),
+        ("rows = 100000000", "rows must be a number from 1 to 10000000"),
+        ("method = \"mwem\"\nrows = 5", "'rows' are for the method 'chosen'"),
+    ] {
+        project(more);
+        let output = scumble(folder.path(), &["release"]);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(words) && said.lines().count() == 1, "{more}: {said}");
+    }
+    project("rows = 1200");
+    let answer = released(folder.path());
+    let (_, rows) = rows(folder.path());
+    assert_eq!(rows.len(), 1200);
+    let incomes = |sex: &str| -> Vec<f64> {
+        rows.iter().filter(|row| row[0] == sex).filter_map(|row| row[1].parse().ok()).collect()
+    };
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let (low, high) = (mean(incomes("f")), mean(incomes("m")));
+    assert!((low - 21_500.0).abs() < 3000.0 && (high - 81_500.0).abs() < 3000.0, "{low} {high}");
+    assert!(rows.iter().filter(|row| row[2] == "(missing)").count() < 100);
+    let days = rows.iter().filter(|row| row[2] != "(missing)");
+    assert!(days.clone().all(|row| row[2].len() == 10 && ("1950-01-01"..="1999-12-31").contains(&row[2].as_str())));
+    assert!(answer.to_string().contains("in steps of equal width"), "{answer}");
 }

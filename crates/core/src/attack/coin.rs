@@ -15,15 +15,17 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::error::Result;
+use crate::audit::Counts;
+use crate::error::{Error, Result};
 use crate::event::{Event, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal};
+use crate::quantity::{Beta, checked};
 use crate::scope::Scope;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
-    /// So many of the coins were guessed right.
+    /// This many of the coins were guessed right.
     Guessed {
         /// How many.
         right: u32,
@@ -36,6 +38,25 @@ pub enum Outcome {
     NoNoise(&'static str),
     /// More noisy numbers would move than are drawn here.
     TooMany(f64),
+}
+
+impl Outcome {
+    /// The part of the coins that this guess is right about in expectation, at least, except with probability β (Clopper and Pearson 1934); none where nothing was guessed. What came out of the
+    /// tosses themselves scatters around the expectation, and may be above what anybody can expect.
+    ///
+    /// ```
+    /// use scumble::attack::coin::Outcome;
+    /// let found = Outcome::Guessed { right: 6_300, coins: 10_000 }.at_least(0.001)?.unwrap();
+    /// assert!((0.614..0.616).contains(&found));
+    /// assert_eq!(Outcome::Unmoved.at_least(0.001)?, None);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn at_least(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<Option<f64>> {
+        let Self::Guessed { right, coins } = *self else { return Ok(None) };
+        // A box of two sides, of which the other one says nothing.
+        let both = 2.0 * checked::<Beta>(beta)?.get();
+        Ok(Some(Counts::new(right.into(), coins.into(), 0, 1)?.confidence(both)?.p_low))
+    }
 }
 
 /// More numbers that move at once are not drawn.

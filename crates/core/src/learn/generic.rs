@@ -72,7 +72,7 @@ impl Generic {
         Ok((hypotheses as f64 / beta.get()).ln() / self.coefficient.get())
     }
 
-    /// How many rows suffice: if some hypothesis is right on the whole population, what is learnt from so many random rows errs on a share of at most α of it
+    /// How many rows suffice: if some hypothesis is right on the whole population, what is learnt from this many random rows errs on a share of at most α of it
     /// with probability 1 − 2β (half of α for the choice, half for the sample).
     ///
     /// ```

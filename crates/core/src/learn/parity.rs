@@ -183,7 +183,7 @@ impl Parity {
         Ok(vec![Event::new(Word::Parity(self.word), Moves::by_scope(one, two.clone(), touches))])
     }
 
-    /// How many rows suffice: if some parity is right on the whole population, what is learnt from so many random rows errs on a share of at most α of it with
+    /// How many rows suffice: if some parity is right on the whole population, what is learnt from this many random rows errs on a share of at most α of it with
     /// probability 1 − β, given that something is published. (d·ln 2 + ln(1/β))/α kept rows by a union over all parities, and four standard deviations
     /// for how many are kept.
     pub fn rows_needed(

@@ -34,7 +34,7 @@ pub(crate) enum Curve {
     ConcentratedGroup { rho: f64, omega: f64, size: u64 },
     /// The largest of several at each order, each this many times.
     Largest(Vec<(Curve, f64)>),
-    /// So many neighbours one after the other.
+    /// This many neighbours one after the other.
     Chain { base: Box<Curve>, size: u32 },
     /// On a sample, add or remove one owner.
     SampledPresence { base: Box<Curve>, rate: f64 },

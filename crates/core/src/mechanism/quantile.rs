@@ -17,9 +17,10 @@
 
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift, Word};
+use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Exact, Probability, checked};
+use crate::scope::AttributeSet;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 use std::collections::BTreeMap;
@@ -199,15 +200,27 @@ impl Quantile {
 
     /// What was done: an exponential mechanism whose loss has range ε for presence; replacing a value moves further.
     pub fn events(&self) -> Result<Vec<Event>> {
+        self.events_of(1, &AttributeSet::empty())
+    }
+
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them.
+    ///
+    /// ```
+    /// use scumble::mechanism::quantile::Quantile;
+    /// use scumble::scope::{AttributeSet, Scope};
+    /// let age = AttributeSet::new(["age"])?;
+    /// let event = Quantile::new(150, 0.5, 1.0)?.events_of(3, &age)?.remove(0);
+    /// let by = |scope: Scope| event.moves().shifts(&scope)[0].by.get();
+    /// assert_eq!((by(Scope::Presence), by(Scope::Person), by(Scope::Attributes(age))), (3.0, 6.0, 6.0));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn events_of(&self, values: u64, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let (whole, sensitivity) = (self.target.whole() as f64, self.target.sensitivity() as f64);
         // Both are whole numbers below 2^21, so that an inexact quotient is seen by multiplying back.
         let nearest = whole / sensitivity;
         let replaced = if nearest.mul_add(sensitivity, -whole) < 0.0 { nearest.next_up() } else { nearest };
-        Ok(vec![Event::new(Word::Exponential { epsilon: self.epsilon }, self.moves(replaced)?)])
-    }
-
-    fn moves(&self, replaced: f64) -> Result<Moves> {
-        Ok(Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::one_cell(replaced)?], Vec::new()))
+        let moves = moves(values, (1, 1.0), (1, replaced), attributes)?;
+        Ok(vec![Event::new(Word::Exponential { epsilon: self.epsilon }, moves)])
     }
 
     /// By how many ranks the released key is off at most, except with probability β.
@@ -234,6 +247,20 @@ fn rank_error(last: u128, sensitivity: f64, epsilon: Epsilon, beta: f64) -> f64 
 fn end_rank(last: u128, epsilon: Epsilon) -> u128 {
     // At most 2^100, so that ranks add up; an epsilon that small finds nothing either way.
     (rank_error(last, 1.0, epsilon, END_MISSED).ceil().clamp(1.0, 2f64.powi(100))) as u128
+}
+
+/// This many cells by this much when one value comes or goes, and when one is replaced; the latter also when these attributes change. Of several values each cell moves as far for each of
+/// them: their moves add up, wherever they meet.
+fn moves(values: u64, presence: (u64, f64), replaced: (u64, f64), attributes: &AttributeSet) -> Result<Moves> {
+    let shift = |(cells, by): (u64, f64)| -> Result<Vec<Shift>> {
+        let by = by * values.max(1) as f64;
+        // One rounding, upwards: a move that is a whole number is exact anyway.
+        Ok(vec![Shift::new(cells, if by.fract() == 0.0 || values <= 1 { by } else { by.next_up() })?])
+    };
+    let replaced = shift(replaced)?;
+    let touch = Touch { attributes: attributes.clone(), shifts: replaced.clone() };
+    let touches = if attributes.is_empty() { Vec::new() } else { vec![touch] };
+    Ok(Moves::by_scope(shift(presence)?, replaced, touches))
 }
 
 /// ε/(2Δ) as a rational, exactly.

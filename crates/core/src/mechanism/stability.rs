@@ -272,7 +272,7 @@ impl KeySelection {
         self.events_moving(&Contribution::new(self.keys, 1)?.moves()?)
     }
 
-    /// The same where neighbours change the owners of keys as `moves` say: so many keys, each by one owner.
+    /// The same where neighbours change the owners of keys as `moves` say: this many keys, each by one owner.
     ///
     /// # Guarantee
     /// Keys are published independently of each other, each (ε/g, 1 − (1 − δ)^{1/g})-privately in its number of owners, so that n changed

@@ -23,11 +23,11 @@ use num_traits::{One, ToPrimitive, Zero};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binomial {
-    kind: Kind,
+    kind: Sampler,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum Sampler {
     /// No trial, or no doubt.
     Constant(u128),
     Random(Box<Prepared<Trials>>),
@@ -56,11 +56,11 @@ impl Binomial {
 
     fn of(trials: u128, probability: Fraction) -> Self {
         let kind = if trials == 0 || probability.numerator().is_zero() {
-            Kind::Constant(0)
+            Sampler::Constant(0)
         } else if probability.numerator() >= probability.denominator() {
-            Kind::Constant(trials)
+            Sampler::Constant(trials)
         } else {
-            Kind::Random(Box::new(Prepared::new(Trials::new(trials, probability))))
+            Sampler::Random(Box::new(Prepared::new(Trials::new(trials, probability))))
         };
         Self { kind }
     }
@@ -68,8 +68,8 @@ impl Binomial {
     /// One draw, between 0 and the number of trials.
     pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> u128 {
         match &self.kind {
-            Kind::Constant(value) => *value,
-            Kind::Random(prepared) => {
+            Sampler::Constant(value) => *value,
+            Sampler::Random(prepared) => {
                 let trials = prepared.shape();
                 trials.mode.saturating_add_signed(prepared.sample_wide(bits)).min(trials.count)
             }

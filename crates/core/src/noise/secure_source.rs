@@ -203,7 +203,10 @@ impl Drop for SecureSource {
 
 /// How often this process is the child of a fork.
 mod forks {
-    use crate::error::{Error, Result};
+    #[cfg(unix)]
+    use crate::error::Error;
+    use crate::error::Result;
+    #[cfg(unix)]
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,7 +6,7 @@
 //! solution at once, σ² ∝ √(c/v) \[XHK23\].
 
 /// Σ cost·precision over some tables is at most `most`.
-pub(super) struct Limit {
+pub(super) struct Constraint {
     /// Tables by their number, with what a unit of their precision costs: above 0.
     pub costs: Vec<(usize, f64)>,
     /// Above 0.
@@ -19,9 +19,9 @@ const GAP: f64 = 1e-10;
 const MOST_STEPS: usize = 20_000;
 
 /// The precision of each table that makes Σ weight/precision least within all limits, up to rounding; infinite where no limit speaks about a table.
-pub(super) fn precisions(weights: &[f64], limits: &[Limit]) -> Vec<f64> {
+pub(super) fn precisions(weights: &[f64], limits: &[Constraint]) -> Vec<f64> {
     let root = |(table, cost): &(usize, f64)| (weights[*table] * cost).sqrt();
-    let alone = |limit: &Limit| (limit.costs.iter().map(root).sum::<f64>() / limit.most).powi(2);
+    let alone = |limit: &Constraint| (limit.costs.iter().map(root).sum::<f64>() / limit.most).powi(2);
     let mut multipliers: Vec<f64> = limits.iter().map(alone).collect();
     let mut best: Option<(f64, Vec<f64>)> = None;
     for _ in 0..MOST_STEPS {
@@ -30,8 +30,9 @@ pub(super) fn precisions(weights: &[f64], limits: &[Limit]) -> Vec<f64> {
             limit.costs.iter().for_each(|(table, cost)| slopes[*table] += multiplier * cost);
         }
         let precisions: Vec<f64> = weights.iter().zip(&slopes).map(|(weight, slope)| (weight / slope).sqrt()).collect();
-        let used =
-            |limit: &Limit| limit.costs.iter().map(|(table, cost)| cost * precisions[*table]).sum::<f64>() / limit.most;
+        let used = |limit: &Constraint| {
+            limit.costs.iter().map(|(table, cost)| cost * precisions[*table]).sum::<f64>() / limit.most
+        };
         let used: Vec<f64> = limits.iter().map(used).collect();
         let excess = used.iter().copied().fold(0.0, f64::max);
         // The primal value of precisions/excess over the dual value of the best multiple of the multipliers.

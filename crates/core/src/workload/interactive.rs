@@ -9,7 +9,7 @@
 //! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
 //! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
 
-use crate::calibrate::{Moved, scale_for_pure};
+use crate::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::selection::Change;
@@ -32,7 +32,7 @@ const MOST_UPDATES: u64 = 1_000_000;
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::workload::interactive::{Answer, Interactive, Question, Weights};
+/// use scumble::workload::interactive::{Reply, Interactive, Question, Weights};
 /// let plan = Interactive::new(4, 100_000, 50, 3, 1.0, 0.05)?;
 /// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], Weights::uniform(4));
 /// let mut bits = InsecureSeededSource::new(1);
@@ -42,8 +42,8 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// let expected = plan.expected(share);
 /// assert_eq!(expected, 25_000);
 /// match plan.ask(round, count, expected, &mut bits) {
-///     Answer::Model(_round) => assert!(count.abs_diff(expected) <= plan.promise().error),
-///     Answer::Measured(noisy) => model.update(&question, plan.step(noisy, expected)),
+///     Reply::Model(_round) => assert!(count.abs_diff(expected) <= plan.promise().error),
+///     Reply::Measured(noisy) => model.update(&question, plan.step(noisy, expected)),
 /// }
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -82,7 +82,7 @@ pub struct Promise {
 
 /// What comes of a question.
 #[derive(Debug)]
-pub enum Answer {
+pub enum Reply {
     /// The model's own answer is near enough; the round goes on.
     Model(Round),
     /// The count with noise; the round is over.
@@ -90,7 +90,7 @@ pub enum Answer {
 }
 
 impl Interactive {
-    /// For `questions` questions about `total` owners in a universe of `cells`, with so many updates, each round at ε, and a promise that fails with probability β.
+    /// For `questions` questions about `total` owners in a universe of `cells`, with this many updates, each round at ε, and a promise that fails with probability β.
     pub fn new(
         cells: u64,
         total: u64,
@@ -114,7 +114,8 @@ impl Interactive {
             ));
         }
         let answer = epsilon.get() * MEASURING;
-        let test = SparseVector::within(epsilon.get() - answer, Change::General)?;
+        // Rounded down, so that both parts together are not above ε.
+        let test = SparseVector::within((epsilon.get() - answer).next_down(), Change::General)?;
         let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, Moved::units(1))?);
         let third = beta.get() / 3.0;
         let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);
@@ -154,11 +155,11 @@ impl Interactive {
         epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
         beta: impl TryInto<Beta, Error: Into<Error>>,
     ) -> Result<Self> {
-        let (epsilon, beta) = (checked::<Epsilon>(epsilon)?.get(), checked::<Beta>(beta)?);
+        let (epsilon, beta) = (checked::<Epsilon>(epsilon)?, checked::<Beta>(beta)?);
         // Numbers that are 2% apart: nobody needs the best to the last update.
         let next = |updates: &u64| Some(updates + (updates / 50).max(1)).filter(|updates| *updates <= 100_000);
         let plans = std::iter::successors(Some(1u64), next).map(|updates| {
-            let each = (epsilon / updates as f64).next_down();
+            let each = epsilon_for_pure(epsilon, Moved::units(updates))?;
             Self::new(cells, total, questions, updates, each, beta)
         });
         let mut best: Option<Self> = None;
@@ -206,11 +207,11 @@ impl Interactive {
     /// # Guarantee
     /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone, and a round that has ended is not asked again, all that comes of a round costs what
     /// [`Interactive::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
-    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, count: u64, expected: u64, bits: &mut S) -> Answer {
+    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, count: u64, expected: u64, bits: &mut S) -> Reply {
         let off = i64::try_from(count.abs_diff(expected)).unwrap_or(i64::MAX);
         match self.test.ask(round, off, self.promise.threshold as i64, bits) {
-            Some(open) => Answer::Model(open),
-            None => Answer::Measured(self.measured.add_to(i64::try_from(count).unwrap_or(i64::MAX), bits)),
+            Some(open) => Reply::Model(open),
+            None => Reply::Measured(self.measured.add_to(i64::try_from(count).unwrap_or(i64::MAX), bits)),
         }
     }
 
@@ -331,7 +332,7 @@ pub struct Weights {
     sum: f64,
 }
 
-/// Sums are carried in so many lanes, so that no addition waits for the one before it.
+/// Sums are carried in this many lanes, so that no addition waits for the one before it.
 const LANES: usize = 8;
 
 impl Weights {

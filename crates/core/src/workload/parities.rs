@@ -19,7 +19,7 @@ pub struct Bits {
     columns: Vec<Vec<u64>>,
 }
 
-/// So many words of each column are looked at together: those of some hundred columns stay in the cache.
+/// This many words of each column are looked at together: those of some hundred columns stay in the cache.
 const BLOCK: usize = 256;
 
 impl Bits {

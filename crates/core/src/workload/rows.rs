@@ -16,9 +16,14 @@ const MOST_PEOPLE: f64 = 1e12;
 /// After this many passes over the cells, rounding to whole rows is good enough.
 const MOST_PASSES: usize = 12;
 /// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer tables, therefore.
-const MOST_TABLE_WORK: usize = 10_000_000_000;
+const MOST_TABLE_WORK: u64 = 10_000_000_000;
 /// Tables have at most this many cells together, since their places are kept as u32.
 const MOST_TABLE_CELLS: usize = 1 << 31;
+
+/// How often work of this size may be done. Where places have 32 bits, as in a browser, the whole has more.
+fn times_within_work(size: usize) -> usize {
+    usize::try_from(MOST_TABLE_WORK / size.max(1) as u64).unwrap_or(usize::MAX)
+}
 
 impl Model {
     /// A table of counts; the marginals `tables` are what its rows shall match. More than 10¹² people can only be noise: they are scaled down
@@ -102,7 +107,7 @@ impl<'a> Rounding<'a> {
         tables.sort_unstable();
         tables.dedup();
         // At least two passes must be affordable, and the total comes first.
-        tables.truncate((MOST_TABLE_WORK / (2 * model.domain.cells())).max(1));
+        tables.truncate(times_within_work(2 * model.domain.cells()).max(1));
         let mut cells = 0;
         tables.retain(|&table| {
             let more = cells + model.domain.table_cells(table);
@@ -116,7 +121,7 @@ impl<'a> Rounding<'a> {
 
     fn run(mut self) -> Vec<u64> {
         let cells = self.model.cells.len();
-        let passes = (MOST_TABLE_WORK / (cells * self.places.tables)).clamp(1, MOST_PASSES);
+        let passes = times_within_work(cells * self.places.tables).clamp(1, MOST_PASSES);
         // A fixed odd step visits all cells in an order in which neighbours are far apart.
         let step = coprime_step(cells);
         for turn in 0..cells {

@@ -4,7 +4,7 @@ use crate::statistics::{DRAWS, SLIP, outcomes};
 use scumble::event::{Event, Word};
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::mean::{Mean, UNIT};
-use scumble::parties::local::{Absent, Coin, FrequencyOracle, Kind, Report};
+use scumble::parties::local::{Absent, Coin, FrequencyOracle, Report, ReportKind};
 use scumble::quantity::Epsilon;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn truth(event: &Event, slip: f64) -> f64 {
     1.0 / (1.0 + (-epsilon / slip).exp())
 }
 
-fn oracle(kind: Kind) -> (FrequencyOracle, Event) {
+fn oracle(kind: ReportKind) -> (FrequencyOracle, Event) {
     let oracle = FrequencyOracle::new(kind, 1.1, 5).unwrap();
     let event = oracle.events(None, Absent::Silent).unwrap().remove(1);
     (oracle, event)
@@ -39,32 +39,34 @@ fn supports(report: &Report, value: u64) -> bool {
 
 pub fn report() {
     let mut bits = InsecureSeededSource::new(200);
-    for (kind, value) in [(Kind::KAry, 3), (Kind::Unary, 3), (Kind::Unary, 1), (Kind::Hadamard, 3)] {
+    for (kind, value) in
+        [(ReportKind::KAry, 3), (ReportKind::Unary, 3), (ReportKind::Unary, 1), (ReportKind::Hadamard, 3)]
+    {
         let (oracle, event) = oracle(kind);
         let law = |slip: f64| {
             let truth = truth(&event, slip);
             coin(match (kind, value) {
-                (Kind::KAry, _) => truth / (truth + 4.0 * (1.0 - truth)),
-                (Kind::Unary, 1) => 1.0 - truth, // a value that the owner does not hold
-                (Kind::Unary, _) => 0.5,
+                (ReportKind::KAry, _) => truth / (truth + 4.0 * (1.0 - truth)),
+                (ReportKind::Unary, 1) => 1.0 - truth, // a value that the owner does not hold
+                (ReportKind::Unary, _) => 0.5,
                 _ => truth,
             })
         };
         let drawn: Vec<bool> = (0..DRAWS).map(|_| supports(&oracle.report(3, &mut bits).unwrap(), value)).collect();
         // The own bit is a fair coin, whatever ε is.
-        let slipped = if (kind, value) == (Kind::Unary, 3) { coin(0.5 * SLIP) } else { law(SLIP) };
+        let slipped = if (kind, value) == (ReportKind::Unary, 3) { coin(0.5 * SLIP) } else { law(SLIP) };
         outcomes(&format!("report {}", kind.name()), drawn, &law(1.0), &slipped);
     }
 }
 
 pub fn absent() {
     let mut bits = InsecureSeededSource::new(201);
-    for kind in Kind::ALL {
+    for kind in ReportKind::ALL {
         let (oracle, event) = oracle(kind);
         let law = |slip: f64| {
             coin(match kind {
-                Kind::Unary => 1.0 - truth(&event, slip),
-                Kind::Hadamard => 0.5 * slip,
+                ReportKind::Unary => 1.0 - truth(&event, slip),
+                ReportKind::Hadamard => 0.5 * slip,
                 _ => 0.2 * slip,
             })
         };

@@ -6,7 +6,7 @@ use scumble::mechanism::selection::Change;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::scope::AttributeSet;
-use scumble::workload::interactive::{Answer, Interactive};
+use scumble::workload::interactive::{Interactive, Reply};
 use scumble::workload::small_table::SmallTable;
 use std::collections::BTreeMap;
 
@@ -67,8 +67,8 @@ pub fn interactive() {
         .map(|_| {
             let round = plan.open(&mut bits);
             match plan.ask(round, 900_000, 0, &mut bits) {
-                Answer::Measured(noisy) => noisy - 900_000,
-                Answer::Model(_) => panic!("this is off by far more than the threshold"),
+                Reply::Measured(noisy) => noisy - 900_000,
+                Reply::Model(_) => panic!("this is off by far more than the threshold"),
             }
         })
         .collect();
@@ -84,7 +84,7 @@ pub fn interactive() {
     let threshold = plan.promise().threshold;
     let drawn = (0..4 * DRAWS).map(|_| {
         let round = plan.open(&mut bits);
-        matches!(plan.ask(round, threshold - 9, 0, &mut bits), Answer::Measured(_)).then_some(0)
+        matches!(plan.ask(round, threshold - 9, 0, &mut bits), Reply::Measured(_)).then_some(0)
     });
     outcomes("a test", drawn, &tested(1.0), &tested(SLIP));
 }

@@ -189,7 +189,7 @@ fn nobody(columns: usize) -> (Bits, Vec<String>) {
     (Bits::new(&vec![Vec::new(); columns]).unwrap(), (0..columns).map(|column| format!("a{column}")).collect())
 }
 
-/// The event of the noise on parities or counts of `size` columns, which moves so many of them when somebody comes.
+/// The event of the noise on parities or counts of `size` columns, which moves this many of them when somebody comes.
 fn event_of(events: &[Event], cells: u64) -> &Event {
     events.iter().find(|event| event.moves().parts().0.first().is_some_and(|shift| shift.cells == cells)).unwrap()
 }

@@ -1,11 +1,13 @@
 //! Contribution bounding: of each owner at most g groups, r rows in each and R rows in all, chosen by a keyed hash, in one pass.
 //!
 //! What is kept does not depend on the order or the partitioning of the rows:
-//! - a group's rank is the hash of (owner, key), and the g smallest stay;
+//! - a group's rank is the hash of (owner, key), and of an owner's groups the g smallest stay;
 //! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with the same values are
 //!   numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing else is known of them;
-//! - if g·r > R, the n-th row of a group has the rank Σ_{i≤n} h'(the group's rank, i), which grows with n, and the R smallest stay; h' is
-//!   another function than the hash of values (it is given the rank with its bits turned).
+//! - if g·r > R, a group of n rows has n places with the ranks h'(the group's rank, 0), …, h'(the group's rank, n − 1), and of a group with c of an owner's R smallest
+//!   its first c rows stay; h' is another function than the hash of values.
+//!
+//! Where neither groups nor rows of a group have a bound below R, the first two rules are left out ([`Bounds::deciding`]): R rows are in no more than R groups.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
@@ -13,23 +15,29 @@
 //! # What is kept is a uniform sample
 //! Let an owner have n rows in a group. The pairs (values, copy) are n different ones, so that, with the hash as a random function, their ranks
 //! are independent and uniform, and each set of min(n, r) rows is as likely as any other to have the smallest. (Without the copy, equal rows
-//! stand or fall together: of 200 rows with 20 that are late, "all late ones" would be as likely as "none".) The third rule looks at numbers of rows
-//! only, by a function of its own, so that what it leaves of a group is a uniform sample as well, and the groups that stay are a uniform sample of the owner's groups.
+//! stand or fall together: of 200 rows with 20 that are late, "all late ones" would be as likely as "none".) The groups that stay by the first rule are a uniform sample
+//! of the owner's groups. The third rule looks at numbers of rows only, by a function of its own: each set of R places is as likely as any other, and which rows have a group's
+//! places is uniform, so that what it leaves is a uniform sample of the rows that the first two leave. By it alone, it is one of all of the owner's rows, whatever their groups:
+//! a histogram, a GROUP BY and a distribution function of owners who have more than counts say what a mean of theirs says. (Ranks that grew with n gave all groups the same number of rows:
+//! of 180 rows on time and 20 late ones ten of each counted.)
 //!
 //! # Memory
-//! Rows are set aside until there are enough of them to fill a processor's cache, and then sorted to their owners and cut down all at
-//! once: groups that cannot stay are dropped, equal rows become one row with a number of copies. No other row can be dropped before the end, because the
-//! copies of a row that come later have ranks of their own. What is set aside is at most twice what was left by the last cut, so that the cuts cost a
-//! constant per row.
+//! Rows are set aside in parts, by a hash of their owners ([`Part`]), and cut down now and then: groups that cannot stay are dropped, equal rows become one
+//! row with a number of copies. No other row can be dropped before the end, because the copies of a row that come later have ranks of their own. Cuts are made at sizes
+//! that grow by a factor, so that they cost a constant per row. A part that is still too large goes to an encrypted file. At the end parts are looked at in pieces, each
+//! of some owners with all of their rows, that fit a processor's cache.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
 pub(crate) use contributions::Contribution;
+pub(crate) use part::{Aside, Broken, Lost, Part};
 
 use super::hash::{Key, Quick, SipHasher};
 use super::intern::{Interner, Name};
+use super::ranks::Ranks;
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 /// The bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +50,21 @@ pub(crate) struct Bounds {
     pub rows: u64,
 }
 
+impl Bounds {
+    /// The bounds that decide: none on groups and on rows of one group, where each is at least R. What R rows there are is decided by R alone then.
+    pub fn deciding(self) -> Self {
+        match self.groups.min(self.rows_per_group) >= self.rows {
+            true => Self { groups: u64::MAX, rows_per_group: u64::MAX, ..self },
+            false => self,
+        }
+    }
+}
+
+/// This many copies of rows may be held at a time, however few of them stay.
+const HELD: usize = 1024;
+
 /// What stands for NULL among the values. No value is it: steps are below 2⁵³.
 pub(crate) const NOTHING: i64 = i64::MIN;
-
-/// Fewer rows than these are not cut down before the end.
-const MANY: usize = 1 << 16;
 
 /// Rows, column by column.
 #[derive(Debug, Default)]
@@ -94,13 +112,18 @@ impl Rows {
 
     /// Takes in all rows of another list, which is empty then.
     fn append(&mut self, more: &mut Self) {
+        if !more.copies.is_empty() {
+            self.copies.resize(self.len(), 1);
+            move_behind(&mut self.copies, &mut more.copies);
+        }
         let shift = self.texts.len();
-        self.numbers.append(&mut more.numbers);
-        self.texts.append(&mut more.texts);
-        self.ends.extend(more.ends.drain(..).map(|end| end + shift));
-        self.groups.append(&mut more.groups);
-        self.ranks.append(&mut more.ranks);
-        self.values.append(&mut more.values);
+        move_behind(&mut self.numbers, &mut more.numbers);
+        move_behind(&mut self.texts, &mut more.texts);
+        more.ends.iter_mut().for_each(|end| *end += shift);
+        move_behind(&mut self.ends, &mut more.ends);
+        move_behind(&mut self.groups, &mut more.groups);
+        move_behind(&mut self.ranks, &mut more.ranks);
+        move_behind(&mut self.values, &mut more.values);
     }
 
     /// Some of the rows, each with a number of copies.
@@ -111,6 +134,54 @@ impl Rows {
         }
         some.copies = rows.iter().map(|(_, copies)| *copies).collect();
         some
+    }
+
+    /// None again, with the room that they had.
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.ends.clear();
+        self.texts.clear();
+        self.groups.clear();
+        self.ranks.clear();
+        self.values.clear();
+        self.copies.clear();
+    }
+
+    /// How many bytes they take.
+    fn bytes(&self) -> usize {
+        let words = self.numbers.len() + self.ends.len() + self.ranks.len() + self.values.len();
+        8 * words + 4 * (self.groups.len() + self.copies.len()) + self.texts.len()
+    }
+
+    /// The rows in 2^`log2` lists, by the bits of their owners' hashes behind the first `from`.
+    fn split(&self, quick: &Quick, from: u32, log2: u32) -> Vec<Self> {
+        let places: Vec<u32> =
+            (0..self.len()).map(|row| piece_of(self.owner(row).hash(quick), from, log2) as u32).collect();
+        let mut counts = vec![0; 1 << log2];
+        places.iter().for_each(|place| counts[*place as usize] += 1);
+        let mut lists: Vec<Self> = counts.into_iter().map(|count| self.with_room(count)).collect();
+        for (row, place) in places.into_iter().enumerate() {
+            let list = &mut lists[place as usize];
+            list.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
+            if !self.copies.is_empty() {
+                list.copies.push(self.copies_of(row));
+            }
+        }
+        lists
+    }
+
+    /// None, with room for this many of the same kind.
+    fn with_room(&self, count: usize) -> Self {
+        Self {
+            width: self.width,
+            numbers: Vec::with_capacity(if self.numbers.is_empty() { 0 } else { count }),
+            ends: Vec::with_capacity(if self.ends.is_empty() { 0 } else { count }),
+            texts: Vec::new(),
+            groups: Vec::with_capacity(count),
+            ranks: Vec::with_capacity(count),
+            values: Vec::with_capacity(count * self.width),
+            copies: Vec::new(),
+        }
     }
 
     #[inline]
@@ -135,6 +206,20 @@ impl Rows {
     }
 }
 
+/// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
+fn move_behind<T>(list: &mut Vec<T>, more: &mut Vec<T>) {
+    if list.capacity() - list.len() < more.len() {
+        list.reserve_exact(more.len().max(list.len() / 4));
+    }
+    list.append(more);
+}
+
+/// Which of 2^`log2` pieces an owner of this hash is in, by the bits behind the first `from`.
+#[inline]
+pub(crate) fn piece_of(hash: u64, from: u32, log2: u32) -> usize {
+    if log2 == 0 { 0 } else { ((hash << from) >> (u64::BITS - log2)) as usize }
+}
+
 /// The keyed hash of an owner and a group's fingerprint.
 #[inline]
 pub(crate) fn group_rank(key: Key, owner: Name<'_>, fingerprint: u64) -> u64 {
@@ -155,10 +240,14 @@ pub(crate) fn row_rank(key: Key, group_rank: u64, values: &[i64]) -> u64 {
     hasher.finish()
 }
 
-/// By how much the rank of the n-th row of a group (from 0) is above that of the one before it; and the rank of the n-th copy of a row, from
-/// the rank of its values. The bits of the rank are turned, so that no row whose value is n has this hash: which row is last must say nothing of
-/// whether a last one stays.
-pub(crate) fn rise(key: Key, rank: u64, n: u64) -> u64 {
+/// The rank of the n-th place of a group (from 0). The bits of the group's rank are turned, so that no row whose value is n has this hash: which row is last must
+/// say nothing of whether a last one stays.
+pub(crate) fn place_rank(key: Key, group_rank: u64, n: u64) -> u64 {
+    row_rank(key, !group_rank, &[n.cast_signed()])
+}
+
+/// The rank of the n-th copy of a row (from 0), from that of its values.
+pub(crate) fn copy_rank(key: Key, rank: u64, n: u64) -> u64 {
     match n {
         0 => rank,
         n => row_rank(key, !rank, &[n.cast_signed()]),
@@ -168,13 +257,11 @@ pub(crate) fn rise(key: Key, rank: u64, n: u64) -> u64 {
 /// Which of two groups comes first where their ranks are equal: by their keys.
 pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
-/// The rows of some owners, of which some will stay.
-pub(crate) struct Bounder {
-    key: Key,
+/// All rows of some owners, of which some will stay.
+pub(crate) struct Bounder<'a> {
+    ranks: &'a Ranks,
     bounds: Bounds,
-    rows: Rows,
-    /// So many rows are cut down.
-    long: usize,
+    rows: &'a Rows,
 }
 
 /// One row beside what decides about it.
@@ -188,17 +275,25 @@ struct Member {
 /// What is decided about the rows of one owner, and room to decide in.
 #[derive(Debug, Default)]
 struct Choice {
-    /// The rows that stay by the first two rules, group after group; a row with copies as often as copies of it stay.
+    /// The rows that stay by the first two rules, group after group, of each group no more than may count in all; a row with copies as often as copies of it stay.
     members: Vec<Member>,
-    /// Where those of each group end.
-    ends: Vec<usize>,
+    /// Of each group its rank, where its rows end, and how many there are, also beyond those.
+    groups: Vec<Chosen>,
     ranked: Vec<(u64, Member)>,
+}
+
+/// A group that stays by the first rule.
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    rank: u64,
+    end: usize,
+    rows: u64,
 }
 
 /// Where a kept row is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// Its owner, as a number among those of one bounder.
+pub(crate) struct KeptRow {
+    /// Its owner, as a number among those of one [`Bounder`].
     pub owner: u32,
     /// Its group.
     pub group: u32,
@@ -206,33 +301,13 @@ pub(crate) struct Place {
     pub first: bool,
 }
 
-/// More rows than can be numbered.
-#[derive(Debug)]
-pub(crate) struct TooMany;
-
 /// An owner of whom more would count than may: a mistake in this file.
 #[derive(Debug)]
 pub(crate) struct BeyondBounds;
 
-impl Bounder {
-    /// No rows yet; each will bring `width` values.
-    pub fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        Self { key, bounds, rows: Rows::new(width), long: MANY }
-    }
-
-    /// Takes in rows, all of them.
-    pub fn add(&mut self, rows: &mut Rows, tie: Tie<'_>) -> Result<(), TooMany> {
-        self.rows.append(rows);
-        if self.rows.len() >= self.long {
-            u32::try_from(self.rows.len()).map_err(|_| TooMany)?;
-            self.cut_down(tie);
-            self.long = MANY.max(self.rows.len() * 2);
-        }
-        Ok(())
-    }
-
-    /// Drops what cannot stay, and makes one of equal rows.
-    fn cut_down(&mut self, tie: Tie<'_>) {
+impl Bounder<'_> {
+    /// The rows without what cannot stay, and one for all equal ones.
+    fn cut_down(&self, tie: Tie<'_>) -> Rows {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         let (mut members, ends) = self.by_owner();
         let mut start = 0;
@@ -242,12 +317,17 @@ impl Bounder {
             for group in owned.chunk_by_mut(|left, right| left.group == right.group).take(self.most_groups()) {
                 group.sort_unstable_by(|left, right| self.values_of(left).cmp(self.values_of(right)));
                 for equal in group.chunk_by(|left, right| self.values_of(left) == self.values_of(right)) {
-                    kept.push((equal[0].row, u32::try_from(self.copies_of(equal)).unwrap_or(u32::MAX)));
+                    let mut left = self.copies_of(equal);
+                    while left > 0 {
+                        let copies = u32::try_from(left).unwrap_or(u32::MAX);
+                        kept.push((equal[0].row, copies));
+                        left -= copies as usize;
+                    }
                 }
             }
             start = end as usize;
         }
-        self.rows = self.rows.only(&kept);
+        self.rows.only(&kept)
     }
 
     fn values_of(&self, member: &Member) -> &[i64] {
@@ -262,27 +342,29 @@ impl Bounder {
     }
 
     fn most_groups(&self) -> usize {
-        usize::try_from(self.bounds.groups).unwrap_or(usize::MAX)
+        usize::try_from(self.bounds.deciding().groups).unwrap_or(usize::MAX)
     }
 
     /// Gives each kept row to `visit`, owner after owner and group after group, with its place. What is given is counted once more, as all
     /// sensitivities rest on it.
-    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(Place, &[i64])) -> Result<(), BeyondBounds> {
+    pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(KeptRow, &[i64])) -> Result<(), BeyondBounds> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
         let mut owner = 0;
-        self.choose(tie, |members, ends| {
-            let kept = ends.last().copied().unwrap_or(0);
-            let counts = self.cuts_rows(kept).then(|| self.counts(members, ends));
-            within &= ends.len() as u64 <= groups;
-            let (mut start, mut total) = (0, 0);
-            for (index, end) in ends.iter().enumerate() {
+        self.choose(tie, |members, chosen| {
+            let all = chosen.iter().fold(0u64, |all, group| all.saturating_add(group.rows));
+            let counts = self.cuts_rows(all).then(|| {
+                by_third_rule(self.ranks, chosen.iter().map(|group| (group.rank, group.rows)), self.bounds.rows)
+            });
+            let (mut start, mut total, mut used) = (0, 0, 0);
+            for (index, Chosen { end, .. }) in chosen.iter().enumerate() {
                 let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
                 total += count as u64;
-                within &= count as u64 <= rows_per_group && total <= rows;
+                used += u64::from(count > 0);
+                within &= count as u64 <= rows_per_group && total <= rows && used <= groups;
                 within &= members[start..start + count].windows(2).all(|pair| pair[0].group == pair[1].group);
                 for (place, member) in members[start..start + count].iter().enumerate() {
-                    let place = Place { owner, group: member.group, first: place == 0 };
+                    let place = KeptRow { owner, group: member.group, first: place == 0 };
                     visit(place, self.rows.values_of(member.row as usize));
                 }
                 start = *end;
@@ -292,21 +374,21 @@ impl Bounder {
         if within { Ok(()) } else { Err(BeyondBounds) }
     }
 
-    /// Gives `visit` the rows of each owner that stay by the first two rules, group after group, and where each group ends.
-    fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&[Member], &[usize])) {
+    /// Gives `visit` the rows of each owner that stay by the first two rules, group after group, and their groups.
+    fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&[Member], &[Chosen])) {
         let (mut members, ends) = self.by_owner();
         let mut choice = Choice::default();
         let mut start = 0;
         for end in ends {
             self.choose_of_one(&mut members[start..end as usize], &mut choice, tie);
-            visit(&choice.members, &choice.ends);
+            visit(&choice.members, &choice.groups);
             start = end as usize;
         }
     }
 
     /// All rows, sorted to their owners, and where those of each owner end.
     fn by_owner(&self) -> (Vec<Member>, Vec<u32>) {
-        let quick = Quick::new(self.key);
+        let quick = self.ranks.quick();
         let mut owners = Interner::default();
         let mut next: Vec<u32> = Vec::new();
         let number = |row: usize| {
@@ -346,34 +428,38 @@ impl Bounder {
 
     /// Chooses the rows of one owner that stay by the first two rules.
     fn choose_of_one(&self, rows: &mut [Member], choice: &mut Choice, tie: Tie<'_>) {
-        let Choice { members, ends, ranked } = choice;
+        let Choice { members, groups, ranked } = choice;
         members.clear();
-        ends.clear();
+        groups.clear();
         self.sort_by_group(rows, tie);
-        let limit = usize::try_from(self.bounds.rows_per_group).unwrap_or(usize::MAX);
-        let third_rule = self.cuts_rows(self.copies_of(rows));
+        let Bounds { rows_per_group, rows: most, .. } = self.bounds.deciding();
+        let third_rule = self.cuts_rows(self.copies_of(rows) as u64);
+        // Those of a group that may count, whatever the third rule says.
+        let first = usize::try_from(rows_per_group.min(most)).unwrap_or(usize::MAX);
         for group in rows.chunk_by_mut(|left, right| left.group == right.group).take(self.most_groups()) {
             let length = self.copies_of(group);
-            let are_ranked = self.rows.width > 0 && length > 1 && (length > limit || third_rule);
+            let rows = rows_per_group.min(length as u64);
+            let are_ranked = self.rows.width > 0 && length > 1 && (length as u64 > rows || third_rule);
             if are_ranked {
-                self.rank_copies(group, ranked);
-                members.extend(ranked.iter().take(limit).map(|(_, member)| *member));
+                self.rank_copies(group, ranked, first);
+                members.extend(ranked.iter().take(first).map(|(_, member)| *member));
             } else {
                 let copies = |member: &Member| self.rows.copies_of(member.row as usize) as usize;
                 let all = group.iter().flat_map(|member| std::iter::repeat_n(*member, copies(member)));
-                members.extend(all.take(limit));
+                members.extend(all.take(first));
             }
-            ends.push(members.len());
+            groups.push(Chosen { rank: group[0].rank, end: members.len(), rows });
         }
     }
 
-    /// All copies of the rows of a group, by their ranks: the first copy has the rank of the values, the n-th one [`rise`]s from it.
-    fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>) {
+    /// The first `limit` copies or more of the rows of a group, by their ranks. No more than
+    /// twice as many are held at a time: somebody may have a billion equal rows.
+    fn rank_copies(&self, rows: &[Member], ranked: &mut Vec<(u64, Member)>, limit: usize) {
         let by_rank = |left: &(u64, Member), right: &(u64, Member)| {
             left.0.cmp(&right.0).then_with(|| self.values_of(&left.1).cmp(self.values_of(&right.1)))
         };
         ranked.clear();
-        ranked.extend(rows.iter().map(|member| (row_rank(self.key, member.rank, self.values_of(member)), *member)));
+        ranked.extend(rows.iter().map(|member| (self.ranks.of_row(member.rank, self.values_of(member)), *member)));
         ranked.sort_unstable_by(by_rank);
         let are_equal = |pair: &[(u64, Member)]| self.values_of(&pair[0].1) == self.values_of(&pair[1].1);
         if self.copies_of(rows) == rows.len() && !ranked.windows(2).any(are_equal) {
@@ -384,8 +470,12 @@ impl Bounder {
             let mut number = 0;
             for (rank, member) in equal {
                 for _ in 0..self.rows.copies_of(member.row as usize) {
-                    copies.push((rise(self.key, *rank, number), *member));
+                    copies.push((self.ranks.of_copy(member.rank, self.values_of(member), *rank, number), *member));
                     number += 1;
+                    if copies.len() >= limit.saturating_mul(2).max(HELD) {
+                        copies.select_nth_unstable_by(limit, by_rank);
+                        copies.truncate(limit);
+                    }
                 }
             }
         }
@@ -394,42 +484,35 @@ impl Bounder {
     }
 
     /// Whether the third rule can drop some of this many rows.
-    fn cuts_rows(&self, rows: usize) -> bool {
-        self.bounds.groups.saturating_mul(self.bounds.rows_per_group).min(rows as u64) > self.bounds.rows
-    }
-
-    /// How many rows of each group stay by the third rule.
-    fn counts(&self, members: &[Member], ends: &[usize]) -> Vec<usize> {
-        let mut start = 0;
-        let groups = ends.iter().map(|end| {
-            let group = (members[start].rank, end - start);
-            start = *end;
-            group
-        });
-        by_third_rule(self.key, groups, members.len(), self.bounds.rows)
+    fn cuts_rows(&self, rows: u64) -> bool {
+        let Bounds { groups, rows_per_group, rows: most } = self.bounds.deciding();
+        groups.saturating_mul(rows_per_group).min(rows) > most
     }
 }
 
-/// How many rows of each group (its rank, and how many stay by the first two rules, `all` of them in all groups) are among the `rows` smallest ranks of (group,
-/// n-th row).
-fn by_third_rule(key: Key, groups: impl Iterator<Item = (u64, usize)>, all: usize, rows: u64) -> Vec<usize> {
-    let mut ranked: Vec<(u128, usize)> = Vec::with_capacity(all);
+/// How many of the `rows` smallest places of an owner are in each group (its rank, and how many rows of it stay by the first two rules).
+fn by_third_rule(ranks: &Ranks, groups: impl Iterator<Item = (u64, u64)>, rows: u64) -> Vec<usize> {
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    // The smallest so far, the largest of them on top.
+    let mut smallest: BinaryHeap<(u64, usize)> = BinaryHeap::new();
     let mut counts = Vec::new();
     for (index, (group_rank, members)) in groups.enumerate() {
-        let mut rank = 0u128;
         for n in 0..members {
-            rank += u128::from(rise(key, group_rank, n as u64));
-            ranked.push((rank, index));
+            let place = (ranks.of_place(group_rank, n), index);
+            if smallest.len() < rows {
+                smallest.push(place);
+            } else if let Some(mut last) = smallest.peek_mut().filter(|last| place < **last) {
+                *last = place;
+            }
         }
         counts.push(0);
     }
-    ranked.sort_unstable();
-    for (_, index) in ranked.into_iter().take(usize::try_from(rows).unwrap_or(usize::MAX)) {
-        counts[index] += 1;
-    }
+    smallest.into_iter().for_each(|(_, index)| counts[index] += 1);
     counts
 }
 
 mod contributions;
+mod packed;
+mod part;
 #[cfg(test)]
 mod tests;

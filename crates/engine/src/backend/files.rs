@@ -5,6 +5,7 @@ use super::decode::Decoded;
 use super::json;
 use crate::error::{Error, Result};
 use crate::file::identity;
+use crate::memory::Batches;
 use crate::project::Layout;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::ipc::reader::FileReader;
@@ -25,6 +26,8 @@ pub(crate) enum Form {
     Arrow,
     /// Apache Parquet.
     Parquet,
+    /// No file: rows that are in memory.
+    Memory,
 }
 
 impl Form {
@@ -40,6 +43,7 @@ impl Form {
             Self::JsonLines => "json lines",
             Self::Arrow => "arrow",
             Self::Parquet => "parquet",
+            Self::Memory => "memory",
         }
     }
 }
@@ -53,6 +57,8 @@ pub(crate) enum Packing {
 }
 
 const BUFFER: usize = 1 << 20;
+/// Of this many bytes the lines are counted, where a guess at the number of rows is wanted.
+const SAMPLE: u64 = 1 << 16;
 
 /// The endings of files that can be read, for sentences.
 const ENDINGS: &str = ".csv, .tsv, .jsonl, .ndjson (each also .gz or .zst), .arrow, .feather or .parquet";
@@ -69,6 +75,8 @@ pub(crate) struct DataFile {
     pub layout: Layout,
     /// What the names of its folders say about all of its rows: column and value, none where the value is missing.
     pub partition: Vec<(String, Option<String>)>,
+    /// The rows, where no file has them.
+    pub rows: Option<Batches>,
 }
 
 /// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder, names that begin with
@@ -230,18 +238,37 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
     let foreign = match form {
         Form::Csv => None,
         Form::JsonLines => layout.about_csv(),
-        Form::Arrow | Form::Parquet => layout.about_text(),
+        Form::Arrow | Form::Parquet | Form::Memory => layout.about_text(),
     };
     match foreign {
         Some(key) => Err(Error::input(format!(
             "{key} is about how CSV files are written, and {} is none: leave it out",
             path.display()
         ))),
-        None => Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new() })),
+        None => {
+            Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new(), rows: None }))
+        }
     }
 }
 
 impl DataFile {
+    /// Rows in memory that are called so.
+    pub fn in_memory(name: &Path, rows: &Batches) -> Self {
+        Self {
+            path: name.to_path_buf(),
+            form: Form::Memory,
+            packing: Packing::None,
+            layout: Layout::default(),
+            partition: Vec::new(),
+            rows: Some(rows.clone()),
+        }
+    }
+
+    /// The rows in memory.
+    pub fn batches(&self) -> Result<&Batches> {
+        self.rows.as_ref().ok_or_else(|| Error::machine("a table in memory without rows"))
+    }
+
     /// The file, open.
     pub fn open(&self) -> Result<File> {
         kind_of(&self.path)?;
@@ -280,6 +307,7 @@ impl DataFile {
             Form::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
             Form::Arrow => typed(&self.arrow(None)?.schema()),
             Form::Parquet => typed(self.footer()?.schema()),
+            Form::Memory => typed(self.batches()?.schema()),
         };
         let mut places: Vec<(&str, usize)> =
             columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();
@@ -318,6 +346,22 @@ impl DataFile {
                 self.likely_encoding()
             ))
         })
+    }
+
+    /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.
+    pub fn expected_rows(&self) -> Option<u64> {
+        match self.form {
+            Form::Parquet => u64::try_from(self.footer().ok()?.metadata().file_metadata().num_rows()).ok(),
+            Form::Csv | Form::JsonLines if self.packing == Packing::None => {
+                let file = self.open().ok()?;
+                let length = file.metadata().ok()?.len();
+                let mut start = Vec::new();
+                file.take(SAMPLE).read_to_end(&mut start).ok()?;
+                let lines = start.iter().filter(|byte| **byte == b'\n').count().max(1);
+                Some((length as f64 * lines as f64 / start.len().max(1) as f64) as u64)
+            }
+            _ => None,
+        }
     }
 
     /// A guess for a file that is not UTF-8, by its first two bytes alone.

@@ -127,7 +127,8 @@ fn declared_in_sql(expression: Expr, domain: &Domain) -> Result<Expr> {
     match domain {
         Domain::Int { bounds: Some((lower, upper)) } => between_in_sql(expression, lit(*lower), lit(*upper)),
         Domain::Int { bounds: None } | Domain::Category { values: None } | Domain::Bool => Ok(expression),
-        Domain::Float { bounds, .. } => clamped_in_sql(expression, *bounds),
+        // -0 becomes 0, as in our own pass.
+        Domain::Float { bounds, .. } => clamped_in_sql(expression.clone(), *bounds, expression + lit(0.0)),
         Domain::Category { values: Some(values) } => {
             let known = values.iter().map(|value| lit(value.as_str())).collect();
             when(expression.clone().in_list(known, false), expression).end()
@@ -151,14 +152,15 @@ fn between_in_sql(expression: Expr, lower: Expr, upper: Expr) -> Result<Expr> {
         .otherwise(expression)
 }
 
-fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>) -> Result<Expr> {
+/// What is within the bounds becomes `within`.
+fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>, within: Expr) -> Result<Expr> {
     let infinity = cast(lit("Infinity"), DataType::Float64);
     let mut cases = when(expression.clone().gt(infinity), cast(lit(ScalarValue::Null), DataType::Float64));
     if let Some((lower, upper)) = bounds {
         cases = cases.when(expression.clone().lt(lit(lower)), lit(lower));
-        cases = cases.when(expression.clone().gt(lit(upper)), lit(upper));
+        cases = cases.when(expression.gt(lit(upper)), lit(upper));
     }
-    cases.otherwise(expression)
+    cases.otherwise(within)
 }
 
 /// The cast of a value where it fits, NULL elsewhere.
@@ -241,7 +243,8 @@ impl Grid {
 
     /// The expression in steps, in SQL that any backend knows; NaN is above all numbers.
     pub fn units_in_sql(&self, expression: Expr, minus: i64, squared: bool) -> Result<Expr> {
-        let scaled = clamped_in_sql(expression, Some((self.lower, self.upper)))? / lit(self.step) + lit(0.5);
+        let bounds = Some((self.lower, self.upper));
+        let scaled = clamped_in_sql(expression.clone(), bounds, expression)? / lit(self.step) + lit(0.5);
         let steps = cast(datafusion::functions::expr_fn::floor(scaled), DataType::Int64);
         let centred = if minus == 0 { steps } else { steps - lit(minus) };
         Ok(if squared { centred.clone() * centred } else { centred })
@@ -369,7 +372,8 @@ impl Rule {
             }
             Self::Float(lower, upper) => {
                 let (lower, upper) = (f64::from_bits(*lower), f64::from_bits(*upper));
-                let keep = |value: f64| if value.is_nan() { None } else { Some(value.clamp(lower, upper)) };
+                // The backend's comparisons tell -0 from 0, as no other engine does; the sum of the two is 0.
+                let keep = |value: f64| if value.is_nan() { None } else { Some(value.clamp(lower, upper) + 0.0) };
                 let clamped: Float64Array = numbers(column)?.unary_opt(keep);
                 Arc::new(clamped)
             }

@@ -11,24 +11,33 @@ pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
 mod json;
+pub(crate) mod memory;
+pub(crate) mod postgres;
+pub(crate) mod ranks;
 mod rows;
+pub(crate) mod spill;
 pub(crate) mod tables;
 pub(crate) mod text;
 pub(crate) mod value;
+mod watch;
 
 pub use frame::Frame;
+pub use watch::Watch;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
+use crate::stop::Stop;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::DataFusionError;
-use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::execution::{FunctionRegistry, TaskContext};
 use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
 use datafusion::functions::unicode::planner::UnicodeFunctionPlanner;
 use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use memory::Memory;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +50,14 @@ pub struct Backend {
     runtime: tokio::runtime::Runtime,
     /// How to read each table.
     sources: HashMap<String, Source>,
+    /// Whether to go on.
+    stop: Stop,
+    /// How much memory rows may take.
+    pub(crate) memory: Memory,
+    /// How many threads work at once.
+    pub(crate) threads: usize,
+    /// How far reading has come.
+    pub(crate) watch: Arc<Watch>,
 }
 
 /// How to read a table.
@@ -48,6 +65,8 @@ struct Source {
     plan: LogicalPlan,
     /// The owner's column.
     owner: Option<String>,
+    /// About how many rows it has, where that is known.
+    rows: Option<u64>,
 }
 
 /// Deep expressions are evaluated by recursion: [`crate::sql`] limits how deep they are, and this is room for that.
@@ -56,7 +75,8 @@ const STACK: usize = 16 << 20;
 impl Backend {
     /// A session that knows the tables' declared columns, and touches no data.
     pub fn without_data(project: &Project) -> Result<Self> {
-        let backend = Self::session(SessionConfig::new())?;
+        let mut backend = Self::session(SessionConfig::new())?;
+        backend.stop = project.stop.clone();
         tables::register_declarations(&backend.context, project)?;
         Ok(backend)
     }
@@ -65,11 +85,13 @@ impl Backend {
     /// without data.
     pub fn with_data(project: &Project, names: &[String]) -> Result<Self> {
         let mut backend = Self::without_data(project)?;
+        backend.memory = Memory::of(project);
+        backend.memory.folders.iter().for_each(|folder| spill::remove_left_over(folder));
         let tables = names.iter().map(|name| project.table(name)).collect::<Result<Vec<_>>>()?;
         for (table, plan) in tables.iter().zip(tables::sources(&tables)?) {
             let plan = backend.coerced(plan).map_err(|error| tables::unusable(table, &error))?;
-            let owner = table.owner.clone();
-            backend.sources.insert(table.name.clone(), Source { plan, owner });
+            let (owner, rows) = (table.owner.clone(), tables::expected_rows(table));
+            backend.sources.insert(table.name.clone(), Source { plan, owner, rows });
         }
         Ok(backend)
     }
@@ -84,7 +106,7 @@ impl Backend {
     ) -> Result<()> {
         let table = project.table(name)?;
         let plan = self.coerced(tables::given(table, rows)?).map_err(|error| tables::unusable(table, &error))?;
-        self.sources.insert(name.to_string(), Source { plan, owner: table.owner.clone() });
+        self.sources.insert(name.to_string(), Source { plan, owner: table.owner.clone(), rows: None });
         Ok(())
     }
 
@@ -130,12 +152,13 @@ impl Backend {
         context
             .register_expr_planner(planner)
             .map_err(|_| Error::machine("the functions on texts could not be registered"))?;
-        Ok(Self { context, runtime, sources: HashMap::new() })
+        let (memory, watch) = (Memory::default(), Arc::default());
+        Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default(), memory, threads, watch })
     }
 
-    /// Runs to the end.
+    /// Runs to the end, unless somebody asks the project's work to stop.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(future)
+        self.runtime.block_on(self.stop.or(future))
     }
 
     /// The plan with the casts that its types need, all of them written out: what [`Backend::run`] runs as it is.
@@ -168,6 +191,38 @@ impl Backend {
     /// A coerced plan, to be optimised and run: no cast is put in any more.
     pub(crate) fn run(&self, plan: LogicalPlan) -> DataFrame {
         DataFrame::new(self.without_coercion(), plan)
+    }
+
+    /// A frame's plan as it runs, which is watched from now on; reading is about this share of the work.
+    pub(crate) async fn physical(
+        &self,
+        frame: &DataFrame,
+        share: f64,
+    ) -> Outcome<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        let plan = frame.create_physical_plan().await?;
+        self.watch.reads(Arc::clone(&plan), self.expected_rows(frame.logical_plan()), share);
+        Ok((plan, Arc::new(frame.task_ctx())))
+    }
+
+    /// About how many rows a plan reads from its sources, where that is known.
+    fn expected_rows(&self, plan: &LogicalPlan) -> Option<u64> {
+        let mut expected = Some(0u64);
+        let walked = plan.apply(|node| {
+            if let LogicalPlan::TableScan(scan) = node {
+                let rows = self.sources.get(scan.table_name.table()).and_then(|source| source.rows);
+                expected = expected.zip(rows).map(|(sum, rows)| sum.saturating_add(rows));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        walked.ok().and(expected)
+    }
+
+    /// The same with this many threads and partitions, for tests that compare what these give.
+    #[cfg(test)]
+    pub(crate) fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self.context.state_ref().write().config_mut().options_mut().execution.target_partitions = threads;
+        self
     }
 
     fn without_coercion(&self) -> SessionState {

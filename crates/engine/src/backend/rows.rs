@@ -73,9 +73,12 @@ pub(crate) struct Part {
 impl Part {
     /// A file, none of whose columns has been declared yet.
     pub fn new(file: &DataFile) -> Result<Self> {
-        let location = StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
-            Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
-        })?;
+        let location = match file.form {
+            Form::Memory => StorePath::default(),
+            _ => StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
+                Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
+            })?,
+        };
         let (fields, places, wanted) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { file: file.clone(), location, fields, places, wanted, values: Vec::new(), constants: Vec::new() })
     }

@@ -103,8 +103,23 @@ fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
 
 /// The files of a table.
 pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
+    if let Some(rows) = &table.rows {
+        let name = table.source.file_name().unwrap_or_default();
+        return Ok(vec![DataFile::in_memory(name.as_ref(), rows)]);
+    }
+    if table.server.is_some() {
+        return Err(Error::input(format!(
+            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/backends.md)",
+            table.name
+        )));
+    }
     super::files::files(&table.source, &table.layout)
         .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
+}
+
+/// About how many rows a table has, where that can be told without reading them.
+pub(super) fn expected_rows(table: &Table) -> Option<u64> {
+    source_files(table).ok()?.iter().map(DataFile::expected_rows).sum()
 }
 
 /// What reads these files of a table, with owners as `owner`: columns by name in each of them.
@@ -291,6 +306,9 @@ fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
             ": which day that is depends on the zone, so declare it as timestamp with a zone, and write CAST(… AS DATE) in queries"
         }
         (kind, _) if is_bytes(kind) => BYTES,
+        (kind, Domain::Int { .. }) if plain(kind).is_floating() => {
+            ": declare it as float, or write it as whole numbers (a table with missing values may have made them floats)"
+        }
         (DataType::Date32 | DataType::Date64, _) => ": declare it as date",
         (DataType::Timestamp(..), _) => ": declare it as timestamp",
         _ => "",

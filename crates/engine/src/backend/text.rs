@@ -1,4 +1,4 @@
-//! The rows of text files and of Arrow files as streams of batches for DataFusion.
+//! The rows of text files, of Arrow files and of memory as streams of batches for DataFusion.
 
 use super::csv::{Records, Trouble};
 use super::files::{DataFile, Form};
@@ -111,6 +111,7 @@ impl PartitionStream for Files {
         let batches = self.files.clone().into_iter().flat_map(move |file| {
             let made: Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> = match file.form {
                 Form::Arrow => of_arrow(&file, &schema, &places),
+                Form::Memory => of_memory(&file, &schema, &places, batch),
                 _ => of_text(&file, schema.clone(), places.clone(), wanted.clone(), batch),
             };
             made
@@ -142,6 +143,21 @@ fn of_arrow(
             of_columns(&schema, columns, batch.num_rows())
         })),
     }
+}
+
+fn of_memory(
+    file: &DataFile,
+    schema: &SchemaRef,
+    places: &[usize],
+    batch: usize,
+) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
+    let (schema, places) = (schema.clone(), places.to_vec());
+    let Ok(rows) = file.batches() else { return Box::new(std::iter::once(Err(unreadable()))) };
+    Box::new(rows.pieces(batch).map(move |piece| {
+        let fields = schema.fields().iter().zip(&places);
+        let columns = fields.map(|(field, place)| cast(piece.column(*place), field.data_type()).map_err(Into::into));
+        of_columns(&schema, columns.collect::<Outcome<Vec<ArrayRef>>>()?, piece.num_rows())
+    }))
 }
 
 fn of_columns(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Outcome<RecordBatch> {

@@ -43,7 +43,10 @@ impl Declaration {
     pub fn of(table: &Table, folder: &Path) -> Self {
         let columns = table.columns.iter().map(|column| (column.name.clone(), domain(column)));
         Self {
-            source: way(folder, &real(&table.source)),
+            source: match &table.server {
+                Some(server) => server.to_string(),
+                None => way(folder, &real(&table.source)),
+            },
             owner: table.owner.clone(),
             public: table.public,
             layout: table.layout.json(),
@@ -53,6 +56,9 @@ impl Declaration {
 
     /// Whether the two reach a common file, as far as paths and links tell.
     pub(crate) fn meets(&self, folder: &Path, other: &Self, other_folder: &Path) -> bool {
+        if [self, other].iter().any(|one| one.source.contains("://")) {
+            return self.source == other.source;
+        }
         let (one, two) = (real(&folder.join(&self.source)), real(&other_folder.join(&other.source)));
         one.starts_with(&two) || two.starts_with(&one) || !files(&one).is_disjoint(&files(&two))
     }

@@ -42,6 +42,8 @@ pub struct About {
     pub sets: Vec<AttributeSet>,
     /// Who asks for it, where that is known.
     pub asked: Option<Asked>,
+    /// Whether whoever asks has limits of their own: then all that was charged for them is read and summed up.
+    pub is_limited: bool,
 }
 
 impl Proposal {

@@ -57,6 +57,11 @@ impl Key {
         hasher.update(Sha256::digest(digest.as_bytes()));
         crate::digest::hex(&hasher.finalize())
     }
+
+    /// The n-th secret for a purpose, in hexadecimal: without the key a random number. No digest is a purpose with a line behind it, so that it is no mark either.
+    pub(crate) fn derived(&self, purpose: &str, of: &str, n: u64) -> String {
+        self.mark(&format!("{purpose}\n{of}\n{n}"))
+    }
 }
 
 fn beside(ledger: &Path) -> Result<PathBuf> {

@@ -209,6 +209,11 @@ impl Ledger {
         self.read(|connection| store::reservations(connection, release))
     }
 
+    /// The one-time numbers of the jobs with this digest that were charged, in order.
+    pub(crate) fn jobs(&self, digest: &str) -> Result<Vec<String>> {
+        self.read(|connection| store::jobs(connection, digest))
+    }
+
     /// The receipt of a reservation that is there: for a release that goes on after its first answer, and whoever asks has looked that it may.
     pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;
@@ -243,7 +248,7 @@ impl Ledger {
     /// Makes a charge durable, if `admit` agrees when it sees what has been charged, and if the tables are what they were.
     ///
     /// # Guarantee
-    /// When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
+    /// A request's own key is charged for once at most. When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
     /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged, or it was charged to a
     /// file that somebody has put away since.
     pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&Standing) -> Result<()>) -> Result<Receipt> {
@@ -251,8 +256,15 @@ impl Ledger {
         let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
         let head = self.append(|entries| {
             let (mut standing, head) = store::standing(entries, &proposal.about.sets)?;
-            standing.own =
-                proposal.about.asked.as_ref().map(|asked| store::charged_to(entries, &asked.by)).transpose()?;
+            let asked = proposal.about.asked.as_ref();
+            let limited = asked.filter(|_| proposal.about.is_limited);
+            standing.own = limited.map(|asked| store::charged_to(entries, &asked.by)).transpose()?;
+            // Whoever looked for the key before this transaction may have looked too early: another process has charged since.
+            if let Some(key) = asked.and_then(|asked| asked.key.as_ref())
+                && store::keyed(entries, key)?.is_some()
+            {
+                return Err(Trouble::Refused(Error::input("a request with this key was charged before")));
+            }
             admit(&standing).map_err(Trouble::Refused)?;
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);

@@ -174,6 +174,19 @@ pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec
     Ok(found.into_values().collect())
 }
 
+/// The numbers of the jobs with this digest that were charged, in order.
+pub(super) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
+    let mut numbers = Vec::new();
+    for head in mentioning(connection, digest, 0)? {
+        let (value, _) = linked(connection, &head)?;
+        let job = &value["rule"]["job"];
+        if value["entry"] == "reserve" && job["digest"] == digest {
+            numbers.push(job["number"].as_str().unwrap_or_default().to_string());
+        }
+    }
+    Ok(numbers)
+}
+
 /// What the last commit of a reservation says, if there is one.
 fn output_of(connection: &Connection, sequence: u64) -> Result<Option<Output>> {
     for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)?.into_iter().rev() {

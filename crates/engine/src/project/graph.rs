@@ -18,7 +18,7 @@ pub struct Graph {
 /// The keys of `graph`.
 pub(crate) const KEYS: [&str; 3] = ["from", "to", "vertices"];
 
-/// So many vertices fit into memory.
+/// This many vertices fit into memory.
 const MOST_VERTICES: u64 = 1 << 30;
 
 /// The columns of a graph for which nothing else is declared: whole numbers.

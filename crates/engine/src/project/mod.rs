@@ -6,14 +6,17 @@
 mod column;
 mod graph;
 mod layout;
+mod memory;
 mod read;
 mod recoding;
 mod section;
+mod server;
 
 pub use crate::calendar::Zone;
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
+pub use server::Server;
 
 pub use read::is_name;
 pub(crate) use read::{accuracy, cost, project, within_reason};
@@ -31,7 +34,9 @@ pub(crate) mod keys {
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::memory::Batches;
 use crate::place::{Place, suggestion};
+use crate::stop::Stop;
 use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
@@ -54,6 +59,10 @@ pub struct Project {
     pub attacker: Option<Attacker>,
     /// What single analysts may spend of the budget, by their names, where a server is asked by several.
     pub analysts: BTreeMap<String, Budget>,
+    /// Whether whoever works on it should stop.
+    pub stop: Stop,
+    /// How many bytes of memory a release may take, if that was said.
+    pub memory: Option<u64>,
     ledger: Option<PathBuf>,
 }
 
@@ -62,8 +71,12 @@ pub struct Project {
 pub struct Table {
     /// Its name in queries.
     pub name: String,
-    /// Where its rows are.
+    /// Where its rows are; of rows in memory, what they are called.
     pub source: PathBuf,
+    /// Its rows, where no file has them.
+    pub(crate) rows: Option<Batches>,
+    /// The server that it is on, where it is not a file.
+    pub server: Option<Server>,
     /// How its text files are written.
     pub layout: Layout,
     /// The column that says whose row it is; none where one row is one person.

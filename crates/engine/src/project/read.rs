@@ -3,11 +3,14 @@
 use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
+use super::memory::memory;
 use super::section::{Section, Spot, parse};
+use super::server::Server;
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
 use crate::error::{Error, Result};
 use crate::place::Origin;
+use crate::stop::Stop;
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
     let file = parse(Origin::File(path.display().to_string()), content)?;
-    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger"])?;
+    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
         tables.insert(name.to_string(), table(name, spot.section()?, path)?);
@@ -24,12 +27,15 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let attacker = file.get("attacker").map(|spot| attacker(spot.section()?)).transpose()?;
     let ledger = file.get("ledger").map(ledger).transpose()?;
     let analysts = file.get("analyst").map(|spot| analysts(spot.section()?)).transpose()?.unwrap_or_default();
+    let memory = file.get("memory").map(memory).transpose()?;
     let mut releases = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
     }
     let digest = crate::digest(content.as_bytes());
-    let project = Project { path: path.to_path_buf(), digest, tables, budget, releases, attacker, analysts, ledger };
+    let stop = Stop::default();
+    let path = path.to_path_buf();
+    let project = Project { path, digest, tables, budget, releases, attacker, analysts, stop, memory, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }
@@ -99,8 +105,9 @@ fn analysts(section: &Section) -> Result<BTreeMap<String, Budget>> {
 const MOST_COLUMNS: usize = 5_000;
 
 /// The keys of a `[dataset]`, beside those of its layout.
-pub(crate) const TABLE_KEYS: [&str; 9] = [
+pub(crate) const TABLE_KEYS: [&str; 10] = [
     "source",
+    "password_file",
     "owner",
     "public",
     "max_rows_per_owner",
@@ -117,10 +124,8 @@ pub(crate) const ATTACKER_KEYS: [&str; 5] = ["known_rows", "mode", "uncertainty"
 fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     section.only(&[&TABLE_KEYS[..], &layout::KEYS].concat())?;
     let source = section.need("source")?;
-    if source.text()?.contains("://") {
-        return Err(source.error("only files and folders of files can be read yet, not a database's address"));
-    }
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let server = Server::read(source, section.get("password_file"), &folder)?;
     let owner = section.get("owner").map(|spot| spot.text().map(str::to_string)).transpose()?;
     let public = section.get("public").map(Spot::truth).transpose()?.unwrap_or(false);
     let bounding = bounding(section)?;
@@ -158,11 +163,26 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         )));
     }
     let public_owners = section.get("public_owners").map(Spot::at_least_one).transpose()?;
-    let source = folder.join(source.text()?);
+    let source = match &server {
+        Some(server) => PathBuf::from(server.to_string()),
+        None => folder.join(source.text()?),
+    };
     let layout = Layout::read(section)?;
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
-    Ok(Table { name: name.to_string(), source, layout, owner, public, bounding, public_owners, columns, graph })
+    Ok(Table {
+        name: name.to_string(),
+        source,
+        server,
+        rows: None,
+        layout,
+        owner,
+        public,
+        bounding,
+        public_owners,
+        columns,
+        graph,
+    })
 }
 
 /// Listed values that no file can bring would silently count nobody.

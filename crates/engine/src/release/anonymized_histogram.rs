@@ -19,17 +19,19 @@ use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
 use crate::sql::Cut;
+use crate::sql::below::Ownership;
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, Query};
 use datafusion::common::ScalarValue;
 use scumble::event::Event;
 use scumble::limits::anonymized_histogram::lower_bound;
 use scumble::mechanism::anonymized_histogram::{
-    AnonymizedHistogram, LayoutChoice, MOST_ELEMENTS, Partition, Released, Size, Statistics, top_share,
+    AnonymizedHistogram, LayoutChoice, MOST_ELEMENTS, Partition, Released, Run, Size, Statistics, top_share,
 };
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Bands and bounds hold with this probability.
@@ -38,7 +40,7 @@ const CONFIDENCE: f64 = 0.95;
 const BETA: f64 = 0.0495;
 /// The shares of the most frequent values are shown for these many of them.
 const TOPS: [u64; 3] = [1, 10, 100];
-/// So many points make a smooth curve.
+/// This many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
 pub(super) const AT_MOST: Field<Option<u64>> = Field::new(
@@ -96,7 +98,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 enum Counting {
     /// Values, or combinations of them: a cell of the query is one, its count that of rows.
     Values,
-    /// Owners: a cell of the query is how many have so many rows.
+    /// Owners: a cell of the query is how many have this many rows.
     Owners,
 }
 
@@ -156,7 +158,11 @@ impl Elements {
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {
-                let partition = partition(&cut.query, &charged.integers(&cut)?, counting)?;
+                let partition = match (counting, &cut.below.owner) {
+                    // The values are never needed, only how many there are of each count.
+                    (Counting::Values, Ownership::EachRow) => of_runs(charged.occurrences(&cut)?)?,
+                    _ => partition(&cut.query, &charged.integers(&cut)?, counting)?,
+                };
                 let mut answers = answers(&mechanism, &mechanism.release(&partition, charged.bits())?)?;
                 if counting == Counting::Owners {
                     say_owners(&mut answers, per_owner);
@@ -247,6 +253,11 @@ fn say_owners(answers: &mut Answers, most: u64) {
 /// The most rows of one owner that count: each is one element.
 fn elements_per_owner(bounds: Option<Bounds>) -> u64 {
     bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
+}
+
+/// This many values of each count.
+fn of_runs(found: BTreeMap<u64, u64>) -> Result<Partition> {
+    Ok(Partition::from_runs(found.into_iter().map(|(count, values)| Run { count, values }))?)
 }
 
 /// The exact counts, without the values.

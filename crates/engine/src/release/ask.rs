@@ -32,7 +32,7 @@ use crate::place::{Origin, Place};
 use crate::project::Request;
 use scumble::mechanism::sparse_vector::Round;
 use scumble::noise::BitSource;
-use scumble::workload::interactive::{Answer, Question, Weights};
+use scumble::workload::interactive::{Question, Reply, Weights};
 use state::{Given, Kept, Open, State};
 use std::path::{Path, PathBuf};
 
@@ -179,8 +179,8 @@ impl Asking<'_> {
                 let drawn = guarded(|| self.drawn(&receipt, secret, &understood, bits));
                 let (drawn, expected) = drawn.ok_or_else(|| interrupted(&name))?;
                 let (how, answer) = match drawn {
-                    Answer::Model(_) => (How::Model, expected as i64),
-                    Answer::Measured(noisy) => (How::Measured, noisy),
+                    Reply::Model(_) => (How::Model, expected as i64),
+                    Reply::Measured(noisy) => (How::Measured, noisy),
                 };
                 let sequence = receipt.sequence();
                 (Some(receipt), is_new.then_some(sequence), how, answer, expected)
@@ -278,7 +278,7 @@ impl Asking<'_> {
         secret: i128,
         question: &Question,
         bits: &mut dyn BitSource,
-    ) -> Result<(Answer, u64)> {
+    ) -> Result<(Reply, u64)> {
         let key = self.state.key().ok_or_else(|| Error::machine("a round without a key"))?;
         let mut charged = Charged::with_key(receipt, &self.backend, key, bits);
         let universe = &self.opened.declared.universe;

@@ -7,7 +7,7 @@ use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, wide_cdf, wide_keys};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
@@ -28,7 +28,10 @@ const MOST_STEPS: f64 = 10_000.0;
 /// Into how many steps a range of more values is cut.
 const FLOAT_STEPS: f64 = 1000.0;
 
-const COLUMN: Field<Placed<String>> = Field::new("column", "an int, float, date or timestamp column with bounds");
+pub(super) const COLUMN: Field<Placed<String>> = Field::new(
+    "column",
+    "an int, float, date or timestamp column with bounds; with keys, one of texts, UUIDs or times",
+);
 
 /// A table, one of its columns, and how many rows of an owner count.
 pub(super) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
@@ -51,7 +54,7 @@ pub(super) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ord
         Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
         _ => {
             return Err(name.error(format!(
-                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge",
+                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge; of texts, say in which order: keys = \"texts\" or \"uuids\"",
                 name.value
             )));
         }
@@ -233,13 +236,19 @@ impl Steps {
 /// The kind `cdf`.
 pub(super) static KIND: Kind = Kind {
     name: "cdf",
-    about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone",
-    fields: &FIELDS,
+    about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone; of texts, UUIDs and times to the nanosecond (keys), for values that split the rows evenly",
+    fields: &[FIELDS[0], FIELDS[1], wide_keys::FIELDS[0], wide_keys::FIELDS[1], wide_cdf::POINTS.listed(), FIELDS[2]],
     cost_about: CostAbout::Owners,
     analyse,
 };
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    if let Some(values) = wide_keys::Values::new(request, project)? {
+        return wide_cdf::analyse(values, request);
+    }
+    if let Some(points) = wide_cdf::POINTS.read(request)? {
+        return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
+    }
     let steps = Rc::new(Steps::new(request, project)?);
     check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;

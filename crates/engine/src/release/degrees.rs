@@ -72,7 +72,7 @@ fn of_vertices(mut answers: Answers, note: String) -> Answers {
         count.name = "degree".to_string();
     }
     if let Some(curve) = &mut answers.details.curve {
-        curve.title = "How many vertices have at least so many edges".to_string();
+        curve.title = "How many vertices have at least this many edges".to_string();
         curve.x = "degree".to_string();
         curve.y = "vertices (none is drawn at ½)".to_string();
     }

@@ -12,8 +12,10 @@ use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
+use scumble::calibrate::{Moved, epsilon_for_pure};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
+use scumble::quantity::Epsilon;
 use scumble::workload::interactive::{Interactive, direct_error, histogram_error};
 use serde_json::json;
 use std::rc::Rc;
@@ -27,7 +29,7 @@ const QUESTIONS: Field<Option<u64>> = Field::new(
 );
 const UPDATES: Field<Option<Placed<u64>>> = Field::new(
     "updates",
-    "how often the model may learn: the cost is spread over so many rounds; where left out, the number that promises the smallest error",
+    "how often the model may learn: the cost is spread over this many rounds; where left out, the number that promises the smallest error",
 );
 const PEOPLE: Field<Option<Placed<u64>>> = Field::new(
     "people",
@@ -53,7 +55,7 @@ pub(super) static KIND: Kind = Kind {
 
 /// The probability with which some answer is off by more than its error bar.
 const BETA: f64 = 0.05;
-/// So many questions are planned for where nothing is said.
+/// This many questions are planned for where nothing is said.
 const USUAL_QUESTIONS: u64 = 1000;
 /// The names of the published columns.
 pub(super) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];
@@ -115,7 +117,7 @@ impl Declared {
         Fitting::new(&KIND, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
             let made = match &self.updates {
                 Some(updates) => {
-                    let each = (step.epsilon / updates.value as f64).next_down();
+                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;
                     Interactive::new(cells, self.people, self.questions, updates.value, each, BETA)
                         .map_err(|error| Error::from(error).or_at(updates.place.clone()))
                 }

@@ -25,6 +25,7 @@ mod heavy_hitters;
 mod histogram;
 mod huge_histogram;
 mod interactive;
+mod job;
 mod kept;
 mod key_sets;
 pub mod kinds;
@@ -50,6 +51,9 @@ mod sql;
 mod top;
 mod triangles;
 mod universe;
+mod wide_cdf;
+mod wide_keys;
+mod wide_quantiles;
 
 pub use ask::{Answered, Asking, How};
 pub use asker::Asker;
@@ -68,6 +72,8 @@ pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]
 pub use sql::generator::adversarial_query;
 pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
+
+pub use crate::sql::window::Engine;
 
 use crate::error::Result;
 use crate::project::{Project, Request};

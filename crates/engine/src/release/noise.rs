@@ -150,7 +150,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
 /// The least noise of `runs` independent runs, each of which moves like this, that stays within the cost.
 ///
 /// # Guarantee
-/// As for [`calibrate`] of so many measures.
+/// As for [`calibrate`] of this many measures.
 pub fn calibrate_runs(cost: &Cost, moves: &Moves, runs: usize) -> Result<Noise> {
     let scope = match cost.scope {
         CostScope::Person | CostScope::Attribute => Scope::Person,

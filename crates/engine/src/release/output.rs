@@ -215,6 +215,11 @@ fn visible(text: &str) -> String {
     text.chars().map(sign).collect()
 }
 
+/// Whether a character stands in every form of an answer as it is, and does not break its line.
+pub(super) fn is_shown_as_it_is(letter: char) -> bool {
+    !letter.is_control() && visible(&letter.to_string()).starts_with(letter)
+}
+
 /// A text that no spreadsheet takes for a formula.
 fn no_formula(text: String) -> String {
     let first = text.trim_start().chars().next();

@@ -1,6 +1,7 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
 use super::graph::Edges;
+use super::job::Elsewhere;
 use super::records::{Attributes, Records};
 use super::{Answers, Estimates, Floor};
 use crate::attackers::Counted;
@@ -11,11 +12,12 @@ use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::Cost;
 use crate::sql::Cut;
-use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside};
+use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside, occurrences};
 use scumble::event::Event;
 use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A request of which all is known that does not depend on its cost.
@@ -98,6 +100,8 @@ pub type Compute = Box<dyn Fn(&mut Charged<'_>) -> Result<Answers>>;
 pub struct Charged<'a> {
     receipt: &'a Receipt,
     backend: &'a Backend,
+    /// Where integers come from, if not from rows that we read.
+    elsewhere: Option<&'a dyn Elsewhere>,
     /// Decides which of an owner's rows count.
     key: Key,
     bits: &'a mut dyn BitSource,
@@ -106,12 +110,17 @@ pub struct Charged<'a> {
 impl<'a> Charged<'a> {
     pub(super) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
         let key = Key(bits.next_u64(), bits.next_u64());
-        Self { receipt, backend, key, bits }
+        Self { receipt, backend, elsewhere: None, key, bits }
+    }
+
+    /// The same with integers from elsewhere.
+    pub(super) fn with(self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
+        Self { elsewhere, ..self }
     }
 
     /// The same with the key of an earlier part of the same release.
     pub(super) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
-        Self { receipt, backend, key, bits }
+        Self { receipt, backend, elsewhere: None, key, bits }
     }
 
     /// The charge's place in the ledger.
@@ -121,7 +130,10 @@ impl<'a> Charged<'a> {
 
     /// The exact integers of a query.
     pub(super) fn integers(&self, query: &Cut) -> Result<Integers> {
-        integers(query, self.backend, self.key)
+        match self.elsewhere {
+            Some(elsewhere) => elsewhere.integers(query),
+            None => integers(query, self.backend, self.key),
+        }
     }
 
     /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
@@ -132,6 +144,11 @@ impl<'a> Charged<'a> {
         visit: impl FnMut(Contribution<'_>),
     ) -> Result<(Integers, Vec<IntegerCell>)> {
         integers_beside(query, self.backend, self.key, wide, visit)
+    }
+
+    /// How many keys of a counting query have how many rows, where each row is one person.
+    pub(super) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
+        occurrences(query, self.backend, self.key)
     }
 
     /// Gives `visit` what each owner has in a query's groups, of at most this many groups.

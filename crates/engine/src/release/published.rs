@@ -1,7 +1,7 @@
 //! What releases have left on the disk: a report tells of all that was ever published, not of its own run alone.
 //!
 //! The ledger says what was charged and the digests of what was written; the JSON file of a release has its numbers and, under `report`, what a report needs
-//! beside them. A file that is not what the ledger knows is not told of: somebody's edit is not what was published.
+//! beside them. A file that is not what the ledger knows is not shown: somebody's edit is not what was published.
 
 mod document;
 

@@ -5,7 +5,7 @@ use super::field::{Field, Word};
 use super::output::{AnswerColumn, Answers, Cell};
 use super::rows::quoted;
 use super::sql::{RANK_ERROR, analysed};
-use super::{Analysed, CostAbout, Kind, Plan, smooth_quantiles};
+use super::{Analysed, CostAbout, Kind, Plan, smooth_quantiles, wide_keys, wide_quantiles};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request};
@@ -15,18 +15,18 @@ use serde_json::json;
 const QUANTILES: Field<Vec<Probability>> =
     Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
 
-const METHOD: Field<Option<Method>> = Field::new(
+const METHOD: Field<Option<QuantileMethod>> = Field::new(
     "method",
     "'exponential' (the default) or 'smooth': noise for the values' own sensitivity, nearly always worse",
 );
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum QuantileMethod {
     Exponential,
     Smooth,
 }
 
-impl Word for Method {
+impl Word for QuantileMethod {
     const WORDS: &'static [(&'static str, Self)] = &[("exponential", Self::Exponential), ("smooth", Self::Smooth)];
 
     fn unknown(_: &str) -> String {
@@ -38,18 +38,34 @@ impl Word for Method {
 pub(super) static KIND: Kind = Kind {
     name: "quantiles",
     about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism or, for comparison, by smooth noise",
-    fields: &[CDF_FIELDS[0], CDF_FIELDS[1], QUANTILES.listed(), METHOD.listed(), CDF_FIELDS[2]],
+    fields: &[
+        CDF_FIELDS[0],
+        CDF_FIELDS[1],
+        QUANTILES.listed(),
+        METHOD.listed(),
+        wide_keys::FIELDS[0],
+        wide_keys::FIELDS[1],
+        CDF_FIELDS[2],
+    ],
     cost_about: CostAbout::Owners,
     analyse,
 };
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let column = ordered(request, project)?;
-    let (numbers, unit) = (column.numbers(), column.unit());
     let fractions: Vec<f64> = QUANTILES.read(request)?.into_iter().map(Probability::get).collect();
     if fractions.is_empty() {
         return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
     }
+    if let Some(values) = wide_keys::Values::new(request, project)? {
+        return match METHOD.read(request)? {
+            Some(QuantileMethod::Smooth) => {
+                Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for keys"))
+            }
+            _ => Ok(wide_quantiles::analyse(values, fractions)),
+        };
+    }
+    let column = ordered(request, project)?;
+    let (numbers, unit) = (column.numbers(), column.unit());
     let percentile = |(index, fraction): (usize, &f64)| {
         format!("approx_percentile_cont({numbers}, {fraction:?}) AS {}", quoted(&column_of(index)))
     };
@@ -58,7 +74,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let place = QUANTILES.place(request);
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
-    if METHOD.read(request)? == Some(Method::Smooth) {
+    if METHOD.read(request)? == Some(QuantileMethod::Smooth) {
         if !matches!(unit, Unit::Plain) {
             return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
         }

@@ -1,29 +1,39 @@
 //! One record of categories per owner: what the kinds that protect attributes one by one look at.
 //!
-//! An attribute is a column whose values can be listed (a category, a bool, an int with bounds), or a category of which they cannot. Where
+//! An attribute is a column whose values can be listed (a category, a bool, an int with bounds; for some kinds other numbers, in [`steps`]), or a category of which they cannot. Where
 //! a table has an owner, each owner has one record:
 //! - with `max_rows_per_owner = 1` the record takes each attribute from one of the owner's rows, chosen by a keyed hash of the owner, the
 //!   attribute and its value. Nearly always there is one row only; where there are more, a change of one attribute in all of them
 //!   changes that attribute of the record and no other, so that attributes are protected one by one.
 //! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
 //!   then mean another row, so that every attribute is charged as a whole person.
+//!
+//! Each of the owner's rows is as likely as any other to be the one. With u, the hash of a value as a number between 0 and 1, and c, how many rows have it, the value of the largest
+//! u^{1/c} is chosen. The largest of c independent uniform numbers has the law of u^{1/c} (both are at most x with probability xᶜ), so that this is as if each of the c rows had a
+//! number of its own and the largest of all won; and it does not depend on the order of rows.
 
 use super::Estimates;
 use super::field::{Field, Listed, Placed, Word};
 use super::output::Cell;
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use crate::backend::hash::{Key, SipHasher};
+use crate::backend::hash::{Key, Quick, SipHasher};
+use crate::backend::intern::{Interner, Name};
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use crate::project::{Column, Domain, Project, Request};
 use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::DataFusionError;
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+mod steps;
+
+use steps::Steps;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -77,6 +87,7 @@ impl Word for Missing {
 enum Values {
     Texts(Vec<String>),
     Whole { lower: i64, number: u32 },
+    Steps(Steps),
     Truth,
     Unknown,
 }
@@ -99,6 +110,30 @@ impl Attributes {
         Self::of(COLUMNS.read(request)?, request, project, may_be_unknown, published)
     }
 
+    /// The same, where numbers with fractions, dates and times may be attributes too, in steps.
+    pub fn with_steps(request: &Request, project: &Project, published: &[&str]) -> Result<Self> {
+        let values = |column: &Column| match &column.domain {
+            Domain::Float { .. } | Domain::Date { .. } | Domain::Timestamp { .. } => {
+                Steps::of(&column.domain).map(Values::Steps).ok_or_else(|| {
+                    Error::input(format!(
+                        "column '{}' needs bounds, lower and upper, from public knowledge",
+                        column.name
+                    ))
+                })
+            }
+            Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) >= MOST_VALUES => {
+                Ok(Steps::of(&column.domain).map_or(Values::Unknown, Values::Steps))
+            }
+            _ => values_of(column, false),
+        };
+        Self::made(COLUMNS.read(request)?, request, project, published, values)
+    }
+
+    /// Whether an attribute is in steps.
+    pub fn has_steps(&self) -> bool {
+        self.values.iter().any(|values| matches!(values, Values::Steps(_)))
+    }
+
     /// The same of these columns.
     pub fn of(
         columns: Vec<Placed<String>>,
@@ -106,6 +141,16 @@ impl Attributes {
         project: &Project,
         may_be_unknown: bool,
         published: &[&str],
+    ) -> Result<Self> {
+        Self::made(columns, request, project, published, |column| values_of(column, may_be_unknown))
+    }
+
+    fn made(
+        columns: Vec<Placed<String>>,
+        request: &Request,
+        project: &Project,
+        published: &[&str],
+        values_of: impl Fn(&Column) -> Result<Values>,
     ) -> Result<Self> {
         let table = private_table(request, project)?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
@@ -119,7 +164,7 @@ impl Attributes {
                     format!("'{}' is the name of a published column: this column needs another one", name.value);
                 return Err(name.error(sentence));
             }
-            values.push(values_of(column, may_be_unknown).map_err(|error| error.or_at(name.place))?);
+            values.push(values_of(column).map_err(|error| error.or_at(name.place))?);
             names.push(name.value);
         }
         if names.is_empty() {
@@ -158,6 +203,7 @@ impl Attributes {
         let size = |values: &Values| match values {
             Values::Texts(texts) => u32::try_from(texts.len()).ok().map(|size| size + own),
             Values::Whole { number, .. } => Some(number + own),
+            Values::Steps(steps) => Some(steps.number() + own),
             Values::Truth => Some(2 + own),
             Values::Unknown => None,
         };
@@ -180,6 +226,10 @@ impl Attributes {
                     let texts = texts.iter().map(|text| Some(text.as_str()));
                     Arc::new(texts.chain(own.map(|()| None)).collect::<StringArray>())
                 }
+                Values::Steps(steps) => {
+                    let texts = steps.cells().into_iter().map(|cell| Some(cell.text()));
+                    Arc::new(texts.chain(own.map(|()| None)).collect::<StringArray>())
+                }
                 Values::Unknown => Arc::new(StringArray::new_null(0)),
             }
         };
@@ -196,6 +246,7 @@ impl Attributes {
                     (0..i64::from(*number)).map(|step| (lower + step).to_string()).collect()
                 }
                 Values::Texts(texts) => texts.clone(),
+                Values::Steps(steps) => steps.cells().iter().map(Cell::text).collect(),
                 Values::Unknown => return Vec::new(),
             };
             known.into_iter().chain(own.clone()).collect()
@@ -211,6 +262,7 @@ impl Attributes {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
             Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Steps(steps) => steps.cells(),
             Values::Unknown => return Vec::new(),
         };
         listed.extend((self.missing == Missing::Value).then(|| Cell::Text(MISSING_TEXT.to_string())));
@@ -232,6 +284,7 @@ impl Attributes {
                     (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
                 }
                 Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+                Values::Steps(steps) => steps.cells(),
                 Values::Unknown => Vec::new(),
             };
             known.into_iter().chain(missing).collect()
@@ -296,7 +349,8 @@ impl Attributes {
         let mut reader = Reader::new(self, key);
         backend
             .wait(async {
-                let mut stream = DataFrame::new(state, plan).execute_stream().await?;
+                let (plan, task) = backend.physical(&DataFrame::new(state, plan), 1.0).await?;
+                let mut stream = execute_stream(plan, task)?;
                 while let Some(batch) = stream.next().await {
                     reader.add(&batch?)?;
                 }
@@ -352,12 +406,23 @@ pub(super) enum Owner {
 impl Owner {
     /// For keyed hashes of what an owner has.
     pub fn hash_into(&self, hasher: &mut SipHasher) {
+        hash_into(hasher, self.name());
+    }
+
+    fn name(&self) -> Name<'_> {
         match self {
-            Self::Number(number) => hasher.write_u64(number.cast_unsigned()),
-            Self::Text(text) => {
-                hasher.write(text.as_bytes());
-                hasher.write_u64(text.len() as u64);
-            }
+            Self::Number(number) => Name::Number(*number),
+            Self::Text(text) => Name::Text(text.as_bytes()),
+        }
+    }
+}
+
+fn hash_into(hasher: &mut SipHasher, owner: Name<'_>) {
+    match owner {
+        Name::Number(number) => hasher.write_u64(number.cast_unsigned()),
+        Name::Text(text) => {
+            hasher.write(text);
+            hasher.write_u64(text.len() as u64);
         }
     }
 }
@@ -371,8 +436,12 @@ struct Reader<'a> {
     /// The texts of the codes, where they were not known before.
     found: Vec<Vec<String>>,
     columns: Vec<Vec<u32>>,
-    owners: HashMap<Owner, usize>,
+    /// The owners so far; the number of each is the place of its record.
+    owners: Interner,
+    quick: Quick,
     ranks: Vec<u64>,
+    /// How many rows of an owner, by the place of its record, have values of this rank. What is not here stands in the record alone, once.
+    copies: HashMap<(u32, u64), u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -388,8 +457,10 @@ impl<'a> Reader<'a> {
             codes: attributes.values.iter().map(known).collect(),
             found: vec![Vec::new(); number],
             columns: vec![Vec::new(); number],
-            owners: HashMap::new(),
+            owners: Interner::default(),
+            quick: Quick::new(key),
             ranks: Vec::new(),
+            copies: HashMap::new(),
         }
     }
 
@@ -403,10 +474,12 @@ impl<'a> Reader<'a> {
             self.columns.iter_mut().zip(rows).for_each(|(column, more)| column.extend(more));
             return Ok(());
         }
-        for (row, owner) in owners(batch.column(0))?.into_iter().enumerate() {
+        let mut codes = Vec::with_capacity(rows.len());
+        for (row, owner) in names(batch.column(0))?.into_iter().enumerate() {
             // A row without an owner is nobody's.
             if let Some(owner) = owner {
-                let codes: Vec<u32> = rows.iter().map(|column| column[row]).collect();
+                codes.clear();
+                codes.extend(rows.iter().map(|column| column[row]));
                 self.add_row(owner, &codes);
             }
         }
@@ -429,6 +502,7 @@ impl<'a> Reader<'a> {
                 let numbers = array.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(array))?;
                 numbers.iter().map(|value| value.map_or(missing, code)).collect()
             }
+            Values::Steps(steps) => steps.codes(array, missing)?,
             Values::Texts(_) => {
                 let code = |text: &str| codes.get(text).copied().unwrap_or(missing);
                 texts(array)?.into_iter().map(|text| text.map_or(missing, code)).collect()
@@ -449,17 +523,18 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn add_row(&mut self, owner: Owner, codes: &[u32]) {
+    fn add_row(&mut self, owner: Name<'_>, codes: &[u32]) {
         let whole_row = self.attributes.move_together();
-        let rank = if whole_row { self.rank(&owner, 0, codes) } else { 0 };
-        let Some(&place) = self.owners.get(&owner) else {
-            self.owners.insert(owner, self.columns[0].len());
+        let rank = if whole_row { self.rank(owner, 0, codes) } else { 0 };
+        let (number, new) = self.owners.intern(owner.hash(&self.quick), owner);
+        let place = number as usize;
+        if new {
             self.columns.iter_mut().zip(codes).for_each(|(column, code)| column.push(*code));
             self.ranks.extend(whole_row.then_some(rank));
             return;
-        };
+        }
         if whole_row {
-            if rank < self.ranks[place] {
+            if self.is_ahead(number, rank, self.ranks[place]) {
                 self.ranks[place] = rank;
                 self.columns.iter_mut().zip(codes).for_each(|(column, code)| column[place] = *code);
             }
@@ -467,16 +542,31 @@ impl<'a> Reader<'a> {
         }
         for (attribute, &code) in codes.iter().enumerate() {
             let old = self.columns[attribute][place];
-            if code != old && self.rank(&owner, attribute, &[code]) < self.rank(&owner, attribute, &[old]) {
+            let [rank, best] = [code, old].map(|code| self.rank(owner, attribute, &[code]));
+            if self.is_ahead(number, rank, best) {
                 self.columns[attribute][place] = code;
             }
         }
     }
 
+    /// Counts one more row of an owner with values of this rank; whether these are ahead now of those in the record.
+    fn is_ahead(&mut self, place: u32, rank: u64, best: u64) -> bool {
+        let of_best = self.copies.entry((place, best)).or_insert(1);
+        if rank == best {
+            *of_best += 1;
+            return false;
+        }
+        let of_best = *of_best;
+        let own = self.copies.entry((place, rank)).or_insert(0);
+        *own += 1;
+        let ahead = logarithm(rank, *own).total_cmp(&logarithm(best, of_best));
+        ahead.then(rank.cmp(&best)).is_gt()
+    }
+
     /// The keyed hash of an owner and of values of attributes from `first` on.
-    fn rank(&self, owner: &Owner, first: usize, codes: &[u32]) -> u64 {
+    fn rank(&self, owner: Name<'_>, first: usize, codes: &[u32]) -> u64 {
         let mut hasher = SipHasher::new(self.key);
-        owner.hash_into(&mut hasher);
+        hash_into(&mut hasher, owner);
         for (attribute, &code) in (first..).zip(codes) {
             hasher.write_u64(attribute as u64);
             match self.found[attribute].get(code as usize) {
@@ -513,6 +603,7 @@ impl<'a> Reader<'a> {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
             Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Steps(steps) => steps.cells(),
             Values::Unknown => {
                 let mut order: Vec<(String, u32)> =
                     std::mem::take(&mut self.found[attribute]).into_iter().zip(0..).collect();
@@ -527,11 +618,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// ln u^{1/c} for the number u between 0 and 1 that a rank is.
+fn logarithm(rank: u64, copies: u64) -> f64 {
+    let number = ((rank >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    number.ln() / copies as f64
+}
+
 pub(super) fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
         return Ok(numbers.iter().map(|number| number.map(Owner::Number)).collect());
     }
     Ok(texts(column)?.into_iter().map(|text| text.map(|text| Owner::Text(text.into()))).collect())
+}
+
+/// The same, as they stand in the column.
+fn names(column: &ArrayRef) -> Outcome<Vec<Option<Name<'_>>>> {
+    if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
+        return Ok(numbers.iter().map(|number| number.map(Name::Number)).collect());
+    }
+    Ok(texts(column)?.into_iter().map(|text| text.map(|text| Name::Text(text.as_bytes()))).collect())
 }
 
 /// The texts of a column, in whichever form they are held.

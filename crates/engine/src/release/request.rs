@@ -3,9 +3,11 @@
 use super::key_sets::with_key_sets;
 use super::{CostAbout, bounds, kinds};
 use crate::error::{Error, Result};
+use crate::memory::Batches;
 use crate::place::Origin;
 use crate::project::{Cost, CostScope, Project, Request, Section, accuracy, cost, parse, project};
 use scumble::quantity::Exact;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// No project file is longer, in bytes.
@@ -33,6 +35,27 @@ impl Project {
         with_key_sets(Self::parse(path, &content)?)
     }
 
+    /// A project of a program: its text, which stands in no file, and the rows of its tables. `path` is where the file would be, beside the ledger and the outputs;
+    /// the source of a table in `rows` is only what it is called.
+    ///
+    /// # Guarantee
+    /// The rows are held to the same declarations as those of files, and are read after the same charge. What differs: no other project can be seen to
+    /// read the same rows, since they have no place on a disk.
+    pub fn in_memory(path: &Path, content: &str, rows: BTreeMap<String, Batches>) -> Result<Self> {
+        let mut project = Self::parse(path, content)?;
+        for (name, rows) in rows {
+            project.table(&name)?;
+            let Some(table) = project.tables.get_mut(&name) else { continue };
+            if let Some(key) = table.layout.about_text() {
+                return Err(Error::input(format!(
+                    "{key} is about how CSV files are written, and table '{name}' is in memory: leave it out"
+                )));
+            }
+            table.rows = Some(rows);
+        }
+        with_key_sets(project)
+    }
+
     /// Checks a project file's text; no table is read, so columns whose values a public table lists are without them.
     pub fn parse(path: &Path, content: &str) -> Result<Self> {
         project(path, content, request)
@@ -51,7 +74,14 @@ fn request(section: &Section) -> Result<Request> {
         let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
         return Err(name.error(sentence));
     }
-    if text.trim().eq_ignore_ascii_case("report") {
+    if text.trim() != text {
+        let sentence = format!(
+            "a release's name becomes a file name, and begins and ends with no space: write name = \"{}\"",
+            text.trim()
+        );
+        return Err(name.error(sentence));
+    }
+    if text.eq_ignore_ascii_case("report") {
         return Err(name.error(
             "a release cannot be called 'report', because report.json is the report's own file; give it another name",
         ));
@@ -99,6 +129,20 @@ impl Request {
     /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
     pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
         of_command_line(&format!("name = {}\nsql = {}\ncost = {}\n", quoted(name), quoted(sql), written_cost(cost)?))
+    }
+
+    /// A request of any kind that does not stand in a project file, written as one does there, without its heading.
+    ///
+    /// ```
+    /// use scumble_engine::project::Request;
+    /// let text = "name = \"ages\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }";
+    /// assert_eq!(Request::of_text(text)?.kind, "quantiles");
+    /// let error = Request::of_text("name = \"ages\"\nkind = \"quantile\"").unwrap_err().to_string();
+    /// assert!(error.starts_with("unknown kind 'quantile' (did you mean 'quantiles'?)"), "{error}");
+    /// # Ok::<(), scumble_engine::Error>(())
+    /// ```
+    pub fn of_text(text: &str) -> Result<Self> {
+        of_command_line(text)
     }
 
     /// A request for the bounds of a release, which looks at this many rows of an owner; the cost is written as for [`Request::of_query`].

@@ -2,11 +2,12 @@
 
 use super::asker::Asker;
 use super::guarded::guarded;
+use super::job::{self, Elsewhere, Served};
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
 use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
-use crate::backend::Backend;
+use crate::backend::{Backend, Watch};
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A request that has been planned.
 pub struct Planned {
@@ -60,17 +62,33 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: PathBuf,
     asker: Option<Asker>,
+    watch: Arc<Watch>,
+    /// What the machine has, for tests in which that is little.
+    #[cfg(test)]
+    scarce: Option<tests::Machine>,
 }
 
 impl<'a> Runner<'a> {
     /// With the project's own ledger.
     pub fn new(project: &'a Project) -> Self {
-        Self { project, ledger: project.ledger(), asker: None }
+        Self::with_ledger(project, project.ledger())
     }
 
     /// With another ledger.
     pub fn with_ledger(project: &'a Project, ledger: PathBuf) -> Self {
-        Self { project, ledger, asker: None }
+        Self {
+            project,
+            ledger,
+            asker: None,
+            watch: Arc::default(),
+            #[cfg(test)]
+            scarce: None,
+        }
+    }
+
+    /// How far a release has come, to be asked on another thread while it runs.
+    pub fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.watch)
     }
 
     /// The same for somebody who is named in the ledger, and may have limits of their own.
@@ -131,7 +149,7 @@ impl<'a> Runner<'a> {
             Some(ledger) => ledger.standing(&[])?.0,
             None => Standing::nothing(),
         };
-        let before = match (&self.asker, &ledger) {
+        let before = match (self.limited(), &ledger) {
             (Some(asker), Some(ledger)) => before.with_own(ledger.charged_to(&asker.by)?),
             (Some(_), None) => before.with_own(Sums::nothing()),
             (None, _) => before,
@@ -150,6 +168,11 @@ impl<'a> Runner<'a> {
             standing.charge(&planned.request.kind, &planned.plan.events);
         }
         Ok(before)
+    }
+
+    /// Whoever asks, if they have limits of their own.
+    fn limited(&self) -> Option<&Asker> {
+        self.asker.as_ref().filter(|asker| asker.limits.is_some())
     }
 
     /// The declarations of the tables that a release reads.
@@ -194,14 +217,20 @@ impl<'a> Runner<'a> {
         self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
+        // Servers are asked for all releases before the first is charged, and again for each before its charge.
+        releases.iter().try_for_each(|planned| self.served(planned, bits).map(drop))?;
         let marks = self.checked(releases, &before)?;
         self.refuse_own_files(out, releases)?;
+        self.project.stop.here();
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
         releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
-            self.publish(planned, &marks, &backend, places(out, planned)?, bits, &mut ledger)
+            let served = self.served(planned, bits)?;
+            let elsewhere = served.as_ref().map(|served| served as &dyn Elsewhere);
+            let read = Read { marks: &marks, backend: &backend, elsewhere };
+            self.publish(planned, &read, places(out, planned)?, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -210,6 +239,37 @@ impl<'a> Runner<'a> {
             Ok(())
         });
         Ok((outcomes?, ledger.head()?))
+    }
+
+    /// Runs one release on integers that another engine has computed (`scumble integers`), from the files of a folder.
+    ///
+    /// # Guarantee
+    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge, and their one-time number is charged at
+    /// most once. That the integers are those of the job's statements is for whoever ran it to know.
+    pub fn release_given(
+        &self,
+        planned: &Planned,
+        folder: &Path,
+        out: &Path,
+        bits: &mut dyn BitSource,
+        mut tell: impl FnMut(&str),
+    ) -> Result<(Vec<Outcome>, Head)> {
+        self.hold_budget()?;
+        self.admitted([planned])?;
+        let given = self.given(planned, folder)?;
+        self.refuse_own_files(out, std::slice::from_ref(planned))?;
+        let places = places(out, planned)?;
+        let mut ledger = Ledger::open_or_create(&self.ledger)?;
+        tell(&format!("releasing '{}'", planned.request.name));
+        let read = Read { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
+        let outcome = self.publish(planned, &read, places, bits, &mut ledger)?;
+        Ok((vec![outcome], ledger.head()?))
+    }
+
+    /// The server that computes a release's integers, logged in and ready; none where its tables are files.
+    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<Served<'a>>> {
+        let Some(server) = job::server(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
+        Served::new(&planned.request, server, self.project, bits).map(Some)
     }
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
@@ -241,8 +301,16 @@ impl<'a> Runner<'a> {
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
     pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
-        let backend = Backend::with_data(self.project, &tables_of(releases))?;
+        let mut backend = Backend::with_data(self.project, &self.files_of(releases))?;
+        backend.watch = self.watch();
+        #[cfg(test)]
+        if let Some(machine) = &self.scarce {
+            backend = machine.of(backend);
+        }
         for planned in releases {
+            if job::server(&planned.request, &planned.plan.tables, self.project)?.is_some() {
+                continue;
+            }
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
             fits.map_err(|error| error.or_while(&self.reading(planned)))?;
         }
@@ -255,7 +323,7 @@ impl<'a> Runner<'a> {
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
     pub(super) fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
-        let states = check::state(self.project, &tables_of(releases))?;
+        let states = check::state(self.project, &self.files_of(releases))?;
         let key = ledger::Key::existing(&self.ledger)?;
         let passed = |state: &TableState| {
             let mark = key.as_ref().map(|key| key.mark(&state.fingerprint));
@@ -268,6 +336,13 @@ impl<'a> Runner<'a> {
         Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
     }
 
+    /// The tables that some release reads and that are files.
+    fn files_of(&self, releases: &[Planned]) -> Vec<String> {
+        let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
+        let is_file = |name: &&String| self.project.tables.get(*name).is_none_or(|table| table.server.is_none());
+        tables.into_iter().filter(is_file).cloned().collect()
+    }
+
     /// What a release runs under.
     pub(super) fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
         let tables = self.declared(planned, &ledger::folder(&self.ledger)?)?;
@@ -278,6 +353,7 @@ impl<'a> Runner<'a> {
             budget: self.project.budget.in_force(),
             sets: self.project.sensitive_pairs()?,
             asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
+            is_limited: self.limited().is_some(),
         })
     }
 
@@ -291,14 +367,15 @@ impl<'a> Runner<'a> {
     fn publish(
         &self,
         planned: &Planned,
-        marks: &Marks,
-        backend: &Backend,
+        read: &Read<'_>,
         places: Places,
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
     ) -> Result<Outcome> {
         let request = &planned.request;
         let mut rule = planned.plan.rule.clone();
+        rule["hash"] = serde_json::json!(job::OWN_HASH);
+        read.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
         if !bits.is_secure() {
             rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
         }
@@ -309,15 +386,21 @@ impl<'a> Runner<'a> {
             request: Some(request_digest(self.project, planned)?),
             events: planned.plan.events.clone(),
             rule,
-            about: self.about(planned, marks)?,
+            about: self.about(planned, read.marks)?,
         };
-        let receipt = ledger.reserve(&proposal, |standing| self.fits(planned, standing))?;
+        // From the charge on, whatever ends this early leaves an interrupted one.
+        self.project.stop.here();
+        let receipt = ledger.reserve(&proposal, |standing| {
+            read.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
+            self.fits(planned, standing)
+        })?;
         let sequence = receipt.sequence();
         let made = guarded(|| {
             // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
-            self.made(planned, &receipt, backend, places, bits, ledger)
+            self.made(planned, &receipt, read, places, bits, ledger)
         });
+        self.watch.ends();
         let Made { answers, files, output } = made.ok_or_else(|| interrupted(&request.name))?;
         ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
         Ok(Outcome { name: request.name.clone(), answers, sequence, files })
@@ -328,13 +411,14 @@ impl<'a> Runner<'a> {
         &self,
         planned: &Planned,
         receipt: &Receipt,
-        backend: &Backend,
+        read: &Read<'_>,
         places: Places,
         bits: &mut dyn BitSource,
         ledger: &Ledger,
     ) -> Result<Made> {
         let Request { name, kind, .. } = &planned.request;
-        let mut answers = (planned.plan.compute)(&mut Charged::new(receipt, backend, bits))?;
+        let mut charged = Charged::new(receipt, read.backend, bits).with(read.elsewhere);
+        let mut answers = (planned.plan.compute)(&mut charged)?;
         planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         let csv = answers.csv();
         let known = std::mem::take(&mut answers.details.limits);
@@ -352,6 +436,15 @@ impl<'a> Runner<'a> {
         let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
         Ok(Made { answers, files, output })
     }
+}
+
+/// What a release reads.
+struct Read<'a> {
+    /// The marks of its tables' files, where it reads files.
+    marks: &'a Marks,
+    backend: &'a Backend,
+    /// Where integers come from, if not from rows that we read.
+    elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 /// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
@@ -423,12 +516,6 @@ pub(super) fn uncommitted(name: &str) -> Error {
     ))
 }
 
-/// The tables that some release reads.
-fn tables_of(releases: &[Planned]) -> Vec<String> {
-    let tables: BTreeSet<String> = releases.iter().flat_map(|planned| planned.plan.tables.clone()).collect();
-    tables.into_iter().collect()
-}
-
 /// A decimal text of a positive number.
 fn decimal(number: f64) -> String {
     format!("{number:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
@@ -438,3 +525,6 @@ fn decimal(number: f64) -> String {
 pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
     Places::claim(out, &file_names(&planned.request.name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ struct Quantiles {
 
 /// The noise of each quantile, and of the level beside it.
 #[derive(Debug, Clone)]
-struct Noise {
+struct SmoothAndLevel {
     smooth: Smooth,
     level: Scale,
 }
@@ -86,7 +86,7 @@ impl Quantiles {
         last.ok_or_else(|| Error::input("the column has more than 2^62 values: smooth noise needs tighter bounds"))
     }
 
-    fn within(&self, cost: &Cost) -> Result<(Noise, Vec<Event>)> {
+    fn within(&self, cost: &Cost) -> Result<(SmoothAndLevel, Vec<Event>)> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
         let (number, last) = (self.fractions.len() as f64, self.last()?);
         fitting.fit(&self.steps, |Step { epsilon, .. }| {
@@ -99,11 +99,11 @@ impl Quantiles {
                 events.extend(smooth.events(&self.steps)?);
                 events.push(smooth.event_of_level(level, &self.steps)?);
             }
-            Ok((Noise { smooth, level }, events))
+            Ok((SmoothAndLevel { smooth, level }, events))
         })
     }
 
-    fn plan(&self, noise: Noise, events: Vec<Event>, beside: &[Expected]) -> Result<Plan> {
+    fn plan(&self, noise: SmoothAndLevel, events: Vec<Event>, beside: &[Expected]) -> Result<Plan> {
         let cut = Rc::clone(&self.cut);
         let about = "depends on how the values lie around the quantile; what it is stands beside the answer";
         let expected = self.fractions.iter().map(|fraction| Expected {
@@ -167,7 +167,7 @@ fn values(found: &Integers) -> Vec<i64> {
 }
 
 /// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does the interval.
-fn published(noise: &Noise, key: i64, level: i64, last: i64, ranked: &Ranked) -> Result<(f64, Uncertainty)> {
+fn published(noise: &SmoothAndLevel, key: i64, level: i64, last: i64, ranked: &Ranked) -> Result<(f64, Uncertainty)> {
     let bar = noise.smooth.error_beside(BETA, level, noise.level)?;
     let value = |key: f64| ranked.value((key.clamp(0.0, last as f64)) as u128);
     let low = value((key as f64 - bar.half_width).floor());

@@ -19,7 +19,7 @@ use scumble::quantity::{Epsilon, Exact, Scale, Sensitivity as Most};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-const METHOD: Field<Option<Method>> = Field::new(
+const METHOD: Field<Option<TriangleMethod>> = Field::new(
     "method",
     "'smooth' (noise follows the graph's own sensitivity; no delta), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
 );
@@ -43,14 +43,14 @@ const TEST_SHARE: f64 = 0.5;
 const BETA: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum TriangleMethod {
     Smooth,
     Bounded,
     Propose,
     Auto,
 }
 
-impl Word for Method {
+impl Word for TriangleMethod {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("smooth", Self::Smooth),
         ("bounded", Self::Bounded),
@@ -86,7 +86,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 /// What was asked.
 struct Asked {
     edges: Edges,
-    method: Method,
+    method: TriangleMethod,
     /// The proposed sensitivity.
     proposed: Option<u64>,
     common: u64,
@@ -108,23 +108,23 @@ enum Mechanism {
 impl Asked {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let edges = Edges::new(request, project, &KIND)?;
-        let method = METHOD.read(request)?.unwrap_or(Method::Auto);
+        let method = METHOD.read(request)?.unwrap_or(TriangleMethod::Auto);
         let proposed = PROPOSED.read(request)?;
         match (&proposed, method) {
-            (None, Method::Propose) => {
+            (None, TriangleMethod::Propose) => {
                 return Err(METHOD.error(
                     request,
                     "propose-test-release needs 'proposed': how many triangles one edge may change, from public knowledge",
                 ));
             }
-            (Some(proposed), Method::Propose) if proposed.value > Sensitivity::most(edges.vertices()) => {
+            (Some(proposed), TriangleMethod::Propose) if proposed.value > Sensitivity::most(edges.vertices()) => {
                 return Err(proposed.error(format!(
                     "one edge of a graph of {} vertices changes at most {} triangles: propose less than that",
                     edges.vertices(),
                     Sensitivity::most(edges.vertices())
                 )));
             }
-            (Some(proposed), method) if method != Method::Propose => {
+            (Some(proposed), method) if method != TriangleMethod::Propose => {
                 return Err(proposed.error("a sensitivity is proposed only with method = \"propose-test-release\""));
             }
             _ => {}
@@ -137,42 +137,42 @@ impl Asked {
     /// The mechanism that spends all of the cost and no more, and its events.
     fn within(&self, cost: &Cost) -> Result<(Mechanism, Vec<Event>)> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
-        let by = |method: Method| self.by(method, &fitting);
+        let by = |method: TriangleMethod| self.by(method, &fitting);
         match self.method {
-            Method::Auto if fitting.has_delta() => {
-                let (smooth, bounded) = (by(Method::Smooth)?, by(Method::Bounded)?);
+            TriangleMethod::Auto if fitting.has_delta() => {
+                let (smooth, bounded) = (by(TriangleMethod::Smooth)?, by(TriangleMethod::Bounded)?);
                 let first = self.standard_error(&smooth.0)? <= self.standard_error(&bounded.0)?;
                 Ok(if first { smooth } else { bounded })
             }
-            Method::Auto => by(Method::Smooth),
+            TriangleMethod::Auto => by(TriangleMethod::Smooth),
             method => by(method),
         }
     }
 
     /// One of the methods at a cost.
-    fn by(&self, method: Method, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
+    fn by(&self, method: TriangleMethod, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
         match method {
-            Method::Bounded => fitting.needs_delta("a bounded sensitivity")?,
-            Method::Propose => fitting.needs_delta("propose-test-release")?,
-            Method::Smooth | Method::Auto => {}
+            TriangleMethod::Bounded => fitting.needs_delta("a bounded sensitivity")?,
+            TriangleMethod::Propose => fitting.needs_delta("propose-test-release")?,
+            TriangleMethod::Smooth | TriangleMethod::Auto => {}
         }
         let steps = self.edges.steps()?;
         fitting.fit(&steps, |Step { epsilon, delta }| {
             Ok(match method {
-                Method::Bounded => {
+                TriangleMethod::Bounded => {
                     let bound = BOUND_SHARE * epsilon;
                     let bounded = BoundedSensitivity::new(bound, delta, epsilon - bound)?;
                     let events = bounded.events(&steps)?;
                     (Mechanism::Bounded(bounded), events)
                 }
-                Method::Propose => {
+                TriangleMethod::Propose => {
                     let test = TEST_SHARE * epsilon;
                     let proposed = self.proposed.unwrap_or(1);
                     let propose = ProposeTestRelease::new(proposed, test, delta, epsilon - test)?;
                     let events = propose.events(&steps)?;
                     (Mechanism::Propose(propose), events)
                 }
-                Method::Smooth | Method::Auto => {
+                TriangleMethod::Smooth | TriangleMethod::Auto => {
                     let share = LEVEL_SHARE * epsilon;
                     let most = Sensitivity::most(self.edges.vertices());
                     let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon - share)?, most)?;
@@ -243,9 +243,10 @@ impl Asked {
     /// What other methods would do, and noise for the worst graph.
     fn comparison(&self, cost: &Cost) -> Result<String> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
-        let mut errors = vec![format!("smooth {:.1}", self.standard_error(&self.by(Method::Smooth, &fitting)?.0)?)];
+        let mut errors =
+            vec![format!("smooth {:.1}", self.standard_error(&self.by(TriangleMethod::Smooth, &fitting)?.0)?)];
         if fitting.has_delta() {
-            let bounded = self.by(Method::Bounded, &fitting)?.0;
+            let bounded = self.by(TriangleMethod::Bounded, &fitting)?.0;
             errors.push(format!("bounded {:.1}", self.standard_error(&bounded)?));
         }
         let most = Sensitivity::most(self.edges.vertices());

@@ -13,10 +13,13 @@ use scumble::scope::Scope;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// So many coins are tossed for each question, or fewer where each takes many numbers.
-const COINS: u32 = 4_000;
-/// So many noisy numbers are drawn for each question at most.
+/// This many coins are tossed for each question, or fewer where each takes many numbers.
+const COINS: u32 = 10_000;
+/// This many noisy numbers are drawn for each question at most.
 const NUMBERS: u64 = 400_000;
+
+/// With this probability at most, what is said to be expected at least is more than that.
+const SCATTER: f64 = 1e-4;
 
 /// One question about one release.
 pub(super) struct Tried {
@@ -24,6 +27,8 @@ pub(super) struct Tried {
     kind: String,
     scope: Scope,
     outcome: Outcome,
+    /// What the tosses prove that this attack can expect at least, if they were tossed.
+    at_least: Option<f64>,
     /// The part of the coins that nobody can expect more of, by the release's ε and δ in this scope.
     at_most: f64,
 }
@@ -37,7 +42,8 @@ impl Report<'_> {
             for scope in [Some(Scope::Presence), self.worst_attribute(events)?].into_iter().flatten() {
                 let at_most = self.ceiling(events, &scope)?;
                 let (release, kind) = (one.charge.release.clone(), one.charge.kind.clone());
-                all.push(Tried { release, kind, outcome: outcome(events, &scope)?, at_most, scope });
+                let outcome = outcome(events, &scope)?;
+                all.push(Tried { release, kind, outcome, at_least: outcome.at_least(SCATTER)?, at_most, scope });
             }
         }
         Ok(all)
@@ -96,6 +102,11 @@ impl Tried {
         }
     }
 
+    /// What the attack can expect at least, never above what anybody can; and whether the tosses alone would have said more.
+    fn expected(&self) -> Option<(f64, bool)> {
+        self.at_least.map(|at_least| (at_least.min(self.at_most), at_least > self.at_most))
+    }
+
     pub(super) fn json(&self) -> Value {
         let mut shown = json!({
             "release": self.release, "scope": scope_name(&self.scope), "could_somebody_tell": self.question(),
@@ -106,6 +117,7 @@ impl Tried {
                 shown["attack"] = json!("the likelier of two neighbours, by somebody who knows everything else");
                 shown["right"] = json!(right);
                 shown["of"] = json!(coins);
+                shown["expected_at_least"] = json!(self.expected().map(|(part, _)| part));
             }
             (_, why) => shown["not_tried"] = json!(why),
         }
@@ -122,29 +134,67 @@ pub(super) fn section(all: &[Tried]) -> String {
         "<section id=\"could-somebody\"><h2>Could somebody …?</h2><p>We tried, as somebody who knows everybody else's rows and how each release is made. A coin says \
          which of two made-up tables is released, which differ in one person; the release's own noise is drawn, and the guess is the likelier table. Without looking, \
          half of the coins are right. No row of the data was read for that, and nothing was charged.</p><div class=\"wide\"><table><thead><tr><th>release</th>\
-         <th>could somebody tell …</th><th>guessed right</th><th>nobody can expect more</th></tr></thead><tbody>",
+         <th>could somebody tell …</th><th>guessed right</th><th>so this attack can expect at least</th><th>nobody can expect more than</th></tr></thead><tbody>",
     );
-    let percent = |part: f64| format!("{:.1}%", 100.0 * part);
     for one in all {
         let _ = write!(text, "<tr><td>{}</td><td>{}</td>", escaped(&one.release), escaped(&one.question()));
-        // Rounded up: it is a bound.
-        let ceiling = percent((one.at_most * 1000.0).ceil() / 1000.0);
+        // Bounds: one is rounded down, the other up.
+        let ceiling = format!("{:.1}%", (one.at_most * 1000.0).ceil() / 10.0);
+        let expected = one.expected().map_or_else(String::new, |(part, is_cut)| {
+            let shown = format!("{:.1}%", (part * 1000.0).floor() / 10.0);
+            if is_cut {
+                format!("{shown} (the tosses got more, as they do by chance one time in 10,000)")
+            } else {
+                shown
+            }
+        });
         let _ = match (one.outcome, one.untried()) {
             (Outcome::Guessed { right, coins }, _) => write!(
                 text,
-                "<td>{} ({} of {})</td><td>{ceiling}</td></tr>",
-                percent(f64::from(right) / f64::from(coins)),
+                "<td>{} of {} coins</td><td>{expected}</td><td>{ceiling}</td></tr>",
                 grouped(&right.to_string()),
                 grouped(&coins.to_string()),
             ),
-            (_, why) => write!(text, "<td>{}</td><td>{ceiling}</td></tr>", escaped(&why.unwrap_or_default())),
+            (_, why) => {
+                write!(text, "<td colspan=\"2\">{}</td><td>{ceiling}</td></tr>", escaped(&why.unwrap_or_default()))
+            }
         };
     }
     let _ = write!(
         text,
-        "</tbody></table></div><p class=\"soft\">The last column follows from ε and δ of the release and holds for every attack. What is guessed in {} tosses \
-         scatters by about 1.6 percentage points around what is expected. Of the attributes, the one about which most can be guessed is listed.</p></section>",
+        "</tbody></table></div><p class=\"soft\">The last column follows from ε and δ of the release and holds for every attack. How many of {} tosses are guessed right scatters by chance, so \
+         that a number of right guesses may be a little above that; what it proves about this attack stands beside it, and is too much with probability 1 in 10,000 at most. Of the attributes, \
+         the one about which most can be guessed is listed.</p></section>",
         grouped(&COINS.to_string())
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(right: u32, at_most: f64) -> Tried {
+        let outcome = Outcome::Guessed { right, coins: 10_000 };
+        let at_least = outcome.at_least(SCATTER).unwrap();
+        Tried { release: "r".into(), kind: "sql".into(), scope: Scope::Presence, outcome, at_least, at_most }
+    }
+
+    /// 63.0% of the coins stood beside "nobody can expect more: 62.3%".
+    #[test]
+    fn what_is_expected_is_never_shown_above_what_anybody_can_expect() {
+        let usual = tried(6_300, 0.6225);
+        assert!(usual.json()["expected_at_least"].as_f64().unwrap() < 0.6125);
+        let page = section(&[usual]);
+        assert!(page.contains("<td>6300 of 10\u{202f}000 coins</td><td>61.1%</td><td>62.3%</td>"), "{page}");
+        let unlikely = tried(6_600, 0.6225);
+        assert_eq!(unlikely.json()["expected_at_least"], json!(0.6225));
+        let page = section(&[unlikely]);
+        assert!(
+            page.contains(
+                "<td>62.2% (the tosses got more, as they do by chance one time in 10,000)</td><td>62.3%</td>"
+            ),
+            "{page}"
+        );
+    }
 }

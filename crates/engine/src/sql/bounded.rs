@@ -1,55 +1,67 @@
 //! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
 //!
 //! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
-//! the hash of its owner, to one of a few [`Bounder`]s; a pocketful at a time, so that few places are written to at once. At the end
-//! each bounder gives its kept rows to the sums of their groups.
+//! the hash of its owner, to one of a few [`Part`]s; a pocketful at a time, so that few places are written to at once. At the end
+//! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
 
 use super::Cut;
+use super::below::Ownership;
 use super::executed::Executed;
 use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::per_owner::{Programme, Summer};
 use super::query::What;
-use crate::backend::bound::{BeyondBounds, Bounder, Bounds, Contribution, NOTHING, Place, Rows, TooMany, group_rank};
+use crate::backend::bound::{
+    Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, NOTHING, Part, Rows, Tie,
+};
 use crate::backend::functions::MOMENT;
-use crate::backend::hash::{Key, Quick, SipHasher};
+use crate::backend::hash::{Key, Quick};
 use crate::backend::intern::{Interner, Name};
-use crate::backend::{Backend, failed_on_data};
-use crate::error::Result;
+use crate::backend::ranks::{Ranks, spell_text};
+use crate::backend::{Backend, Watch, failed_on_data};
+use crate::calendar::shown_day;
+use crate::error::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type, TimestampNanosecondType};
 use datafusion::common::{DataFusionError, ScalarValue};
-use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream_partitioned};
 use futures::StreamExt;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many bounders there are: 2 to this power.
-const BOUNDERS_LOG2: u32 = 8;
-/// How many rows go to a bounder at a time.
+/// How many parts there are: 2 to this power.
+const PARTS_LOG2: u32 = 8;
+/// How many rows go to a part at a time.
 const POCKETFUL: usize = 128;
+
+/// The share of the time that reading takes, about; the rest is summing up.
+const READING: f64 = 0.7;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
-pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Cells> {
+pub(super) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Cells> {
     match &cut.per_owner {
-        None => cells(cut, &*gathered(cut, rows, backend, bounds, key)?, None),
+        None => cells(cut, &*gathered(cut, rows, backend, bounds, ranks)?, backend, None),
         Some(first) => {
-            let shared = gathered(cut, rows, backend, first.bounds, key)?;
+            let shared = gathered(cut, rows, backend, first.bounds, ranks)?;
             let names = std::mem::take(&mut locked(&shared.groups).names);
             let programme = Programme::new(cut, first, &names)?;
-            let summed = |start, step| {
+            let summed = |parts: Parts<'_>| {
                 let mut summer = Summer::new(cut, &programme, shared.quick);
-                for bounder in shared.bounders.iter().skip(start).step_by(step) {
-                    emptied(&shared, bounder, |place, values| summer.row(place, values))?;
-                    summer.end_of_owners();
+                for part in parts {
+                    shared.each(&shared.taken(part), first.bounds, |piece, tie| {
+                        piece.finish(tie, |place, values| summer.row(place, values))?;
+                        summer.end_of_owners();
+                        Ok(())
+                    })?;
                 }
                 summer.cells()
             };
-            all_cells(cut, on_all_processors(&shared, summed)?)
+            all_cells(cut, on_all_processors(&shared, backend, summed)?)
         }
     }
 }
@@ -73,56 +85,106 @@ fn all_cells(cut: &Cut, found: Vec<SumsByKey>) -> Result<Cells> {
     Ok(cells)
 }
 
-/// What `work` makes of every `step`-th bounder from `start` on, one piece for each processor.
-fn on_all_processors<T: Send>(shared: &Shared, work: impl Fn(usize, usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shared.bounders.len());
-    let work = &work;
+/// The parts that are left to look at: whoever asks gets the next one.
+struct Parts<'a> {
+    shared: &'a Shared,
+    next: &'a AtomicUsize,
+    watch: &'a Watch,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a Mutex<Part>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.next.fetch_add(1, AtomicOrdering::Relaxed);
+        self.watch.parts(number, self.shared.parts.len());
+        self.shared.parts.get(number)
+    }
+}
+
+/// What `work` makes of the parts that it gets, on each processor.
+fn on_all_processors<T: Send>(
+    shared: &Shared,
+    backend: &Backend,
+    work: impl Fn(Parts<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (work, next) = (&work, AtomicUsize::new(0));
+    let parts = || Parts { shared, next: &next, watch: &backend.watch };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || work(first, threads))).collect();
+        let workers: Vec<_> = (0..backend.threads)
+            .map(|_| {
+                let parts = parts();
+                scope.spawn(move || work(parts))
+            })
+            .collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 
-/// Gives the kept rows of a bounder to `visit`, after which they are gone.
-fn emptied(shared: &Shared, bounder: &Mutex<Bounder>, visit: impl FnMut(Place, &[i64])) -> Result<()> {
-    let tie = |left: u32, right: u32| shared.tie(left, right);
-    let nothing = Bounder::new(shared.key, Bounds { groups: 1, rows_per_group: 1, rows: 1 }, 0);
-    let full = std::mem::replace(&mut *locked(bounder), nothing);
-    full.finish(&tie, visit).map_err(|BeyondBounds| violated("an owner beyond its bounds"))
+/// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
+pub(super) struct Gathered<'a> {
+    shared: Arc<Shared>,
+    backend: &'a Backend,
+    bounds: Bounds,
 }
 
-/// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
-pub(super) struct Gathered(Arc<Shared>);
-
-impl Gathered {
-    pub fn new(cut: &Cut, rows: Executed, backend: &Backend, groups: u64, key: Key) -> Result<Self> {
+impl<'a> Gathered<'a> {
+    pub fn new(cut: &Cut, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
         let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
-        gathered(cut, rows, backend, bounds, key).map(Self)
+        Ok(Self { shared: gathered(cut, rows, backend, bounds, ranks)?, backend, bounds })
     }
 
     /// What each owner has, one after the other.
-    pub fn contributions(&self, mut visit: impl FnMut(Contribution<'_>)) {
-        let tie = |left: u32, right: u32| self.0.tie(left, right);
-        self.0.bounders.iter().for_each(|bounder| locked(bounder).contributions(&tie, &mut visit));
+    pub fn contributions(&self, mut visit: impl FnMut(Contribution<'_>)) -> Result<()> {
+        self.shared.parts.iter().try_for_each(|part| {
+            self.shared.each(&locked(part), self.bounds, |piece, tie| {
+                piece.contributions(tie, &mut visit);
+                Ok(())
+            })
+        })
+    }
+
+    /// How many keys have how many rows, where rows belong to their keys; after which they are gone.
+    pub fn occurrences(&self) -> Result<BTreeMap<u64, u64>> {
+        let (shared, bounds) = (&self.shared, self.bounds);
+        let found = on_all_processors(shared, self.backend, |parts| {
+            let mut found: BTreeMap<u64, u64> = BTreeMap::new();
+            for part in parts {
+                shared.each(&shared.taken(part), bounds, |piece, tie| {
+                    piece.contributions(tie, |key| *found.entry(key.rows().sum()).or_default() += 1);
+                    Ok(())
+                })?;
+            }
+            Ok(found)
+        })?;
+        let mut all = BTreeMap::new();
+        found.into_iter().flatten().for_each(|(rows, keys)| *all.entry(rows).or_default() += keys);
+        Ok(all)
     }
 
     /// The cells of the rows that bounds keep; with no more groups than before.
     pub fn cells(&self, cut: &Cut, bounds: Bounds) -> Result<Cells> {
-        cells(cut, &self.0, Some(bounds))
+        cells(cut, &self.shared, self.backend, Some(bounds))
     }
 }
 
-/// Reads all rows and gives them to the bounders.
-fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: Key) -> Result<Arc<Shared>> {
+/// Reads all rows and gives them to the parts.
+fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Arc<Shared>> {
     let keys = cut.row_keys().len();
-    let width = rows.kinds.len() - 1 - keys;
-    let shared = Arc::new(Shared::new(key, bounds, width));
+    let has_owners = matches!(cut.below.owner, Ownership::Named(_));
+    let width = rows.kinds.len() - usize::from(has_owners) - keys;
+    if !has_owners && width > 0 {
+        return Err(violated("values of keys"));
+    }
+    let texts = rows.kinds[usize::from(has_owners) + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
+    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, (width, has_owners), backend)?);
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
     backend
         .wait(async {
-            let streams = frame.execute_stream_partitioned().await?;
+            let (plan, task) = backend.physical(&frame, READING).await?;
+            let streams = execute_stream_partitioned(plan, task)?;
             let readers = streams.into_iter().map(|stream| {
                 tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), Arc::clone(&rows), keys, width)))
             });
@@ -137,9 +199,13 @@ fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, key: K
 
 /// What all readers share.
 struct Shared {
-    key: Key,
+    ranks: Ranks,
     quick: Quick,
-    bounders: Vec<Mutex<Bounder>>,
+    bounds: Bounds,
+    /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are counted.
+    has_owners: bool,
+    aside: Aside,
+    parts: Vec<Mutex<Part>>,
     groups: Mutex<Groups>,
 }
 
@@ -151,15 +217,36 @@ struct Groups {
 }
 
 impl Shared {
-    fn new(key: Key, bounds: Bounds, width: usize) -> Self {
-        let bounders = (0..1 << BOUNDERS_LOG2).map(|_| Mutex::new(Bounder::new(key, bounds, width))).collect();
-        Self { key, quick: Quick::new(key), bounders, groups: Mutex::default() }
+    fn new(ranks: Ranks, bounds: Bounds, (width, has_owners): (usize, bool), backend: &Backend) -> Result<Self> {
+        let quick = ranks.quick();
+        let aside = Aside::new(ranks.clone(), bounds, width, PARTS_LOG2, &backend.memory)?;
+        let parts = (0..1 << PARTS_LOG2).map(|_| Mutex::new(aside.part())).collect();
+        Ok(Self { ranks, quick, bounds, has_owners, aside, parts, groups: Mutex::default() })
     }
 
     /// Which of two groups with the same rank comes first.
     fn tie(&self, left: u32, right: u32) -> Ordering {
         let groups = locked(&self.groups);
         groups.encoded.text(left).cmp(groups.encoded.text(right))
+    }
+
+    /// A part, after which it is gone.
+    fn taken(&self, part: &Mutex<Part>) -> Part {
+        std::mem::replace(&mut *locked(part), self.aside.part())
+    }
+
+    /// Gives `visit` the rows of a part, of some owners at a time.
+    fn each(
+        &self,
+        part: &Part,
+        bounds: Bounds,
+        mut visit: impl FnMut(&Bounder<'_>, Tie<'_>) -> std::result::Result<(), BeyondBounds>,
+    ) -> Result<()> {
+        let tie = |left: u32, right: u32| self.tie(left, right);
+        part.each(&self.aside, bounds, |piece| visit(piece, &tie)).map_err(|broken| match broken {
+            Broken::BeyondBounds => violated("an owner beyond its bounds"),
+            Broken::Lost => Error::machine("rows that did not fit the memory could not be read back"),
+        })
     }
 }
 
@@ -173,11 +260,11 @@ struct Reader {
     shared: Arc<Shared>,
     rows: Arc<Executed>,
     keys: usize,
-    /// The groups that this reader has seen, each with its number among all and its fingerprint.
+    /// The groups that this reader has seen, each with its number among all and what its rank needs.
     seen: Interner,
     known: Vec<(u32, u64)>,
     encoded: Vec<u8>,
-    /// Rows on their way to each bounder.
+    /// Rows on their way to each part.
     pockets: Vec<Rows>,
 }
 
@@ -191,29 +278,34 @@ async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outc
 impl Reader {
     fn new(shared: Arc<Shared>, rows: Arc<Executed>, keys: usize, width: usize) -> Self {
         let mut pockets = Vec::new();
-        pockets.resize_with(shared.bounders.len(), || Rows::new(width));
+        pockets.resize_with(shared.parts.len(), || Rows::new(width));
         Self { shared, rows, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
         self.rows.check(batch)?;
-        let key_arrays = &batch.columns()[1..=self.keys];
+        let first = usize::from(self.shared.has_owners);
+        let key_arrays = &batch.columns()[first..first + self.keys];
         let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
-        let owners = OwnerColumn::of(batch.column(0))?;
-        let values =
-            batch.columns()[1 + self.keys..].iter().map(whole_numbers).collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        let owners = self.shared.has_owners.then(|| OwnerColumn::of(batch.column(0))).transpose()?;
+        let values = batch.columns()[first + self.keys..].iter().map(|column| numbers_of(column, &self.shared.ranks));
+        let values = values.collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
         // Rows without an owner or without a key are left out.
-        let present = batch.columns()[..=self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
+        let present = batch.columns()[..first + self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
         });
         for row in 0..batch.num_rows() {
             if present.as_ref().is_some_and(|present| present.is_null(row)) {
                 continue;
             }
-            let (group, fingerprint) = self.group(&keys, key_arrays, row)?;
+            let Some(owners) = &owners else {
+                self.add_to_key(&keys, row)?;
+                continue;
+            };
+            let (local, group, of_key) = self.group(&keys, key_arrays, row)?;
             let owner = owners.at(row);
-            let index = (owner.hash(&self.shared.quick) >> (u64::BITS - BOUNDERS_LOG2)) as usize;
-            let rank = group_rank(self.shared.key, owner, fingerprint);
+            let index = self.shared.aside.part_of(owner.hash(&self.shared.quick));
+            let rank = self.shared.ranks.of_group(owner, of_key, || self.seen.text(local));
             let pocket = &mut self.pockets[index];
             pocket.push(owner, group, rank, values.iter().map(|column| column[row]));
             if pocket.len() >= POCKETFUL {
@@ -223,16 +315,22 @@ impl Reader {
         Ok(())
     }
 
-    /// The number of a row's group among all groups, and its fingerprint.
+    /// Takes in a row as one of its key's, where nobody else is asked for.
     #[inline]
-    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u64)> {
-        let encoded = match keys {
-            [KeyColumn::Text(column)] => column.value(row).as_bytes(),
-            keys => {
-                self.encoded.clear();
-                keys.iter().for_each(|key| key.encode(row, &mut self.encoded));
-                &self.encoded
-            }
+    fn add_to_key(&mut self, keys: &[KeyColumn<'_>], row: usize) -> Outcome<()> {
+        let name = Name::Text(encoded(keys, row, &mut self.encoded));
+        let index = self.shared.aside.part_of(name.hash(&self.shared.quick));
+        let pocket = &mut self.pockets[index];
+        pocket.push(name, 0, 0, std::iter::empty());
+        if pocket.len() >= POCKETFUL { self.empty(index) } else { Ok(()) }
+    }
+
+    /// The number of a row's group among those that this reader has seen and among all, and what its rank needs.
+    #[inline]
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u32, u64)> {
+        let encoded = match &self.shared.ranks {
+            Ranks::Sip(_) => encoded(keys, row, &mut self.encoded),
+            Ranks::Sha(_) => spelled(keys, row, &mut self.encoded),
         };
         let name = Name::Text(encoded);
         let hash = name.hash(&self.shared.quick);
@@ -244,26 +342,40 @@ impl Reader {
                 let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
                 groups.names.push(values.collect::<Outcome<_>>()?);
             }
-            self.known.push((number, fingerprint(self.shared.key, encoded)));
+            self.known.push((number, self.shared.ranks.of_key(encoded)));
         }
-        Ok(self.known[local as usize])
+        let (number, of_key) = self.known[local as usize];
+        Ok((local, number, of_key))
     }
 
-    /// Gives the rows of a pocket to their bounder.
+    /// Gives the rows of a pocket to their part.
     fn empty(&mut self, index: usize) -> Outcome<()> {
         let shared = &self.shared;
         let tie = |left: u32, right: u32| shared.tie(left, right);
-        locked(&shared.bounders[index])
-            .add(&mut self.pockets[index], &tie)
-            .map_err(|TooMany| DataFusionError::ResourcesExhausted("too many rows".to_string()))
+        locked(&shared.parts[index])
+            .add(&mut self.pockets[index], &shared.aside, &tie)
+            .map_err(|Lost| DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".to_string()))
     }
 }
 
-/// The keyed hash of a group's key.
-pub(super) fn fingerprint(key: Key, encoded: &[u8]) -> u64 {
-    let mut hasher = SipHasher::new(key);
-    hasher.write(encoded);
-    hasher.finish()
+/// A row's key as bytes that differ where keys differ.
+#[inline]
+fn encoded<'a>(keys: &'a [KeyColumn<'a>], row: usize, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    match keys {
+        [KeyColumn::Text(column)] => column.value(row).as_bytes(),
+        keys => {
+            buffer.clear();
+            keys.iter().for_each(|key| key.encode(row, buffer));
+            buffer
+        }
+    }
+}
+
+/// A row's key as a text that every engine can write; texts differ where keys differ.
+fn spelled<'a>(keys: &[KeyColumn<'_>], row: usize, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    buffer.clear();
+    keys.iter().for_each(|key| key.spell(row, buffer));
+    buffer
 }
 
 /// One column of keys, without NULLs.
@@ -299,6 +411,17 @@ impl<'a> KeyColumn<'a> {
             Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
         }
     }
+
+    /// The same as a text that every engine can write; days as year, month and day in one number, times in nanoseconds.
+    fn spell(&self, row: usize, text: &mut Vec<u8>) {
+        let written = match self {
+            Self::Text(column) => return spell_text(column.value(row), text),
+            Self::Number(column) => format!("{};", column[row]),
+            Self::Truth(column) => format!("{};", column.value(row)),
+            Self::Day(column) => format!("{};", shown_day(i64::from(column[row])).replace('-', "")),
+        };
+        text.extend_from_slice(written.as_bytes());
+    }
 }
 
 /// The owner column, without NULLs.
@@ -327,18 +450,23 @@ impl<'a> OwnerColumn<'a> {
 
 /// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
 pub(super) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+    numbers_of(column, &Ranks::Sip(Key(0, 0)))
+}
+
+/// The same with the hash that ranks are made with.
+fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
     Ok(match column.data_type() {
         DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
         DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
         DataType::Utf8 => {
-            let hashed = |text: &str| fingerprint(Key(0, 0), text.as_bytes()).cast_signed().max(NOTHING + 1);
+            let hashed = |text: &str| ranks.of_text(text);
             column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
         }
         other => return Err(DataFusionError::Internal(format!("values of type {other}"))),
     })
 }
 
-/// The sums of every group, from some of the bounders.
+/// The sums of every group, from some of the parts.
 #[derive(Default)]
 struct Tally {
     groups: HashMap<u32, Sums>,
@@ -355,9 +483,9 @@ pub(super) struct Sums {
     ranked: Vec<HashMap<i64, u64>>,
 }
 
-/// The kept rows of all bounders, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
-fn cells(cut: &Cut, shared: &Shared, bounds: Option<Bounds>) -> Result<Cells> {
-    let tallies = on_all_processors(shared, |first, step| tally(cut, shared, bounds, first, step))?;
+/// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
+fn cells(cut: &Cut, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) -> Result<Cells> {
+    let tallies = on_all_processors(shared, backend, |parts| tally(cut, shared, bounds, parts))?;
     let mut all = Tally::default();
     for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
         all.groups.entry(group).or_default().add(sums);
@@ -373,24 +501,21 @@ fn cells(cut: &Cut, shared: &Shared, bounds: Option<Bounds>) -> Result<Cells> {
     Ok(cells)
 }
 
-/// Every `step`-th bounder from `first` on.
-fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, first: usize, step: usize) -> Result<Tally> {
+/// The sums of some parts.
+fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -> Result<Tally> {
     // Group numbers are dense: a list is quicker than a table, once per kept row.
     let mut sums: Vec<Option<Sums>> = Vec::new();
     sums.resize_with(locked(&shared.groups).names.len(), || None);
-    let tie = |left: u32, right: u32| shared.tie(left, right);
-    for bounder in shared.bounders.iter().skip(first).step_by(step) {
-        let visit = |place: Place, values: &[i64]| {
-            let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(cut));
-            cell.add_row(cut, place.first, values);
+    for part in parts {
+        let visit = |piece: &Bounder<'_>, tie: Tie<'_>| {
+            piece.finish(tie, |place, values| {
+                let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(cut));
+                cell.add_row(cut, place.first, values);
+            })
         };
         match bounds {
-            None => emptied(shared, bounder, visit)?,
-            Some(bounds) => {
-                let mut bounder = locked(bounder);
-                bounder.narrow(bounds);
-                bounder.finish(&tie, visit).map_err(|BeyondBounds| violated("an owner beyond its bounds"))?;
-            }
+            None => shared.each(&shared.taken(part), shared.bounds, visit)?,
+            Some(bounds) => shared.each(&locked(part), bounds, visit)?,
         }
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));

@@ -36,7 +36,12 @@ impl Executed {
 
     /// All rows.
     pub fn collect(self, backend: &Backend) -> Result<Vec<RecordBatch>> {
-        let batches = backend.wait(backend.run(self.plan.clone()).collect()).map_err(|error| failed_on_data(&error))?;
+        let frame = backend.run(self.plan.clone());
+        let batches = backend.wait(async {
+            let (plan, task) = backend.physical(&frame, 1.0).await?;
+            datafusion::physical_plan::collect(plan, task).await
+        });
+        let batches = batches.map_err(|error| failed_on_data(&error))?;
         batches.iter().try_for_each(|batch| self.check(batch)).map_err(|error| failed_on_data(&error))?;
         Ok(batches)
     }

@@ -9,13 +9,13 @@ use super::bounded::{Gathered, bounded};
 use super::executed::{counted, rows, summed};
 use super::query::{GroupKey, Measure, What};
 use crate::backend::bound::{Bounds, Contribution};
-use crate::backend::hash::Key;
+use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::ScalarValue;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The exact answer of a bounded plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,12 +41,12 @@ pub(super) type Cells = HashMap<Vec<ScalarValue>, Cell>;
 /// Computes the measures of every cell: all cells of a public domain, or those that occur.
 ///
 /// # Guarantee
-/// Before: `key` does not depend on the data. After: the integers are a function of the rows as a multiset and of `key`, whatever the
+/// Before: `ranks` do not depend on the data. After: the integers are a function of the rows as a multiset and of `ranks`, whatever the
 /// order, the partitioning and the number of threads. A cell of an unknown domain is there only if a row of it was kept: otherwise an
 /// owner could bring in more new keys than its bounds allow. Two groups are never one cell.
-pub(crate) fn integers(cut: &Cut, backend: &Backend, key: Key) -> Result<Integers> {
+pub(crate) fn integers(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<Integers> {
     let cells = match (&cut.below.owner, cut.query.bounds) {
-        (Ownership::Named(_), Some(bounds)) => bounded(cut, rows(cut, backend)?, backend, bounds, key)?,
+        (Ownership::Named(_), Some(bounds)) => bounded(cut, rows(cut, backend)?, backend, bounds, ranks.into())?,
         (Ownership::EachRow, None) => each_row(cut, backend)?,
         _ => return Err(violated("rows of owners without bounds")),
     };
@@ -54,22 +54,27 @@ pub(crate) fn integers(cut: &Cut, backend: &Backend, key: Key) -> Result<Integer
 }
 
 /// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
-/// each owner has, in any order, of at most one group more than the wider bounds have: so that it shows who has more.
+/// each owner has, in any order, of at most one group more than the wider bounds have (so that it shows who has more), or of all groups where no bound on groups
+/// decides.
 ///
 /// # Guarantee
 /// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
 pub(crate) fn integers_beside(
     cut: &Cut,
     backend: &Backend,
-    key: Key,
+    ranks: impl Into<Ranks>,
     wide: Bounds,
     visit: impl FnMut(Contribution<'_>),
 ) -> Result<(Integers, Vec<Cell>)> {
     let (Ownership::Named(_), Some(bounds)) = (&cut.below.owner, cut.query.bounds) else {
         return Err(violated("rows without owners under two bounds"));
     };
-    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, wide.groups.saturating_add(1), key)?;
-    gathered.contributions(visit);
+    let groups = match bounds.deciding().groups.max(wide.deciding().groups) {
+        u64::MAX => u64::MAX,
+        _ => wide.groups.saturating_add(1),
+    };
+    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?;
+    gathered.contributions(visit)?;
     let mut wide = gathered.cells(cut, wide)?;
     let own = completed(cut, gathered.cells(cut, bounds)?)?;
     let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
@@ -83,13 +88,78 @@ pub(crate) fn integers_beside(
 pub(crate) fn contributions(
     cut: &Cut,
     backend: &Backend,
-    key: Key,
+    ranks: impl Into<Ranks>,
     groups: u64,
     visit: impl FnMut(Contribution<'_>),
 ) -> Result<()> {
     let Ownership::Named(_) = &cut.below.owner else { return Err(violated("rows without owners")) };
-    Gathered::new(cut, rows(cut, backend)?, backend, groups, key)?.contributions(visit);
-    Ok(())
+    Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?.contributions(visit)
+}
+
+/// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
+/// than fit the memory.
+///
+/// # Guarantee
+/// As many keys of each number of rows as [`integers`] has cells of it.
+pub(crate) fn occurrences(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<BTreeMap<u64, u64>> {
+    let Ownership::EachRow = &cut.below.owner else { return Err(violated("rows of owners, counted by key")) };
+    Gathered::new(cut, rows(cut, backend)?, backend, 1, ranks.into())?.occurrences()
+}
+
+/// Integers that another engine has computed, by key: looked at as far as integers can be, and completed.
+///
+/// # Guarantee
+/// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners of its cell can bring it. How far one
+/// owner moves them cannot be seen in them.
+pub(crate) fn taken(cut: &Cut, cells: HashMap<Vec<ScalarValue>, Cell>) -> Result<Integers> {
+    let wrong = |what: &str| {
+        Error::input(format!(
+            "the integers hold {what}, which the statements never give: they were changed, or are of other statements"
+        ))
+    };
+    if let Some(public) = &cut.query.public {
+        let known: HashSet<Vec<ScalarValue>> = public.all().into_iter().collect();
+        if cells.keys().any(|key| !known.contains(key)) {
+            return Err(wrong("a key that cannot occur"));
+        }
+    }
+    for cell in cells.values() {
+        within_range(cut, cell).map_err(wrong)?;
+    }
+    completed(cut, cells)
+}
+
+/// What is wrong with a cell, whatever rows it is of.
+fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str> {
+    let per_owner = cut.query.bounds.map_or(1, |bounds| bounds.rows_per_group.min(bounds.rows));
+    let mut most_rows = None;
+    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+        if *sum < 0 && measure.range.0 >= 0 {
+            return Err("a negative count");
+        }
+        let rows = match measure.what {
+            What::Rows => *sum,
+            What::Owners => sum.saturating_mul(i128::from(per_owner)),
+            _ => continue,
+        };
+        if *sum == 0 && cut.query.public.is_none() {
+            return Err("a key that nobody has");
+        }
+        most_rows = Some(most_rows.map_or(rows, |most: i128| most.min(rows)));
+    }
+    let Some(rows) = most_rows else { return Ok(()) };
+    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+        let (least, most) = match measure.what {
+            What::Steps { .. } | What::Squares { .. } => measure.range,
+            _ => (0, 1),
+        };
+        let (least, most) = (i128::from(least.min(0)), i128::from(most.max(0)));
+        if !(rows.saturating_mul(least)..=rows.saturating_mul(most)).contains(sum) {
+            return Err("a sum beyond what its rows can bring");
+        }
+    }
+    let ranked = |counts: &BTreeMap<u128, u64>| counts.values().map(|times| i128::from(*times)).sum::<i128>() > rows;
+    if cell.ranked.iter().any(ranked) { Err("more values than rows") } else { Ok(()) }
 }
 
 /// A mistake of ours or of the backend.

@@ -135,7 +135,8 @@ pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'
     let word = shown.rsplit('.').next().unwrap_or_default();
     match kind.clone() {
         DataType::Utf8 | DataType::Int64 | DataType::Boolean | DataType::Date32 => {}
-        kind if kind == MOMENT && known.granularity.is_some() => {}
+        // Whoever lists no keys does not mind how many there are.
+        kind if kind == MOMENT && (known.granularity.is_some() || !describer.source.lists_keys) => {}
         kind if kind == MOMENT => {
             let sentence = format!(
                 "GROUP BY {shown}: a column of times has a group for nearly every row; group by DATE_TRUNC('month', …), CAST(… AS DATE) or EXTRACT(… FROM …)"

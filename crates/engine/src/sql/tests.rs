@@ -366,3 +366,31 @@ fn a_query_that_is_too_large_gets_a_sentence() {
         assert_eq!(tables.sums(&sql)[""], [1]);
     }
 }
+
+/// Keys that wait in parts, in memory or in the file: as many of each number of rows as there are cells of it.
+#[test]
+fn occurrences_are_the_cells_of_each_count() {
+    let states = ["x", "x", "yy", "z z", "x", "yy", "", "x", "x", "yy"];
+    let row = |i: usize| format!("f,{},{},1,true\n", states[i % 10], i * i % 50);
+    let rows = format!("sex,state,age,y,b\n{}", (0..900).map(row).collect::<String>());
+    let tables = Tables::of(PEOPLE, &[("people.csv", &rows)]);
+    for keys in ["state", "state, age", "age, state, b"] {
+        let cut = tables.cut(&format!("SELECT COUNT(*) AS n FROM people GROUP BY {keys}")).unwrap();
+        let mut expected: BTreeMap<u64, u64> = BTreeMap::new();
+        for cell in tables.integers(&cut).unwrap().cells.iter().filter(|cell| cell.sums[0] > 0) {
+            *expected.entry(cell.sums[0] as u64).or_default() += 1;
+        }
+        assert!(expected.len() > 1, "{expected:?}");
+        for (memory, threads) in [(1 << 40, 1), (0, 2), (30_000, 3)] {
+            let mut backend =
+                Backend::with_data(&tables.project, &["people".to_string()]).unwrap().with_threads(threads);
+            backend.memory.bytes = memory;
+            assert_eq!(super::integers::occurrences(&cut, &backend, KEY).unwrap(), expected, "{keys}");
+        }
+    }
+    let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1");
+    let tables = Tables::of(&owned, &[("people.csv", "id,sex,state,age,y,b\n1,f,x,1,1,true\n")]);
+    let cut = tables.cut("SELECT COUNT(*) AS n FROM people GROUP BY state").unwrap();
+    let backend = Backend::with_data(&tables.project, &["people".to_string()]).unwrap();
+    assert!(super::integers::occurrences(&cut, &backend, KEY).is_err(), "owners have bounds, and keys have none");
+}

@@ -107,9 +107,10 @@ impl ScalarUDFImpl for Joined {
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let left = arguments.args[0].to_array(arguments.number_rows)?;
         let right = arguments.args[1].to_array(arguments.number_rows)?;
+        let longest = longest_of(arguments.number_rows);
         let joined = |(left, right): (Option<&str>, Option<&str>)| {
             let (left, right) = (left?, right?);
-            (left.len() + right.len() <= LONGEST_TEXT).then(|| format!("{left}{right}"))
+            (left.len() + right.len() <= longest).then(|| format!("{left}{right}"))
         };
         let texts: StringArray = left.as_string::<i32>().iter().zip(right.as_string::<i32>()).map(joined).collect();
         Ok(ColumnarValue::Array(Arc::new(texts)))
@@ -218,14 +219,15 @@ impl ScalarUDFImpl for Guarded {
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let columns = ColumnarValue::values_to_arrays(&arguments.args)?;
         let rows = columns.first().map_or(0, |column| column.len());
-        if (0..rows).all(|row| self.fits(&columns, row)) {
+        let longest = longest_of(arguments.number_rows);
+        if (0..rows).all(|row| self.fits(&columns, row, longest)) {
             let whole = self.inner.invoke_with_args(arguments.clone());
             if whole.is_ok() {
                 return whole;
             }
         }
         let columns = in_all_rows(columns, arguments.number_rows)?;
-        let rows = (0..arguments.number_rows).map(|row| self.one_row(&arguments, &columns, row));
+        let rows = (0..arguments.number_rows).map(|row| self.one_row(&arguments, &columns, (row, longest)));
         let values = rows.collect::<Result<Vec<ScalarValue>>>()?;
         if values.is_empty() {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from(arguments.return_field.data_type())?));
@@ -236,28 +238,51 @@ impl ScalarUDFImpl for Guarded {
 
 /// A longer text is none: 'repeat' would fill the memory after the charge.
 const LONGEST_TEXT: usize = 1 << 20;
+/// The texts of all rows that are looked at together are no longer than this, where each has a place of [`SHORT_TEXT`].
+const ALL_TEXTS: usize = 1 << 28;
+/// A text of this length is never too long.
+const SHORT_TEXT: usize = 1 << 12;
+
+/// How long a text may be that one of this many rows gets.
+fn longest_of(rows: usize) -> usize {
+    (ALL_TEXTS / rows.max(1)).clamp(SHORT_TEXT, LONGEST_TEXT)
+}
+
+/// A whole number among the arguments of a row; none if it is NULL.
+fn whole(column: &ArrayRef, row: usize) -> Option<i64> {
+    match ScalarValue::try_from_array(column, row) {
+        Ok(ScalarValue::Int64(number)) => number,
+        _ => None,
+    }
+}
 
 impl Guarded {
     /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, for `repeat`
-    /// and `replace` as often as they may stand in it.
-    fn fits(&self, columns: &[ArrayRef], row: usize) -> bool {
+    /// and `replace` as often as they may stand in it, for `lpad` and `rpad` as many characters as are asked for (for fewer than none, they fail by a panic).
+    fn fits(&self, columns: &[ArrayRef], row: usize, longest: usize) -> bool {
         let length = |column: &ArrayRef| text_length(column, row);
         let all: usize = columns.iter().map(length).sum();
         let times = match (self.inner.name(), columns) {
-            ("repeat", [_, times]) => ScalarValue::try_from_array(times, row).map_or(0, |times| match times {
-                ScalarValue::Int64(Some(times)) => usize::try_from(times).unwrap_or(0),
-                _ => 0,
-            }),
+            ("repeat", [_, times]) => whole(times, row).map_or(0, |times| usize::try_from(times).unwrap_or(0)),
             // A letter may be replaced by the whole of another text; no text at all stands between all letters.
             ("replace", [_, _, by]) => 1 + length(by),
+            ("lpad" | "rpad", [_, wanted, ..]) => {
+                let wanted = whole(wanted, row).unwrap_or(0);
+                return usize::try_from(wanted).is_ok_and(|wanted| wanted.saturating_mul(4) <= longest);
+            }
             _ => 4,
         };
-        (all + 1).saturating_mul(times) <= LONGEST_TEXT
+        (all + 1).saturating_mul(times) <= longest
     }
 
     /// The function's value in one row.
-    fn one_row(&self, arguments: &ScalarFunctionArgs, columns: &[ArrayRef], row: usize) -> Result<ScalarValue> {
-        if !self.fits(columns, row) {
+    fn one_row(
+        &self,
+        arguments: &ScalarFunctionArgs,
+        columns: &[ArrayRef],
+        (row, longest): (usize, usize),
+    ) -> Result<ScalarValue> {
+        if !self.fits(columns, row, longest) {
             return ScalarValue::try_from(arguments.return_field.data_type());
         }
         let mut one = arguments.clone();

@@ -5,13 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ROOMS: [&str; 19] = [
+const ROOMS: [&str; 21] = [
     "place",
     "error",
     "time",
     "calendar",
     "digest",
     "file",
+    "memory",
+    "stop",
     "budget",
     "project",
     "backend",

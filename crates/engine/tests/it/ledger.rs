@@ -301,6 +301,20 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     assert_eq!(ledger.answered("question of ada").unwrap().unwrap().sequence, 48);
     assert!(ledger.answered("question of eve").unwrap().is_none());
     assert_eq!(ledger.keyed("k").unwrap().unwrap().sequence, 2);
+    // What comes with a key that was charged, or answered, is not charged, whoever looked when; another key is.
+    let with_key = |key: &str, is_limited: bool| {
+        let asked = Asked { key: Some(key.to_string()), ..asked("ada") };
+        Proposal { about: About { asked: Some(asked), is_limited, ..About::default() }, ..proposal("again") }
+    };
+    let again = ledger.reserve(&with_key("k", false), anything).unwrap_err().to_string();
+    assert!(again.contains("a request with this key was charged before"), "{again}");
+    // What somebody with limits of their own was charged is known where it is decided, and nobody else's.
+    ledger
+        .reserve(&with_key("k2", true), |standing| {
+            assert_eq!(spent(standing.own()?), of(2).map(|sum| sum.to_string()));
+            Err(Error::input("only looked"))
+        })
+        .unwrap_err();
     // A remark that passes over a charge would make a ledger forget it.
     let all = bodies(&ledger);
     drop(ledger);

@@ -4,6 +4,7 @@
 mod arrows;
 mod costs;
 mod fuzz;
+mod in_memory;
 mod kinds;
 mod ledger;
 mod pictures;

@@ -4,7 +4,7 @@ use super::{Step, Watch, added};
 use crate::channel::{Channel, incoming};
 use crate::error::{Error, Result};
 use crate::key::{Key, PublicKey};
-use crate::message::{self, Entry, Kind, Sending};
+use crate::message::{self, Entry, MessageKind, Sending};
 use crate::plan::Plan;
 use rustls::ServerConfig;
 use std::collections::BTreeMap;
@@ -65,16 +65,18 @@ impl State {
     }
 
     /// Takes in what another server says: each message once, in this order.
-    fn heard(&mut self, server: usize, kind: Kind, body: &[u8], plan: &Plan) -> Result<()> {
+    fn heard(&mut self, server: usize, kind: MessageKind, body: &[u8], plan: &Plan) -> Result<()> {
         let other = self.others.entry(server).or_default();
         let Other { list, agreed, sum, .. } = other;
         match kind {
-            Kind::Arrived if list.is_none() => *list = Some(message::read_list(body, plan.parties().len())?),
-            Kind::Agreed if list.is_some() && agreed.is_none() => {
+            MessageKind::Arrived if list.is_none() => *list = Some(message::read_list(body, plan.parties().len())?),
+            MessageKind::Agreed if list.is_some() && agreed.is_none() => {
                 *agreed = Some(body.try_into().map_err(|_| message::wrong())?);
             }
-            Kind::Sum if agreed.is_some() && sum.is_none() => *sum = Some(message::words(body, plan.cells().len())?),
-            Kind::Refused => return Err(Error::failed(String::from_utf8_lossy(body).into_owned())),
+            MessageKind::Sum if agreed.is_some() && sum.is_none() => {
+                *sum = Some(message::words(body, plan.cells().len())?)
+            }
+            MessageKind::Refused => return Err(Error::failed(String::from_utf8_lossy(body).into_owned())),
             _ => return Err(Error::failed("it said something twice or out of order")),
         }
         Ok(())
@@ -98,7 +100,7 @@ struct Shared {
 
 /// How often the door is looked at: nobody waits longer to be met.
 const LOOK: Duration = Duration::from_millis(5);
-/// So many more than the plan has may be at the door at once; others are sent away unheard.
+/// This many more than the plan has may be at the door at once; others are sent away unheard.
 const MORE_GUESTS: usize = 64;
 
 impl Hall {
@@ -168,13 +170,13 @@ impl Hall {
             if Instant::now() >= deadline {
                 let name = &plan.servers()[missing].name;
                 return Err(Error::failed(format!(
-                    "server '{name}' has not told {what} in time; nothing was opened here"
+                    "server '{name}' has not sent {what} in time; nothing was opened here"
                 )));
             }
         }
     }
 
-    /// Passes on what has happened, without the lock; an error where another server has failed before it told its sum.
+    /// Passes on what has happened, without the lock; an error where another server has failed before it sent its sum.
     fn tell(&self, mut state: MutexGuard<'_, State>, watch: &mut dyn Watch) -> Result<()> {
         let notes = std::mem::take(&mut state.notes);
         let failed = state.others.iter().find(|(_, other)| other.trouble.is_some() && other.sum.is_none());
@@ -265,10 +267,10 @@ impl Shared {
             channel.refuse(why);
             return Err(Error::failed(why));
         }
-        channel.send(Kind::Ready, &[])?;
+        channel.send(MessageKind::Ready, &[])?;
         // It may be waiting for another server.
         channel.patience(Some(self.wait.max(Duration::from_secs(1))))?;
-        let body = channel.expect(Kind::Share, 16 + 8 * cells)?;
+        let body = channel.expect(MessageKind::Share, 16 + 8 * cells)?;
         let (sending, share) = message::read_share(&body, cells)?;
         let refused = self.change(|state| {
             let refused = state.refusal(number);
@@ -279,7 +281,7 @@ impl Shared {
             refused
         });
         match refused {
-            None => channel.send(Kind::Stored, &[]),
+            None => channel.send(MessageKind::Stored, &[]),
             Some(why) => {
                 channel.refuse(why);
                 Err(Error::failed(why))
@@ -305,12 +307,12 @@ impl Shared {
         if let Err(error) = &heard {
             self.change(|state| state.others.entry(server).or_default().trouble = Some(error.to_string()));
         }
-        // Whoever has told its sum may leave.
+        // Whoever has sent its sum may leave.
         if self.lock().others.get(&server).is_some_and(|other| other.sum.is_some()) { Ok(()) } else { heard }
     }
 
     fn hear(&self, channel: &mut Channel, server: usize) -> Result<()> {
-        channel.send(Kind::Ready, &[])?;
+        channel.send(MessageKind::Ready, &[])?;
         channel.patience(None)?;
         let most = (20 * self.plan.parties().len()).max(8 * self.plan.cells().len()).max(1000);
         loop {

@@ -2,7 +2,7 @@
 
 use super::{Dies, LONG, Look, WAIT, World, stop_for};
 use crate::channel::Channel;
-use crate::message::{self, Kind};
+use crate::message::{self, MessageKind};
 use crate::send::Sender;
 use crate::serve::Step;
 use std::time::Instant;
@@ -64,7 +64,8 @@ fn a_party_that_dies_is_in_the_sum_or_not() {
 
 fn party_dies(far: [u32; 2]) {
     let mut world = World::new(3, 0, 1, 2);
-    let running = world.serve_all(WAIT);
+    // Four of these run at once, and those who live must be heard in time.
+    let running = world.serve_all(3 * WAIT);
     [0, 1].into_iter().for_each(|party| world.send(party).unwrap());
     let shares = world.plan.sum().shares(&world.values(2), &mut World::bits(2)).unwrap();
     for (place, share) in shares.iter().enumerate().filter(|(place, _)| far[*place] > 0) {
@@ -73,7 +74,7 @@ fn party_dies(far: [u32; 2]) {
         let mut channel = met.unwrap();
         channel.hello(world.plan.digest()).unwrap();
         if far[place] == 2 {
-            channel.send(Kind::Share, &message::share(&[9; 16], share)).unwrap();
+            channel.send(MessageKind::Share, &message::share(&[9; 16], share)).unwrap();
             // The answer is not waited for, but the message must be out before the process is gone.
             running[place].reaches(|step| *step == Step::Stored(2));
         }

@@ -4,7 +4,7 @@ use super::{LONG, Look, WAIT, World};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::key::Key;
-use crate::message::{self, Kind};
+use crate::message::{self, MessageKind};
 use crate::plan::Plan;
 use crate::send::Sender;
 use crate::serve::{Step, serve};
@@ -27,22 +27,23 @@ fn who_sends_twice_counts_once() {
         channel
     });
     let shares = world.plan.sum().shares(&world.values(0), &mut World::bits(0)).unwrap();
-    first.send(Kind::Share, &message::share(&[1; 16], &shares[0])).unwrap();
-    first.expect(Kind::Stored, 0).unwrap();
+    first.send(MessageKind::Share, &message::share(&[1; 16], &shares[0])).unwrap();
+    first.expect(MessageKind::Stored, 0).unwrap();
     // The same message once more, and another one.
-    second.send(Kind::Share, &message::share(&[1; 16], &shares[0])).unwrap();
-    let sentence = second.expect(Kind::Stored, 0).unwrap_err().to_string();
+    second.send(MessageKind::Share, &message::share(&[1; 16], &shares[0])).unwrap();
+    let sentence = second.expect(MessageKind::Stored, 0).unwrap_err().to_string();
     assert!(sentence.contains("has sent already"), "{sentence}");
     // On the connection that was served nothing more is heard.
-    let again =
-        first.send(Kind::Share, &message::share(&[2; 16], &[5, 5, 5])).and_then(|()| first.expect(Kind::Stored, 0));
+    let again = first
+        .send(MessageKind::Share, &message::share(&[2; 16], &[5, 5, 5]))
+        .and_then(|()| first.expect(MessageKind::Stored, 0));
     assert!(again.is_err());
     let sentence = world.send(0).unwrap_err().to_string();
     assert!(sentence.contains("'s0'") && sentence.contains("has sent already"), "{sentence}");
     let mut other = connect(&world, &world.parties[0], 1);
     other.hello(world.plan.digest()).unwrap();
-    other.send(Kind::Share, &message::share(&[1; 16], &shares[1])).unwrap();
-    other.expect(Kind::Stored, 0).unwrap();
+    other.send(MessageKind::Share, &message::share(&[1; 16], &shares[1])).unwrap();
+    other.expect(MessageKind::Stored, 0).unwrap();
     world.send(1).unwrap();
     running[0].reaches(|step| matches!(step, Step::Refused(why) if why.contains("'p0'")));
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 1])));
@@ -56,8 +57,8 @@ fn shares_of_different_sendings_are_not_added() {
     for (place, sending) in [(0, [1; 16]), (1, [2; 16])] {
         let mut channel = connect(&world, &world.parties[1], place);
         channel.hello(world.plan.digest()).unwrap();
-        channel.send(Kind::Share, &message::share(&sending, &[1, 2, 3])).unwrap();
-        channel.expect(Kind::Stored, 0).unwrap();
+        channel.send(MessageKind::Share, &message::share(&sending, &[1, 2, 3])).unwrap();
+        channel.expect(MessageKind::Stored, 0).unwrap();
     }
     [0, 2].into_iter().for_each(|party| world.send(party).unwrap());
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 2])));
@@ -69,18 +70,18 @@ fn mangled_messages_are_not_stored() {
     let mut world = World::new(3, 0, 1, 2);
     let running = world.serve_all(WAIT);
     let good = message::share(&[1; 16], &[1, 2, 3]);
-    let bad: [(Kind, &[u8]); 6] = [
-        (Kind::Share, &good[..good.len() - 1]),
-        (Kind::Share, &[&good[..], &[0]].concat()),
-        (Kind::Share, &[]),
-        (Kind::Arrived, &good),
-        (Kind::Hello, world.plan.digest()),
-        (Kind::Sum, &good[16..]),
+    let bad: [(MessageKind, &[u8]); 6] = [
+        (MessageKind::Share, &good[..good.len() - 1]),
+        (MessageKind::Share, &[&good[..], &[0]].concat()),
+        (MessageKind::Share, &[]),
+        (MessageKind::Arrived, &good),
+        (MessageKind::Hello, world.plan.digest()),
+        (MessageKind::Sum, &good[16..]),
     ];
     for (kind, body) in bad {
         let mut channel = connect(&world, &world.parties[1], 0);
         channel.hello(world.plan.digest()).unwrap();
-        assert!(channel.send(kind, body).and_then(|()| channel.expect(Kind::Stored, 0)).is_err(), "{kind:?}");
+        assert!(channel.send(kind, body).and_then(|()| channel.expect(MessageKind::Stored, 0)).is_err(), "{kind:?}");
     }
     [0, 2].into_iter().for_each(|party| world.send(party).unwrap());
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 2])));
@@ -158,7 +159,7 @@ fn a_server_that_tells_two_lists_is_found_out() {
         let met = (0..2).filter_map(|_| {
             let (socket, _) = listener.accept().ok()?;
             let (mut channel, _) = Channel::accept(config.clone(), socket)?;
-            channel.welcome(plan.digest()).and_then(|()| channel.send(Kind::Ready, &[])).ok()?;
+            channel.welcome(plan.digest()).and_then(|()| channel.send(MessageKind::Ready, &[])).ok()?;
             Some(channel)
         });
         let met: Vec<Channel> = met.collect();
@@ -173,8 +174,8 @@ fn a_server_that_tells_two_lists_is_found_out() {
         for (place, share) in shares.iter().enumerate().take(2) {
             let mut channel = connect(&world, &world.parties[party as usize], place);
             channel.hello(world.plan.digest()).unwrap();
-            channel.send(Kind::Share, &message::share(&sending, share)).unwrap();
-            channel.expect(Kind::Stored, 0).unwrap();
+            channel.send(MessageKind::Share, &message::share(&sending, share)).unwrap();
+            channel.expect(MessageKind::Stored, 0).unwrap();
         }
         lists[0].push((party, sending));
     }
@@ -183,8 +184,8 @@ fn a_server_that_tells_two_lists_is_found_out() {
     for (place, list) in lists.iter().enumerate() {
         let mut channel = connect(&world, &liar, place);
         channel.hello(world.plan.digest()).unwrap();
-        channel.send(Kind::Arrived, &message::list(list)).unwrap();
-        channel.send(Kind::Agreed, &message::agreement(world.plan.digest(), list)).unwrap();
+        channel.send(MessageKind::Arrived, &message::list(list)).unwrap();
+        channel.send(MessageKind::Agreed, &message::agreement(world.plan.digest(), list)).unwrap();
         channels.push(channel);
     }
     for server in running {
@@ -197,14 +198,14 @@ fn a_server_that_tells_two_lists_is_found_out() {
 #[test]
 fn a_server_that_speaks_out_of_turn_stops_the_others() {
     let list = message::list(&[(0, [0; 16])]);
-    type Said = Vec<(Kind, Vec<u8>)>;
+    type Said = Vec<(MessageKind, Vec<u8>)>;
     let said: Vec<Said> = vec![
-        vec![(Kind::Arrived, list.clone()), (Kind::Arrived, list.clone())],
-        vec![(Kind::Agreed, vec![0; 32])],
-        vec![(Kind::Arrived, list.clone()), (Kind::Sum, vec![0; 24])],
-        vec![(Kind::Arrived, message::list(&[(7, [0; 16])]))],
-        vec![(Kind::Arrived, list.clone()), (Kind::Agreed, vec![0; 31])],
-        vec![(Kind::Share, vec![0; 40])],
+        vec![(MessageKind::Arrived, list.clone()), (MessageKind::Arrived, list.clone())],
+        vec![(MessageKind::Agreed, vec![0; 32])],
+        vec![(MessageKind::Arrived, list.clone()), (MessageKind::Sum, vec![0; 24])],
+        vec![(MessageKind::Arrived, message::list(&[(7, [0; 16])]))],
+        vec![(MessageKind::Arrived, list.clone()), (MessageKind::Agreed, vec![0; 31])],
+        vec![(MessageKind::Share, vec![0; 40])],
     ];
     for said in said {
         let mut world = World::new(2, 0, 1, 2);

@@ -6,7 +6,9 @@ use crate::access::{self, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{Form, Question};
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use axum::http::header::{
+    ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE, X_FRAME_OPTIONS,
+};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::stream::unfold;
@@ -19,12 +21,12 @@ use tokio::sync::mpsc;
 
 type Reply = Result<Response, Refusal>;
 
-/// How often somebody who waits for events is told that it goes on.
+/// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The report has its styles in itself, and runs nothing.
+/// The report has its styles in itself, and runs nothing; our own page shows it in a frame.
 pub(super) const REPORT_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; sandbox";
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; sandbox";
 
 /// Bytes of a type.
 pub(super) fn typed(kind: &'static str, bytes: impl Into<Body>) -> Response {
@@ -49,7 +51,14 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
         let (sender, receiver) = mpsc::channel::<String>(4);
         let began = Instant::now();
         tokio::spawn(async move {
-            let work = app.service.ask(&person, &question);
+            // It goes on until its rounded time: when the work was done is not to be seen.
+            let work = async {
+                let done = app.service.ask(&person, &question).await;
+                if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
+                    tokio::time::sleep(rest(began.elapsed(), unit)).await;
+                }
+                done
+            };
             tokio::pin!(work);
             let mut seconds = 0u64;
             let last = loop {
@@ -63,9 +72,6 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
                     () = tokio::time::sleep(HEARTBEAT) => seconds += 1,
                 }
             };
-            if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
-                tokio::time::sleep(rest(began.elapsed(), unit)).await;
-            }
             let last = match last {
                 Ok(answer) => event("answer", &answer.json()),
                 Err(refusal) => event("problem", &problem::shown(&refusal)),
@@ -172,6 +178,7 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
     }
     let mut response = typed("text/html; charset=utf-8", page);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+    response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     Ok(response)
 }
 

@@ -17,6 +17,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue, ORIGIN,
+    X_FRAME_OPTIONS,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 const SESSION: &str = "scumble-session";
 
 /// Nothing comes from elsewhere, nothing runs that is not ours, and nobody shows these pages inside of theirs.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The address that a connection comes from.
 #[derive(Debug, Clone, Copy)]
@@ -216,7 +217,7 @@ fn dressed(mut response: Response) -> Response {
         (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-content-type-options"), "nosniff"),
         (HeaderName::from_static("referrer-policy"), "no-referrer"),
-        (HeaderName::from_static("x-frame-options"), "DENY"),
+        (X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];

@@ -117,6 +117,7 @@ pub(super) fn answer() -> Value {
         "type": "object", "required": ["rows", "notes"],
         "properties": {
             "rows": { "type": "array", "items": { "type": "object", "description": "Each noisy number n with n_error and n_interval" } },
+            "columns": { "type": "array", "items": { "type": "string" }, "description": "The columns in their order, without those beside noisy ones" },
             "notes": { "type": "array", "items": { "type": "string" } },
             "stored": { "type": "boolean", "description": "It was paid for before, and nothing was charged now" },
             "release": { "type": "string" }, "sequence": { "type": "integer" }, "ledger_head": { "type": "string" },

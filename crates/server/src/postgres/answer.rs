@@ -1,14 +1,14 @@
 //! One statement, answered: rows, or the word for what was done.
 
 use super::bound::printed;
-use super::catalogue::{Column, Table, World};
+use super::catalogue::{ResultColumn, Table, World};
 use super::refused::{Refused, code};
 use super::settings::{self, Settings};
 use super::shown;
 use super::statement::{Asked, Question};
-use super::value::{Kind, Value};
+use super::value::{PgType, Value};
 use crate::access::Person;
-use crate::service::{Answer, Question as ServiceQuestion, Service, TableShown};
+use crate::service::{PaidAnswer, Question as ServiceQuestion, Service, TableShown};
 use scumble_engine::release::{Answers, Cell, PublishedColumn};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) struct Asker {
 
 impl Asker {
     /// The columns of a statement's rows, without asking it; none where it has no rows.
-    pub async fn columns(&self, asked: &Asked, settings: &Settings) -> Result<Option<Vec<Column>>, Refused> {
+    pub async fn columns(&self, asked: &Asked, settings: &Settings) -> Result<Option<Vec<ResultColumn>>, Refused> {
         Ok(match asked {
             Asked::Question(question) => Some(self.planned_columns(question, settings).await?),
             Asked::Catalogue(_) => self.answer(asked, &mut settings.clone()).await?.table.map(|table| table.columns),
@@ -58,13 +58,13 @@ impl Asker {
         })
     }
 
-    async fn planned_columns(&self, question: &Question, settings: &Settings) -> Result<Vec<Column>, Refused> {
+    async fn planned_columns(&self, question: &Question, settings: &Settings) -> Result<Vec<ResultColumn>, Refused> {
         // Which columns there are does not depend on the cost.
         let cost = settings.cost().map_or_else(|_| "epsilon=1".to_string(), |(cost, _)| cost);
         let asked = ServiceQuestion { sql: text(question)?, cost, fresh: false, key: None };
         let columns = self.service.columns(&self.person, &asked).await;
         let columns = columns.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?;
-        Ok(columns.into_iter().map(|PublishedColumn { name, kind }| Column::new(name, kind.into())).collect())
+        Ok(columns.into_iter().map(|PublishedColumn { name, kind }| ResultColumn::new(name, kind.into())).collect())
     }
 
     /// Refuses what could not be answered, before anything beside it is: plans cost nothing.
@@ -158,11 +158,11 @@ impl Asker {
 }
 
 /// The columns of SHOW.
-fn show_columns(name: &str, settings: &Settings) -> Result<Vec<Column>, Refused> {
+fn show_columns(name: &str, settings: &Settings) -> Result<Vec<ResultColumn>, Refused> {
     Ok(match name {
         BUDGET => shown::budget_columns(),
-        "all" => ["name", "setting", "description"].map(|name| Column::new(name, Kind::Text)).to_vec(),
-        name if settings.get(name).is_some() => vec![Column::new(name, Kind::Text)],
+        "all" => ["name", "setting", "description"].map(|name| ResultColumn::new(name, PgType::Text)).to_vec(),
+        name if settings.get(name).is_some() => vec![ResultColumn::new(name, PgType::Text)],
         name => return Err(settings::unknown(name)),
     })
 }
@@ -173,7 +173,7 @@ fn text(question: &Question) -> Result<String, Refused> {
 }
 
 /// What was paid, in a sentence.
-fn paid_words(answer: &Answer, cost: &str) -> String {
+fn paid_words(answer: &PaidAnswer, cost: &str) -> String {
     match answer.stored {
         true => format!("this was paid for before (entry {} of the ledger): nothing was charged now", answer.sequence),
         false => format!("paid: {cost} (entry {} of the ledger)", answer.sequence),
@@ -181,7 +181,7 @@ fn paid_words(answer: &Answer, cost: &str) -> String {
 }
 
 /// The rows of an answer: its cells, and behind each noisy one its standard error, as the columns say.
-fn rows(answers: &Answers, columns: &[Column]) -> Result<Vec<Vec<Value>>, Refused> {
+fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<Value>>, Refused> {
     let names = answers.columns.iter().flat_map(|column| {
         let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
         std::iter::once(column.name.clone()).chain(error)

@@ -22,7 +22,7 @@ const FULL: usize = 1 << 16;
 pub(super) enum Broken {
     /// The client has left, or nothing can be sent.
     Gone,
-    /// It said something that cannot be read; it is told so, and that is the end.
+    /// It said something that cannot be read; it gets that answer, and that is the end.
     Nonsense(Refused),
 }
 

@@ -72,7 +72,7 @@ pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
     Err(Broken::Nonsense(Refused::fatal(code::PROTOCOL, "this is not the start of PostgreSQL's protocol, version 3")))
 }
 
-/// The exchange of proofs, and what a client is told at its start.
+/// The exchange of proofs, and what is sent to a client at its start.
 pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     line: &mut Line<S>,
     parameters: &[(String, String)],

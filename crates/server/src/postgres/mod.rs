@@ -40,14 +40,14 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// So long may a login take, with its encryption; failed ones are told so late, and that counts.
+/// A login may take this long, with its encryption; failed ones are answered late, and that counts.
 const LOGIN: Duration = Duration::from_secs(30);
 
 /// What this door is opened with.
 pub(crate) struct Door {
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
-    /// So many connections at once.
+    /// This many connections at once.
     pub most: usize,
     /// The times of answers are rounded up to a multiple of this.
     pub answer_time: Option<Duration>,

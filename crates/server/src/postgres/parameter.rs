@@ -1,7 +1,7 @@
 //! What a client binds to the parameters of a prepared statement.
 
 use super::refused::{Refused, code};
-use super::value::{Form, Kind, day, day_of, moment, moment_of};
+use super::value::{Form, PgType, day, day_of, moment, moment_of};
 use scumble_engine::release::ColumnKind;
 
 /// What a client binds to a parameter.
@@ -62,7 +62,7 @@ pub(super) fn decoded(
         return Err(Refused::new(code::UNSUPPORTED, sentence));
     }
     if form == Form::Binary && !matches!(kind.or(wanted), None | Some(ColumnKind::Text)) {
-        let oid = if kind.is_some() { oid } else { wanted.map_or(25, |kind| Kind::from(kind).oid()) };
+        let oid = if kind.is_some() { oid } else { wanted.map_or(25, |kind| PgType::from(kind).oid()) };
         return binary(bytes, oid).ok_or_else(|| wrong("in the form of its type"));
     }
     let text =

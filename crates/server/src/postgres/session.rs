@@ -2,14 +2,14 @@
 
 use super::answer::{Asker, Outcome};
 use super::bound::{bound, parameters, printed};
-use super::catalogue::{Column, Table};
+use super::catalogue::{ResultColumn, Table};
 use super::line::{AFTER_LOGIN, Broken, Line, Said, Target, said};
 use super::login::Known;
 use super::parameter::{Literal, decoded, kind_of_oid};
 use super::refused::{Refused, code, notice};
 use super::settings::Settings;
 use super::statement::{Asked, Question, asked};
-use super::value::{Form, Kind, encoded};
+use super::value::{Form, PgType, encoded};
 use crate::access::Person;
 use crate::listen::stopped;
 use crate::service::{Service, TableShown};
@@ -316,7 +316,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         let kinds: Vec<Option<ColumnKind>> = (0..count)
             .map(|index| named(index).map_or_else(|| told.get(index).copied().flatten(), kind_of_oid))
             .collect();
-        let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(Kind::Text, Kind::from).oid());
+        let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(PgType::Text, PgType::from).oid());
         let types = (0..count).map(of).collect();
         self.statements.insert(name, Arc::new(Prepared { asked: one, length: sql.len(), types, kinds }));
         Ok(self.line.say(&Message::ParseComplete(ParseComplete::new()))?)
@@ -387,7 +387,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         self.describe(columns.as_deref(), &forms)
     }
 
-    fn describe(&mut self, columns: Option<&[Column]>, forms: &[Form]) -> Result<(), Failed> {
+    fn describe(&mut self, columns: Option<&[ResultColumn]>, forms: &[Form]) -> Result<(), Failed> {
         let message = match columns {
             Some(columns) => described(columns, forms)?,
             None => Message::NoData(NoData::new()),
@@ -438,7 +438,11 @@ async fn rounded_up(begun: Instant, unit: Option<Duration>) {
     tokio::time::sleep_until(begun + unit.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX))).await;
 }
 
-async fn columns(asker: &Asker, asked: Option<&Asked>, settings: &Settings) -> Result<Option<Vec<Column>>, Refused> {
+async fn columns(
+    asker: &Asker,
+    asked: Option<&Asked>,
+    settings: &Settings,
+) -> Result<Option<Vec<ResultColumn>>, Refused> {
     match asked {
         Some(asked) => asker.columns(asked, settings).await,
         None => Ok(None),
@@ -499,17 +503,17 @@ fn form(forms: &[Form], index: usize) -> Form {
     }
 }
 
-fn width(columns: &[Column]) -> Result<i16, Refused> {
+fn width(columns: &[ResultColumn]) -> Result<i16, Refused> {
     i16::try_from(columns.len()).map_err(|_| Refused::new(code::TOO_MUCH, "a result has too many columns"))
 }
 
-/// The columns as a client is told them.
-fn described(columns: &[Column], forms: &[Form]) -> Result<Message, Refused> {
+/// The columns as they are sent to a client.
+fn described(columns: &[ResultColumn], forms: &[Form]) -> Result<Message, Refused> {
     width(columns)?;
     if forms.len() > 1 && forms.len() != columns.len() {
         return Err(Refused::new(code::PROTOCOL, "the forms of columns are none, one, or one for each"));
     }
-    let field = |(index, column): (usize, &Column)| {
+    let field = |(index, column): (usize, &ResultColumn)| {
         let form = i16::from(form(forms, index) == Form::Binary);
         let name = column.name.replace('\0', "");
         FieldDescription::new(name, 0, 0, column.kind.oid(), column.kind.size(), -1, form)

@@ -14,7 +14,7 @@ pub(super) const COST: &str = "scumble.cost";
 /// Whether new numbers are paid for although there are some.
 pub(super) const FRESH: &str = "scumble.fresh";
 
-/// What clients look at: the name, the value, and whether it is told at the start and at each change.
+/// What clients look at: the name, the value, and whether it is sent at the start and at each change.
 const KNOWN: [(&str, &str, bool); 43] = [
     ("application_name", "", true),
     ("bytea_output", "hex", false),
@@ -102,7 +102,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets something, or sets it back; gives the name and the value if clients are told about changes.
+    /// Sets something, or sets it back; gives the name and the value if clients are sent changes of it.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>, Refused> {
         let small = name.to_lowercase();
         let Some((shown, _, told)) = known(&small) else {
@@ -176,7 +176,7 @@ impl Settings {
         KNOWN.iter().map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
     }
 
-    /// Those that a client is told at its start.
+    /// Those that are sent to a client at its start.
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         KNOWN.iter().filter(|(.., told)| *told).map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
     }

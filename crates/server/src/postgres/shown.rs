@@ -1,12 +1,12 @@
 //! What a plan and a budget look like as rows.
 
-use super::catalogue::{Column, Table};
-use super::value::{Kind, Value};
+use super::catalogue::{ResultColumn, Table};
+use super::value::{PgType, Value};
 use serde_json::Value as Json;
 
 /// The column of EXPLAIN, as in PostgreSQL.
-pub(super) fn plan_columns() -> Vec<Column> {
-    vec![Column::new("QUERY PLAN", Kind::Text)]
+pub(super) fn plan_columns() -> Vec<ResultColumn> {
+    vec![ResultColumn::new("QUERY PLAN", PgType::Text)]
 }
 
 /// What a query would cost in every scope, and the error to expect.
@@ -45,8 +45,8 @@ fn lines(forecast: &Json) -> Vec<String> {
 }
 
 /// The columns of `SHOW scumble.budget`.
-pub(super) fn budget_columns() -> Vec<Column> {
-    ["budget", "scope", "spent", "remaining"].map(|name| Column::new(name, Kind::Text)).to_vec()
+pub(super) fn budget_columns() -> Vec<ResultColumn> {
+    ["budget", "scope", "spent", "remaining"].map(|name| ResultColumn::new(name, PgType::Text)).to_vec()
 }
 
 /// What was spent and what is left, in every scope; of an analyst's own budget too.

@@ -63,7 +63,7 @@ fn quoted_element(text: &str) -> String {
 
 /// The types that results have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PgType {
     Truth,
     Letter,
     Name,
@@ -78,7 +78,7 @@ pub(super) enum Kind {
     Moment,
 }
 
-impl Kind {
+impl PgType {
     /// Its number in `pg_type`.
     pub fn oid(self) -> u32 {
         match self {
@@ -110,7 +110,7 @@ impl Kind {
     }
 }
 
-impl From<ColumnKind> for Kind {
+impl From<ColumnKind> for PgType {
     fn from(kind: ColumnKind) -> Self {
         match kind {
             ColumnKind::Whole => Self::Whole,
@@ -131,7 +131,7 @@ pub(super) enum Form {
 }
 
 /// A cell as bytes; none for NULL.
-pub(super) fn encoded(value: &Value, kind: Kind, form: Form) -> Result<Option<Vec<u8>>, Refused> {
+pub(super) fn encoded(value: &Value, kind: PgType, form: Form) -> Result<Option<Vec<u8>>, Refused> {
     if *value == Value::Null {
         return Ok(None);
     }
@@ -146,41 +146,41 @@ pub(super) fn encoded(value: &Value, kind: Kind, form: Form) -> Result<Option<Ve
     bytes.ok_or_else(unfit).map(Some)
 }
 
-fn as_text(value: &Value, kind: Kind) -> Option<Vec<u8>> {
+fn as_text(value: &Value, kind: PgType) -> Option<Vec<u8>> {
     let text = match (kind, value) {
-        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, _) => whole(value)?.to_string(),
-        (Kind::Number, _) => shown_number(number(value)?),
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, _) => whole(value)?.to_string(),
+        (PgType::Number, _) => shown_number(number(value)?),
         // As PostgreSQL writes a timestamp.
-        (Kind::Moment, Value::Text(text)) => text.replacen('T', " ", 1),
+        (PgType::Moment, Value::Text(text)) => text.replacen('T', " ", 1),
         _ => value.shown()?,
     };
     Some(text.into_bytes())
 }
 
-fn as_binary(value: &Value, kind: Kind) -> Option<Vec<u8>> {
+fn as_binary(value: &Value, kind: PgType) -> Option<Vec<u8>> {
     Some(match kind {
-        Kind::Truth => match value {
+        PgType::Truth => match value {
             Value::Truth(truth) => vec![u8::from(*truth)],
             _ => return None,
         },
-        Kind::Small => i16::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
-        Kind::Int => i32::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
-        Kind::Oid => u32::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
-        Kind::Whole => whole(value)?.to_be_bytes().to_vec(),
-        Kind::Number => number(value)?.to_be_bytes().to_vec(),
-        Kind::Day => {
+        PgType::Small => i16::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
+        PgType::Int => i32::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
+        PgType::Oid => u32::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
+        PgType::Whole => whole(value)?.to_be_bytes().to_vec(),
+        PgType::Number => number(value)?.to_be_bytes().to_vec(),
+        PgType::Day => {
             let Value::Text(text) = value else { return None };
             i32::try_from((day(text)? - EPOCH).num_days()).ok()?.to_be_bytes().to_vec()
         }
-        Kind::Moment => {
+        PgType::Moment => {
             let Value::Text(text) = value else { return None };
             (moment(text)? - EPOCH.and_time(NaiveTime::MIN)).num_microseconds()?.to_be_bytes().to_vec()
         }
-        Kind::Texts => {
+        PgType::Texts => {
             let Value::List(list) = value else { return None };
             array(list)?
         }
-        Kind::Text | Kind::Name | Kind::Letter => value.shown()?.into_bytes(),
+        PgType::Text | PgType::Name | PgType::Letter => value.shown()?.into_bytes(),
     })
 }
 
@@ -232,12 +232,12 @@ pub(super) fn moment(text: &str) -> Option<NaiveDateTime> {
     NaiveDateTime::parse_from_str(&text.replacen('T', " ", 1), "%Y-%m-%d %H:%M:%S%.f").ok()
 }
 
-/// The day that is so many days from where PostgreSQL counts.
+/// The day that is this many days from where PostgreSQL counts.
 pub(super) fn day_of(days: i32) -> Option<NaiveDate> {
     EPOCH.checked_add_signed(TimeDelta::try_days(i64::from(days))?)
 }
 
-/// The time that is so many microseconds from where PostgreSQL counts.
+/// The time that is this many microseconds from where PostgreSQL counts.
 pub(super) fn moment_of(micros: i64) -> Option<NaiveDateTime> {
     EPOCH.and_time(NaiveTime::MIN).checked_add_signed(TimeDelta::microseconds(micros))
 }

@@ -13,11 +13,15 @@ use scumble_engine::summary::{Question as LedgerQuestion, summary};
 use scumble_engine::{Error, digest};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
-/// So many letters of a question stand in the ledger's remark of it.
+/// This many letters of a question stand in the ledger's remark of it.
 const REMARKED: usize = 4000;
-/// So many remarks are known to be in the ledger; beyond them some may be written again.
+/// This many remarks are known to be in the ledger; beyond them some may be written again.
 const KNOWN_REMARKS: usize = 100_000;
+/// How often, and after how long each time, we look again for the answer to a charge of another server.
+const WAITS: u32 = 40;
+const WAIT: Duration = Duration::from_millis(50);
 
 /// A question as somebody asks it.
 #[derive(Debug, Clone)]
@@ -32,9 +36,16 @@ pub struct Question {
     pub key: Option<String>,
 }
 
+/// What is found for a question that may have been paid for.
+enum Found {
+    Answer(PaidAnswer),
+    /// Charged, and not published: lost, or another server is at work on it.
+    Unfinished(Refusal),
+}
+
 /// One paid answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct PaidAnswer {
     /// What was published.
     pub answers: Arc<Answers>,
     /// The same as JSON, as `scumble query --json` prints it.
@@ -51,10 +62,11 @@ pub struct Answer {
     pub head: (String, u64),
 }
 
-impl Answer {
+impl PaidAnswer {
     /// As `scumble query --json` prints it, with the release, its entry, and whether it was paid for before.
     pub fn json(&self) -> Value {
         let mut shown = Value::clone(&self.shown);
+        shown["columns"] = columns(&self.answers);
         shown["ledger_head"] = json!(self.head.0);
         shown["ledger_entries"] = json!(self.head.1);
         shown["release"] = json!(self.release);
@@ -117,7 +129,7 @@ impl Service {
     /// # Guarantee
     /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
     /// one that has begun is brought to its end, and its answer is there for whoever asks again.
-    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
         allowed(person, Role::Analyst)?;
         if let Some(key) = &question.key
             && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
@@ -138,26 +150,30 @@ impl Service {
                 })
                 .await;
         }
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        if self.is_stopping() {
-            return Err(Refusal::new(
-                RefusalKind::Busy,
-                "the server is about to stop: nothing was charged; ask again soon",
-            ));
-        }
-        self.at_work(move |service| {
-            // Held until the work is done, whether or not anybody waits for it.
-            let _turn = turn;
-            service.answered(&person, &question)
-        })
-        .await
+        self.paying(move |service| service.answered(&person, &question)).await
     }
 
-    fn answered(&self, person: &Person, question: &Question) -> Result<Answer, Refusal> {
+    /// Of a charge without an answer nobody can tell whether its server died or is still at work: we wait a little, without the turn, before we call it lost.
+    fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+        let mut waits = WAITS;
+        loop {
+            match self.answered_now(person, question)? {
+                Found::Answer(answer) => return Ok(answer),
+                Found::Unfinished(refusal) if waits == 0 => return Err(refusal),
+                Found::Unfinished(_) => waits -= 1,
+            }
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    fn answered_now(&self, person: &Person, question: &Question) -> Result<Found, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
-        let planned = match planned(&runner, &name, question) {
+        let planned = planned(&runner, &name, question);
+        // Held until the work is done, whether or not anybody waits for it.
+        let _turn = self.turn()?;
+        let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
                 if refusal.kind == RefusalKind::Input {
@@ -167,15 +183,15 @@ impl Service {
                 return Err(refusal);
             }
         };
-        if let Some(answer) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            self.metrics.stored();
-            return Ok(answer);
+        if let Some(found) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
+            return Ok(found);
         }
         let mut bits = SecureSource::new().map_err(Error::from)?;
-        match runner.release(&[planned], &self.out, &mut bits, |_| ()) {
+        let planned = [planned];
+        match runner.release(&planned, &self.out, &mut bits, |_| ()) {
             Ok((mut outcomes, head)) => {
                 let outcome = outcomes.remove(0);
-                let answer = Answer {
+                let answer = PaidAnswer {
                     shown: Arc::new(outcome.answers.json()),
                     answers: Arc::new(outcome.answers),
                     release: outcome.name,
@@ -186,9 +202,18 @@ impl Service {
                 };
                 self.metrics.paid();
                 self.memory.put(question, &answer);
-                Ok(answer)
+                Ok(Found::Answer(answer))
             }
-            Err(error) => Err(self.not_released(&runner, person, question, &name, error)?),
+            Err(error) => {
+                // Another process may have charged for the same key meanwhile: then its answer is the answer.
+                if key.is_some() && !runner.is_charged(&name)? {
+                    let found = self.paid_before(&runner, &planned[0], person, question, key.as_deref())?;
+                    if let Some(found) = found {
+                        return Ok(found);
+                    }
+                }
+                Err(self.not_released(&runner, person, question, &name, error)?)
+            }
         }
     }
 
@@ -200,7 +225,7 @@ impl Service {
         person: &Person,
         question: &Question,
         key: Option<&str>,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Found>, Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
@@ -208,7 +233,11 @@ impl Service {
                 let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
-            return self.read(&ledger, &charge).map(Some);
+            let found = match (self.read(&ledger, &charge), charge.state) {
+                (Err(refusal), State::Interrupted) => Found::Unfinished(refusal),
+                (read, _) => Found::Answer(read?),
+            };
+            return Ok(Some(self.known(found)));
         }
         if question.fresh {
             return Ok(None);
@@ -217,16 +246,24 @@ impl Service {
         let answer = self.read(&ledger, &charge)?;
         self.memory.put(question, &answer);
         self.remark_stored(person, question, &answer)?;
-        Ok(Some(answer))
+        Ok(Some(self.known(Found::Answer(answer))))
+    }
+
+    /// Counts what was paid for before.
+    fn known(&self, found: Found) -> Found {
+        if let Found::Answer(_) = found {
+            self.metrics.stored();
+        }
+        found
     }
 
     /// What a charge has published.
-    pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<Answer, Refusal> {
+    pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<PaidAnswer, Refusal> {
         if charge.state == State::Interrupted {
             return Err(Refusal::new(
                 RefusalKind::Lost,
                 format!(
-                    "this was charged (entry {}), and the server stopped or failed before its answer was published: nothing more was charged; ask again with another Idempotency-Key, or without one, to pay for an answer",
+                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped, failed, or is still at work; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
                     charge.sequence
                 ),
             ));
@@ -241,7 +278,7 @@ impl Service {
             )
         })?;
         let head = ledger.head()?;
-        Ok(Answer {
+        Ok(PaidAnswer {
             answers: Arc::new(answers),
             shown: Arc::new(shown),
             release: charge.release.clone(),
@@ -281,7 +318,7 @@ impl Service {
         })
     }
 
-    fn remark_stored(&self, person: &Person, question: &Question, answer: &Answer) -> Result<(), Refusal> {
+    fn remark_stored(&self, person: &Person, question: &Question, answer: &PaidAnswer) -> Result<(), Refusal> {
         let mark = stored_mark(answer);
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
@@ -325,7 +362,12 @@ impl Service {
     }
 }
 
-fn stored_mark(answer: &Answer) -> String {
+/// The names of an answer's columns in their order, which JSON objects do not keep.
+pub(super) fn columns(answers: &Answers) -> Value {
+    answers.columns.iter().map(|column| column.name.as_str()).collect()
+}
+
+fn stored_mark(answer: &PaidAnswer) -> String {
     format!("entry {}", answer.sequence)
 }
 

@@ -1,12 +1,12 @@
 //! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read from its files again.
 
-use super::{Answer, Question};
+use super::{PaidAnswer, Question};
 use scumble_engine::digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// So many cells are held; beyond them everything is forgotten.
-const MOST_CELLS: usize = 2_000_000;
+/// This many cells are held, some tens of megabytes; beyond them everything is forgotten.
+const MOST_CELLS: usize = 200_000;
 
 /// The answers by the text of their question.
 #[derive(Default)]
@@ -15,19 +15,19 @@ pub(super) struct Memory(Mutex<Held>);
 #[derive(Default)]
 struct Held {
     cells: usize,
-    answers: HashMap<String, Answer>,
+    answers: HashMap<String, PaidAnswer>,
 }
 
 impl Memory {
     /// The answer to this text at this cost, if it is here.
-    pub fn get(&self, question: &Question) -> Option<Answer> {
+    pub fn get(&self, question: &Question) -> Option<PaidAnswer> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.answers.get(&text(question)).cloned()
     }
 
     /// Remembers an answer as the one to be given from now on.
-    pub fn put(&self, question: &Question, answer: &Answer) {
-        let cells = answer.answers.rows() * answer.answers.columns.len() + 1;
+    pub fn put(&self, question: &Question, answer: &PaidAnswer) {
+        let cells = size(answer);
         if cells > MOST_CELLS / 4 {
             return;
         }
@@ -36,8 +36,14 @@ impl Memory {
             *held = Held::default();
         }
         held.cells += cells;
-        held.answers.insert(text(question), Answer { stored: true, ..answer.clone() });
+        let before = held.answers.insert(text(question), PaidAnswer { stored: true, ..answer.clone() });
+        held.cells -= before.map_or(0, |before| size(&before));
     }
+}
+
+/// How many cells an answer counts for: its own, and those in which its text is held.
+fn size(answer: &PaidAnswer) -> usize {
+    answer.answers.rows() * answer.answers.columns.len() + 16
 }
 
 /// Two questions of one text are one question, as long as the server runs: its project does not change.

@@ -1,14 +1,14 @@
 //! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers, what is left.
 //!
 //! What is paid for is paid for one after the other (`turn`), and each charge is one transaction of the ledger, which excludes other processes too: what
-//! holds for one release at a terminal holds here, however many ask at once. All that is done with tables or with the ledger is done on threads that may wait.
+//! holds for one release at a terminal holds here, however many ask at once; so does the memory that the project file allows a release. All that is done with tables or with the ledger is done on threads that may wait.
 
 mod ask;
 mod described;
 mod kept;
 mod shown;
 
-pub use ask::{Answer, Forecast, Question};
+pub use ask::{Forecast, PaidAnswer, Question};
 pub(crate) use shown::Form;
 pub use shown::{ColumnShown, TableShown};
 
@@ -25,9 +25,9 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use tokio::sync::{Mutex as Turn, Semaphore};
+use tokio::sync::Semaphore;
 
 /// More is worked on at once than there are cores: some of it waits for the disk.
 const SPARE_HANDS: usize = 2;
@@ -38,11 +38,13 @@ pub struct Service {
     ledger: PathBuf,
     out: PathBuf,
     /// Whoever holds it may pay.
-    turn: Arc<Turn<()>>,
+    turn: Mutex<()>,
     /// So much is worked on at once, so that memory is bounded however many ask.
     hands: Arc<Semaphore>,
+    /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
+    askers: Arc<Semaphore>,
     memory: Memory,
-    /// Who was told what that the ledger has a remark of: one for each person and answer, or refused question.
+    /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
     access: Mutex<Seen>,
     slow: Slow,
@@ -80,8 +82,9 @@ impl Service {
             project: Arc::new(project),
             ledger,
             out,
-            turn: Arc::default(),
+            turn: Mutex::default(),
             hands: Arc::new(Semaphore::new(cores + SPARE_HANDS)),
+            askers: Arc::new(Semaphore::new(cores + 1)),
             memory: Memory::default(),
             remarked: Mutex::default(),
             access: Mutex::default(),
@@ -104,10 +107,6 @@ impl Service {
     /// From now on nothing more is begun that is paid for.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
     }
 
     /// Who has this token; `from` is whose failures are counted: a failure is answered late.
@@ -172,8 +171,35 @@ impl Service {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
+        self.with(&self.hands, work).await
+    }
+
+    /// Does work that is paid for. It takes its [`turn`](Self::turn) itself, when it has planned what it will do.
+    async fn paying<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.with(&self.askers, work).await
+    }
+
+    /// Waits until it may pay, and for a server that is not about to stop.
+    fn turn(&self) -> Result<MutexGuard<'_, ()>, Refusal> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.stopping.load(Ordering::SeqCst) {
+            false => Ok(turn),
+            true => {
+                Err(Refusal::new(RefusalKind::Busy, "the server is about to stop: nothing was charged; ask again soon"))
+            }
+        }
+    }
+
+    async fn with<T: Send + 'static>(
+        self: &Arc<Self>,
+        places: &Arc<Semaphore>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let service = Arc::clone(self);
-        let hand = Arc::clone(&self.hands).acquire_owned().await;
+        let hand = Arc::clone(places).acquire_owned().await;
         let done = tokio::task::spawn_blocking(move || {
             let _hand = hand;
             work(&service)

@@ -1,5 +1,6 @@
 //! What there is to see: tables as they are declared, what is left, what was asked, what was published.
 
+use super::ask::columns;
 use super::{Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
@@ -199,7 +200,8 @@ impl Service {
                 |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
             match form {
                 Form::Json => {
-                    let (_, mut shown) = stored(&service.out, charge).map_err(gone)?;
+                    let (answers, mut shown) = stored(&service.out, charge).map_err(gone)?;
+                    shown["columns"] = columns(&answers);
                     shown["release"] = json!(charge.release);
                     shown["sequence"] = json!(sequence);
                     Ok(format!("{shown:#}\n").into_bytes())
@@ -232,7 +234,7 @@ impl Service {
         Ok(charges)
     }
 
-    /// The report, as a page and as JSON. What single analysts asked is told to them and to curators; what all of it adds up to, to everybody.
+    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
     pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<[String; 2], Refusal> {
         let person = person.clone();
         self.at_work(move |service| {
@@ -254,13 +256,10 @@ impl Service {
         again: Vec<String>,
     ) -> Result<Value, Refusal> {
         allowed(person, Role::Curator)?;
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        if self.is_stopping() {
-            return Err(Refusal::new(RefusalKind::Busy, "the server is about to stop: nothing was charged"));
-        }
         let person = person.clone();
-        self.at_work(move |service| {
-            let _turn = turn;
+        self.paying(move |service| {
+            // Held until the work is done, whether or not anybody waits for it.
+            let _turn = service.turn()?;
             service.released(&person, &only, &again)
         })
         .await

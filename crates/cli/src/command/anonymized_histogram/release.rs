@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 /// The text shows this many rows of the table at each end.
 const SHOWN_RUNS: usize = 8;
-/// So many points make a smooth curve.
+/// This many points make a smooth curve.
 const CURVE_POINTS: u32 = 300;
 
 #[derive(Args)]

@@ -94,9 +94,13 @@ fn in_words(attempts: &[Attempt], constant: usize, arguments: &Arguments) -> Str
     let mut text = format!("a made-up hospital publishes {} counts about {PEOPLE} people\n", 2 * PEOPLE);
     for attempt in attempts {
         let ceiling = (attempt.ceiling * f64::from(PEOPLE)).ceil();
+        // Two standard deviations of as many fair coins: what one try gets scatters around what is expected.
+        let scatter = attempt
+            .epsilon
+            .map_or_else(String::new, |_| format!("; one try scatters by {:.0}", f64::from(PEOPLE).sqrt()));
         let _ = writeln!(
             text,
-            "  {}: {} of {PEOPLE} diagnoses recovered (nobody can expect more than {ceiling})",
+            "  {}: {} of {PEOPLE} diagnoses recovered (nobody can expect more than {ceiling}{scatter})",
             attempt.name(),
             attempt.recovered()
         );

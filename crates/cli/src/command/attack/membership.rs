@@ -1,13 +1,13 @@
 //! `scumble attack membership`.
 
 use super::trace::finite;
-use super::{Answer, Result, bits, numbers, rows};
+use super::{Findings, Result, bits, numbers, rows};
 use scumble::attack::membership::Membership;
 use scumble_wire::Located;
 use serde_json::json;
 
 /// Scores, the threshold, and who is accused.
-pub fn answer(place: &Located<'_>) -> Result<Answer> {
+pub fn answer(place: &Located<'_>) -> Result<Findings> {
     place.only(&["published", "population", "person", "persons", "reference", "false_positive", "people", "noise"])?;
     let attack = Membership::new(&numbers(&place.field("published")?)?, &numbers(&place.field("population")?)?);
     let attack = place.core(attack)?;
@@ -41,5 +41,5 @@ pub fn answer(place: &Located<'_>) -> Result<Answer> {
         numbers["power"] = json!(power);
         words += &format!("members' scores are expected {power:.2} standard deviations above those of others\n");
     }
-    Ok(Answer { numbers, words })
+    Ok(Findings { numbers, words })
 }

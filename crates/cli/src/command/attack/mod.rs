@@ -48,7 +48,7 @@ struct Document {
 type Result<T> = std::result::Result<T, WireError>;
 
 /// An answer: numbers, and words.
-struct Answer {
+struct Findings {
     numbers: Value,
     words: String,
 }
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
 }
 
 impl Document {
-    fn answered(&self, answer: fn(&Located<'_>) -> Result<Answer>) -> std::result::Result<(), Failure> {
+    fn answered(&self, answer: fn(&Located<'_>) -> Result<Findings>) -> std::result::Result<(), Failure> {
         let read = input::json(&self.file)?;
         let answer = answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?;
         print(&if self.json { format!("{}\n", answer.numbers) } else { answer.words })

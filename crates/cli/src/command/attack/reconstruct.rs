@@ -1,6 +1,6 @@
 //! `scumble attack reconstruct`.
 
-use super::Answer;
+use super::Findings;
 use super::published::{Published, Source, column};
 use crate::failure::Failure;
 use crate::output::print;
@@ -22,7 +22,7 @@ pub struct Arguments {
     truth: Option<PathBuf>,
     /// How to look for the column (every column up to 20 people, the linear programme up to 3000, otherwise least squares)
     #[arg(long, value_enum)]
-    method: Option<Method>,
+    method: Option<ReconstructionMethod>,
     /// The ε that the numbers were published with, for the ceiling
     #[arg(long)]
     epsilon: Option<Epsilon>,
@@ -35,7 +35,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Method {
+enum ReconstructionMethod {
     /// Every column, at most 24 people
     Exhaustive,
     /// The least total error, at most 3000 people
@@ -52,14 +52,14 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     }
     let people = published.queries.people();
     let method = arguments.method.unwrap_or(match people {
-        0..=20 => Method::Exhaustive,
-        21..=MOST_COLUMNS => Method::Linear,
-        _ => Method::LeastSquares,
+        0..=20 => ReconstructionMethod::Exhaustive,
+        21..=MOST_COLUMNS => ReconstructionMethod::Linear,
+        _ => ReconstructionMethod::LeastSquares,
     });
     let (found, mut answer) = match method {
-        Method::Exhaustive => by_trying(&published)?,
-        Method::Linear => by_programme(&published)?,
-        Method::LeastSquares => by_squares(&published)?,
+        ReconstructionMethod::Exhaustive => by_trying(&published)?,
+        ReconstructionMethod::Linear => by_programme(&published)?,
+        ReconstructionMethod::LeastSquares => by_squares(&published)?,
     };
     if let Some(truth) = &published.truth {
         judge(&mut answer, &found, truth, arguments)?;
@@ -71,7 +71,7 @@ fn as_numbers(column: &[bool]) -> Vec<u8> {
     column.iter().map(|bit| u8::from(*bit)).collect()
 }
 
-fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
     let found = exhaustive::reconstruct(&published.queries, &published.answers)?;
     let first = found.columns.first().copied().unwrap_or(0);
     let column: Vec<bool> = (0..published.queries.people()).map(|i| first >> i & 1 == 1).collect();
@@ -84,20 +84,20 @@ fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Answer), 
     let numbers = json!({
         "method": "exhaustive", "least_error": found.least_error, "reconstructions": found.columns, "column": as_numbers(&column),
     });
-    Ok((column, Answer { numbers, words }))
+    Ok((column, Findings { numbers, words }))
 }
 
-fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
     let found = linear::reconstruct(&published.queries, &published.answers)?;
     let words = format!("the column of least total error ({:.3}): {}\n", found.total_error, shown(&found.column));
     let numbers = json!({
         "method": "linear", "estimate": found.estimate, "column": as_numbers(&found.column),
         "total_error": found.total_error, "total_error_at_least": found.total_error_at_least,
     });
-    Ok((found.column, Answer { numbers, words }))
+    Ok((found.column, Findings { numbers, words }))
 }
 
-fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Answer), Failure> {
+fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
     let found = least_squares::reconstruct(&published.queries, &published.answers)?;
     let mut words = format!("the column of least squared error: {}\n", shown(&found.column));
     let mut numbers =
@@ -118,12 +118,12 @@ fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Answer),
             });
         }
     }
-    Ok((found.column, Answer { numbers, words }))
+    Ok((found.column, Findings { numbers, words }))
 }
 
 /// What was recovered, beside the best constant guess and the ceiling.
 fn judge(
-    answer: &mut Answer,
+    answer: &mut Findings,
     column: &[bool],
     truth: &[bool],
     arguments: &Arguments,

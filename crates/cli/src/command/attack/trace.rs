@@ -1,13 +1,13 @@
 //! `scumble attack trace`.
 
-use super::{Answer, Result, bits, numbers, rows};
+use super::{Findings, Result, bits, numbers, rows};
 use scumble::attack::{boneh_shaw, tardos};
 use scumble::quantity::rounded_up;
 use scumble_wire::Located;
 use serde_json::json;
 
 /// Tardos' code where there are biases, otherwise that of Boneh and Shaw.
-pub fn answer(place: &Located<'_>) -> Result<Answer> {
+pub fn answer(place: &Located<'_>) -> Result<Findings> {
     match (place.get("bias")?, place.get("published")?) {
         (Some(_), _) => by_tardos(place),
         (None, Some(_)) => by_boneh_shaw(place),
@@ -16,7 +16,7 @@ pub fn answer(place: &Located<'_>) -> Result<Answer> {
 }
 
 /// How long a block must be.
-fn plan(place: &Located<'_>) -> Result<Answer> {
+fn plan(place: &Located<'_>) -> Result<Findings> {
     place.only(&["users", "beta"])?;
     let (users, beta) = (place.field("users")?.whole()?, place.field("beta")?.number()?);
     let block = place.core(boneh_shaw::block(users, beta))?;
@@ -29,13 +29,13 @@ fn plan(place: &Located<'_>) -> Result<Answer> {
         "least_block_exact": least, "false_accusation_at_least": at_least,
     });
     let exact = least.map_or_else(String::new, |least| format!("; {least} suffice by exact sums"));
-    Ok(Answer {
+    Ok(Findings {
         numbers,
         words: format!("{block} columns in each of {} blocks keep false accusations below {beta}{exact}\n", users + 1),
     })
 }
 
-fn by_boneh_shaw(place: &Located<'_>) -> Result<Answer> {
+fn by_boneh_shaw(place: &Located<'_>) -> Result<Findings> {
     place.only(&["users", "columns", "published"])?;
     let columns = place.field("columns")?.list()?.iter().map(Located::whole).collect::<Result<Vec<u64>>>()?;
     let users = place.field("users")?.whole()?;
@@ -47,13 +47,13 @@ fn by_boneh_shaw(place: &Located<'_>) -> Result<Answer> {
     let named = accused.map_or("nobody".to_string(), |user| format!("user {user}"));
     let chance = wrong
         .map_or_else(String::new, |wrong| format!(" (an innocent with probability at most {})", rounded_up(wrong, 3)));
-    Ok(Answer {
+    Ok(Findings {
         numbers: json!({ "accused": accused, "false_accusation": wrong }),
         words: format!("accused: {named}{chance}\n"),
     })
 }
 
-fn by_tardos(place: &Located<'_>) -> Result<Answer> {
+fn by_tardos(place: &Located<'_>) -> Result<Findings> {
     place.only(&["bias", "pirate", "user", "users", "false_positive", "coalition", "tardos_epsilon"])?;
     let field = place.field("bias")?;
     let code = field.core(tardos::Tardos::new(numbers(&field)?))?;
@@ -77,7 +77,7 @@ fn by_tardos(place: &Located<'_>) -> Result<Answer> {
         "accused: {accused:?} of {} users, by scores of at least {threshold:.6}; an innocent has that with probability at most {rate}\n",
         scores.len()
     );
-    Ok(Answer { numbers, words })
+    Ok(Findings { numbers, words })
 }
 
 /// An infinite threshold accuses nobody; JSON has no infinity.

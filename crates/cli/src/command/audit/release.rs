@@ -170,6 +170,7 @@ impl<'a> Bench<'a> {
         let mut made = Project::open(&project.path)?;
         for other in made.tables.values_mut().filter(|other| other.name == table.name) {
             other.source = folder.path().join("table.csv");
+            other.server = None;
             other.layout = Layout::default();
         }
         let attributes = table.columns.iter().map(|column| column.name.clone()).collect();

@@ -19,6 +19,9 @@ pub struct Arguments {
     /// The folder that it was published in
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
+    /// Also answer from parities that are projected on what a table of people can nearly have: nearer for few people, without an error bar
+    #[arg(long)]
+    projected: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -26,7 +29,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let found = lookup(&arguments.out, &arguments.name, &arguments.conjunction)?;
+    let found = lookup(&arguments.out, &arguments.name, &arguments.conjunction, arguments.projected)?;
     if arguments.json {
         return print(&format!("{:#}\n", found.json()));
     }

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod check;
 pub mod demo;
 pub mod init;
+pub mod integers;
 pub mod kinds;
 pub mod ledger;
 pub mod lookup;
@@ -66,11 +67,26 @@ pub fn run_and_report(
     out: &Path,
     quiet: bool,
 ) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
+    run_given_and_report(project, runner, planned, None, out, quiet)
+}
+
+/// The same, for one release with the folder of its integers where they were computed elsewhere.
+pub fn run_given_and_report(
+    project: &Project,
+    runner: &Runner<'_>,
+    planned: &[Planned],
+    integers: Option<&Path>,
+    out: &Path,
+    quiet: bool,
+) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
     Report::places(out)?;
     let mut bits = SecureSource::new()?;
     // After the releases comes the report.
-    let progress = Progress::new(quiet, planned.len() + 1);
-    let (outcomes, head) = runner.release(planned, out, &mut bits, |line| progress.begin(line))?;
+    let progress = Progress::watching(quiet, planned.len() + 1, runner.watch());
+    let (outcomes, head) = match (integers, planned) {
+        (Some(folder), [one]) => runner.release_given(one, folder, out, &mut bits, |line| progress.begin(line))?,
+        _ => runner.release(planned, out, &mut bits, |line| progress.begin(line))?,
+    };
     progress.begin("writing the report");
     let (charges, standing) = runner.recent(planned.len().max(RECENT))?;
     let (published, unshown) = published(out, &charges);

@@ -1,7 +1,7 @@
 //! `scumble release`: runs the releases of a project, charges the ledger, writes the outputs and the report.
 
-use super::{ProjectArguments, head_line, run_and_report, runner};
-use crate::failure::Failure;
+use super::{ProjectArguments, head_line, run_given_and_report, runner};
+use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// What `release` takes.
 #[derive(Args)]
 #[command(
-    after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers"
+    after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers\n  scumble release --only \"by sex\" --integers results/   of integers that another engine has computed"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Pay for new numbers of a release that was published before (may be given several times)
     #[arg(long, value_name = "NAME")]
     again: Vec<String>,
+    /// Take the integers of the one release that --only names from the files of this folder, as the statements of `scumble integers` gave them elsewhere
+    #[arg(long, value_name = "FOLDER", requires = "only")]
+    integers: Option<PathBuf>,
     /// The folder for the outputs, instead of `out` beside the project file
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -43,6 +46,11 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
                 "--again '{name}' asks for a release that --only leaves out: name it there too"
             )));
         }
+    }
+    if arguments.integers.is_some() && arguments.only.len() != 1 {
+        return Err(Failure::Input(
+            "--integers takes the integers of one release: name that one with --only".to_string(),
+        ));
     }
     let (asked, wanted): (Vec<&Request>, Vec<&Request>) = project
         .releases
@@ -73,7 +81,12 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             paid.push(planned);
         }
     }
-    let (outcomes, head, report) = run_and_report(&project, &runner, &paid, &out, quiet || arguments.json)?;
+    let given = arguments.integers.as_deref();
+    let (outcomes, head, report) =
+        run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
+    if let Some(folder) = given.filter(|_| !quiet) {
+        say(&format!("{} holds exact numbers, which are not private: remove it and the job", folder.display()));
+    }
     if arguments.json {
         let mut outcomes = outcomes.iter();
         let releases: Result<Vec<Value>, Failure> = places

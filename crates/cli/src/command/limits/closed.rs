@@ -1,6 +1,6 @@
 //! Limits with a formula.
 
-use super::{Limit, Result};
+use super::{Result, ShownLimit};
 use scumble::limits::{fingerprinting, information, neighbours, packing};
 use scumble::quantity::{Delta, Epsilon, Probability, rounded_down, rounded_up};
 use scumble_wire::Located;
@@ -15,11 +15,11 @@ pub fn guarantee(place: &Located<'_>) -> Result<(Epsilon, Delta)> {
 }
 
 /// (e^ε + δ)/(e^ε + 1).
-pub fn neighbours(place: &Located<'_>) -> Result<Limit> {
+pub fn neighbours(place: &Located<'_>) -> Result<ShownLimit> {
     place.only(&GUARANTEE)?;
     let (epsilon, delta) = guarantee(place)?;
     let most = neighbours::success_at_most(epsilon, delta);
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers: json!({
             "neighbour_success_at_most": most,
             "printed_neighbour_success": neighbours::printed_success_at_most(epsilon, delta),
@@ -51,7 +51,7 @@ const PACKING: &str =
     "packing with its group-privacy sum δ(1 − e^{−mε})/(e^ε − 1); Vadhan 2017, 7.5.13, prints δ, which is false";
 
 /// The least error, or how likely goals can be reached.
-pub fn packing(place: &Located<'_>) -> Result<Limit> {
+pub fn packing(place: &Located<'_>) -> Result<ShownLimit> {
     if place.get("m")?.is_some() {
         return reached(place);
     }
@@ -68,14 +68,14 @@ pub fn packing(place: &Located<'_>) -> Result<Limit> {
             "counts that tell {universe} values apart are off by at least {error} somewhere, on some table, if they are right with probability {success}"
         ),
     };
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers: json!({ "packing_m": changes, "packing_count_error": error }),
         words: vec![words],
         theorem: PACKING,
     })
 }
 
-fn reached(place: &Located<'_>) -> Result<Limit> {
+fn reached(place: &Located<'_>) -> Result<ShownLimit> {
     place.only(&["epsilon", "delta", "m", "packing_size"])?;
     let (epsilon, delta) = guarantee(place)?;
     let changes = place.field("m")?.whole()?;
@@ -84,7 +84,7 @@ fn reached(place: &Located<'_>) -> Result<Limit> {
     let attained = packing::key_selection(epsilon, delta, changes);
     let printed = packing::printed_success_at_most(epsilon, delta, size, changes);
     let (correct_words, attained_words) = (rounded_up(correct, 7), rounded_down(attained, 7));
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers: json!({ "correct_bound": correct, "printed_bound": printed, "attained": attained }),
         words: vec![
             format!("goals within {changes} changes are reached with probability at most {correct_words}"),
@@ -95,7 +95,7 @@ fn reached(place: &Located<'_>) -> Result<Limit> {
 }
 
 /// u − 1 − ln u.
-pub fn information(place: &Located<'_>) -> Result<Limit> {
+pub fn information(place: &Located<'_>) -> Result<ShownLimit> {
     place.only(&GUARANTEE)?;
     let (epsilon, delta) = guarantee(place)?;
     let nats = information::nats_per_row(epsilon);
@@ -112,7 +112,7 @@ pub fn information(place: &Located<'_>) -> Result<Limit> {
         words
             .push("delta is above 0: for that no bound is known here, and the number is that of delta = 0".to_string());
     }
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers,
         words,
         theorem: "a ratio of mean 1 in an interval of ratio e^ε; Vadhan 2017, 7.9.5, prints 1.5·ε bits",
@@ -120,7 +120,7 @@ pub fn information(place: &Located<'_>) -> Result<Limit> {
 }
 
 /// How many people many means need.
-pub fn fingerprinting(place: &Located<'_>) -> Result<Limit> {
+pub fn fingerprinting(place: &Located<'_>) -> Result<ShownLimit> {
     place.only(&["n", "attributes", "epsilon", "delta", "rms_error"])?;
     let (epsilon, delta) = guarantee(place)?;
     let (attributes, error) = (place.field("attributes")?.whole()?, place.field("rms_error")?.number()?);
@@ -136,7 +136,7 @@ pub fn fingerprinting(place: &Located<'_>) -> Result<Limit> {
             rounded_down(least, 7)
         ),
     };
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers,
         words: vec![words],
         theorem: "the fingerprinting lemma with its exact constant (n + 4)/(3(n + 2)); person scope (after Dwork, Smith, Steinke, Ullman, Vadhan 2015)",

@@ -47,7 +47,7 @@ struct Document {
 }
 
 /// A limit: its numbers, each with the words that say what it is, and the theorem.
-struct Limit {
+struct ShownLimit {
     numbers: Value,
     words: Vec<String>,
     theorem: &'static str,
@@ -58,7 +58,7 @@ type Result<T> = std::result::Result<T, WireError>;
 /// Reads the question, and prints the limit.
 pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     let Some(what) = &arguments.what else { return arguments.project.run() };
-    let (document, limit): (&Document, fn(&Located<'_>) -> Result<Limit>) = match what {
+    let (document, limit): (&Document, fn(&Located<'_>) -> Result<ShownLimit>) = match what {
         What::Neighbours(document) => (document, closed::neighbours),
         What::Packing(document) => (document, closed::packing),
         What::Singular(document) => (document, singular::limit),
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     print(&if document.json { limit.into_json() } else { limit.in_words() })
 }
 
-impl Limit {
+impl ShownLimit {
     fn into_json(mut self) -> String {
         self.numbers["words"] = json!(self.words);
         self.numbers["theorem"] = json!(self.theorem);

@@ -1,14 +1,14 @@
 //! The limit of a query matrix.
 
 use super::closed::guarantee;
-use super::{Limit, Result};
+use super::{Result, ShownLimit};
 use scumble::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
 use scumble::quantity::rounded_down;
 use scumble_wire::Located;
 use serde_json::json;
 
 /// E ≥ (σ_min/2)·√(s·c/k).
-pub fn limit(place: &Located<'_>) -> Result<Limit> {
+pub fn limit(place: &Located<'_>) -> Result<ShownLimit> {
     place.only(&["queries", "epsilon", "delta", "beta"])?;
     let (epsilon, delta) = guarantee(place)?;
     let queries = matrix(&place.field("queries")?)?;
@@ -25,7 +25,7 @@ pub fn limit(place: &Located<'_>) -> Result<Limit> {
             rounded_down(error, 7)
         ),
     };
-    Ok(Limit {
+    Ok(ShownLimit {
         numbers: json!({
             "least_singular_value": all.least_singular_value,
             "wrong_fraction_at_least": wrong,

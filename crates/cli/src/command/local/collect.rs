@@ -12,7 +12,7 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::loss::shuffle::Shuffled;
 use scumble::parties::local::mean::Mean;
-use scumble::parties::local::{Absent, Frequency, FrequencyOracle};
+use scumble::parties::local::{Frequency, FrequencyOracle};
 use scumble::quantity::{Beta, Delta, Epsilon, rounded_up};
 use scumble::{AttributeSet, Loss, Scope};
 use scumble_engine::release::Outside;
@@ -146,7 +146,6 @@ fn frequencies(
 ) -> Result<Collected, Failure> {
     let mut tally = oracle.tally()?;
     let too_long = lines::blocks(&arguments.reports, |block| tally.add_lines(block))?;
-    let absent = if arguments.question.presence { Absent::Report } else { Absent::Silent };
     Ok(Collected {
         oracle: oracle.kind().name(),
         reports: tally.reports(),
@@ -154,7 +153,7 @@ fn frequencies(
         largest: oracle.error(arguments.beta, tally.reports())?,
         names: (0..oracle.values() as usize).map(|place| alphabet.name(place)).collect(),
         frequencies: tally.estimates(arguments.beta)?,
-        events: oracle.events(attributes, absent)?,
+        events: oracle.events(attributes, arguments.question.absent())?,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use clap::{Args, Subcommand};
 use scumble::parties::local::mean::Mean;
-use scumble::parties::local::{FrequencyOracle, Kind};
+use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
 use scumble::quantity::Epsilon;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -54,14 +54,14 @@ struct Question {
     mean: bool,
     /// How reports are made: k-ary, unary or hadamard; without it the one with the least error
     #[arg(long, value_parser = kind)]
-    oracle: Option<Kind>,
+    oracle: Option<ReportKind>,
     /// Owners without a value report too (report --absent), so that nobody sees who has one
     #[arg(long)]
     presence: bool,
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    named(text, "oracle", &Kind::ALL, Kind::name)
+fn kind(text: &str) -> Result<ReportKind, String> {
+    named(text, "oracle", &ReportKind::ALL, ReportKind::name)
 }
 
 /// A question that can be answered.
@@ -71,6 +71,11 @@ enum Asked {
 }
 
 impl Question {
+    /// What owners without a value do.
+    fn absent(&self) -> Absent {
+        if self.presence { Absent::Report } else { Absent::Silent }
+    }
+
     fn asked(&self) -> Result<Asked, Failure> {
         if self.mean {
             return Ok(Asked::Mean(Mean::new(self.epsilon)?));
@@ -83,16 +88,7 @@ impl Question {
                 return Err(Failure::Input(sentence.to_string()));
             }
         };
-        let values = alphabet.values();
-        let oracle = match (self.oracle, self.presence) {
-            (Some(Kind::KAry), true) => {
-                let sentence = "with --presence the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally";
-                return Err(Failure::Input(sentence.to_string()));
-            }
-            (Some(kind), _) => FrequencyOracle::new(kind, self.epsilon, values)?,
-            (None, true) => FrequencyOracle::new(FrequencyOracle::best_with_absent(values), self.epsilon, values)?,
-            (None, false) => FrequencyOracle::best(self.epsilon, values)?,
-        };
+        let oracle = FrequencyOracle::chosen(self.oracle, self.absent(), self.epsilon, alphabet.values())?;
         Ok(Asked::Frequencies(oracle, alphabet))
     }
 }

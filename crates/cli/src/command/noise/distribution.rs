@@ -157,7 +157,7 @@ pub enum Draws {
 }
 
 impl Draws {
-    /// So many draws, in the place of those that `block` holds.
+    /// This many draws, in the place of those that `block` holds.
     pub fn draw(&self, bits: &mut dyn BitSource, count: usize, block: &mut Block) {
         match (self, block) {
             (Self::Fill(fill), Block::Integers(values)) => {

@@ -41,7 +41,7 @@ pub struct Common {
     insecure_seed: Option<u64>,
 }
 
-/// So many draws are made, printed and forgotten at a time.
+/// This many draws are made, printed and forgotten at a time.
 const BLOCK: usize = 1 << 16;
 
 /// Draws and prints.

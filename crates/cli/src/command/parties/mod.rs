@@ -7,8 +7,14 @@ mod product;
 mod send;
 mod serve;
 
+use crate::command::book::LedgerArguments;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use scumble_engine::release::Outside;
+use scumble_parties::{Key, Plan};
+use serde_json::json;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The subcommands.
@@ -46,18 +52,54 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     }
 }
 
-/// How long the others are waited for.
+/// What everybody who takes part is given.
 #[derive(Args)]
-struct WaitArguments {
+struct PartArguments {
+    /// The plan
+    plan: PathBuf,
+    /// The own key: whose it is says the plan
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    #[command(flatten)]
+    ledger: LedgerArguments,
     /// How many seconds others are waited for
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     wait: u64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
 }
 
-impl WaitArguments {
-    fn duration(&self) -> Duration {
+impl PartArguments {
+    /// The plan and the own key, from their files.
+    fn open<P>(&self, plan: impl Fn(&Path) -> scumble_parties::Result<P>) -> Result<(P, Key), Failure> {
+        Ok((plan(&self.plan)?, Key::read(&self.key)?))
+    }
+
+    fn wait(&self) -> Duration {
         Duration::from_secs(self.wait)
     }
+}
+
+/// What a sum that is opened costs the owners, as whoever has this role writes it down.
+fn charge_of(plan: &Plan, role: &str) -> Result<Outside, Failure> {
+    let trust = plan.sum().trust();
+    Ok(Outside {
+        release: plan.name().to_string(),
+        kind: "parties",
+        plan: hex(plan.digest()),
+        events: plan.events()?,
+        rule: json!({
+            "role": role, "coalition": trust.coalition(), "honest": trust.honest(), "parties": trust.parties(), "servers": trust.servers(),
+        }),
+    })
+}
+
+/// The socket at which others are met.
+fn listen(address: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).map_err(|error| {
+        Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -10,6 +10,7 @@ use scumble::{Loss, Scope};
 use scumble_parties::Plan;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -24,12 +25,16 @@ pub struct Arguments {
 /// Reads, prices, prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = Plan::open(&arguments.plan)?;
-    let all = plan.parties().len() as u64;
+    // Who will be silent is not known yet: most noise with all parties, least cover with as few as are opened.
+    let answers = plan.sum().trust().least_answers()..=plan.parties().len() as u64;
     match arguments.json {
-        true => print(&format!("{:#}\n", promised(&plan, all)?)),
-        false => print(&in_words(&plan, all)?),
+        true => print(&format!("{:#}\n", promised(&plan, &answers)?)),
+        false => print(&in_words(&plan, &answers)?),
     }
 }
+
+/// How many parties a sum is of, at least and at most.
+pub type Answers = RangeInclusive<u64>;
 
 /// ε in each scope, as planned.
 fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
@@ -47,54 +52,56 @@ fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
 const BETA: f64 = 0.05;
 
 /// What a sum of this many parties promises.
-pub fn promised(plan: &Plan, answered: u64) -> Result<Value, Failure> {
+pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
     let (sum, trust) = (plan.sum(), plan.sum().trust());
     let costs: serde_json::Map<String, Value> =
         costs(plan)?.into_iter().map(|(scope, epsilon)| (scope.to_string(), value(epsilon))).collect();
     let mut against = Vec::new();
-    for colluding in 0..=answered.min(MOST_COLLUDING) {
-        let epsilon = sum.epsilon_against(plan.scope(), colluding, answered)?;
+    for colluding in 0..=(*answers.start()).min(MOST_COLLUDING) {
+        let epsilon = sum.epsilon_against(plan.scope(), colluding, *answers.start())?;
         against.push(json!({ "colluding": colluding, "epsilon": epsilon.map(value) }));
     }
     Ok(json!({
         "name": plan.name(), "plan": super::hex(plan.digest()), "epsilon": plan.epsilon().to_string(), "scope": plan.scope().to_string(),
         "parties": trust.parties(), "servers": trust.servers(), "colluding": trust.colluding(), "silent": trust.silent(),
         "honest": trust.honest(), "least_answers": trust.least_answers(), "coalition": trust.coalition(),
-        "cells": sum.cells(), "scale": sum.scale().get(), "within": sum.error(BETA, answered)?, "beta": BETA,
-        "costs": costs, "against": against,
+        "cells": sum.cells(), "scale": sum.scale().get(), "within": sum.error(BETA, *answers.end())?, "beta": BETA,
+        "costs": costs, "against": against, "against_answers": answers.start(),
     }))
 }
 
 /// More colluders are not listed one by one.
 const MOST_COLLUDING: u64 = 20;
 
-fn in_words(plan: &Plan, all: u64) -> Result<String, Failure> {
+fn in_words(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
     let trust = plan.sum().trust();
     let mut text = format!(
-        "{}: {} cells of {all} parties, added up by {} servers; opened where {} parties or more have sent to all of them.\n",
+        "{}: {} cells of {} parties, added up by {} servers; opened where {} parties or more have sent to all of them.\n",
         plan.name(),
         plan.cells().len(),
+        trust.parties(),
         trust.servers(),
         trust.least_answers()
     );
-    text.push_str(&guarantee(plan, all)?);
+    text.push_str(&guarantee(plan, answers)?);
     let _ = writeln!(text, "Everybody needs this plan, byte for byte: {}", super::hex(plan.digest()));
     Ok(text)
 }
 
 /// Error, cost and coalition of a sum of this many parties.
-pub fn guarantee(plan: &Plan, answered: u64) -> Result<String, Failure> {
+pub fn guarantee(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
     let (sum, trust) = (plan.sum(), plan.sum().trust());
     let mut text = format!(
         "With probability {}% all totals are within ±{:.0} of what these parties have.\n",
         100.0 * (1.0 - BETA),
-        sum.error(BETA, answered)?.floor()
+        sum.error(BETA, *answers.end())?.floor()
     );
     let costs = costs(plan)?.map(|(scope, epsilon)| format!("{} for {scope}", rounded_up(epsilon, DIGITS))).join(", ");
     let _ = writeln!(text, "Costs an owner ε = {costs} ({}), against {}.", plan.attributes(), trust.coalition());
     let mut rows = Vec::new();
-    for colluding in (trust.colluding() + 1..=answered).take(5) {
-        let epsilon = match sum.epsilon_against(plan.scope(), colluding, answered)? {
+    let least = *answers.start();
+    for colluding in (trust.colluding() + 1..=least).take(5) {
+        let epsilon = match sum.epsilon_against(plan.scope(), colluding, least)? {
             Some(epsilon) if epsilon.is_finite() => rounded_up(epsilon, DIGITS),
             Some(_) => "not protected".to_string(),
             None => "not computed for noise this wide".to_string(),
@@ -102,7 +109,7 @@ pub fn guarantee(plan: &Plan, answered: u64) -> Result<String, Failure> {
         rows.push(vec![colluding.to_string(), epsilon]);
     }
     if !rows.is_empty() {
-        let _ = writeln!(text, "More parties than planned that collude learn more:");
+        let _ = writeln!(text, "More parties than planned that collude learn more, of a sum of {least} parties:");
         text.push_str(&table(&["colluding parties", &format!("ε ({})", plan.scope())], rows));
     }
     Ok(text)

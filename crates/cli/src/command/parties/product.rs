@@ -1,8 +1,7 @@
 //! `scumble parties product`.
 
-use super::{WaitArguments, hex};
+use super::{PartArguments, hex, listen};
 use crate::command::account::DIGITS;
-use crate::command::book::LedgerArguments;
 use crate::command::engine::head_line;
 use crate::failure::{Failure, say};
 use crate::input;
@@ -11,63 +10,49 @@ use clap::Args;
 use scumble::noise::SecureSource;
 use scumble::quantity::rounded_up;
 use scumble_engine::release::{Outside, Paid};
-use scumble_parties::Key;
 use scumble_parties::product::{First, ProductPlan, Role, Second};
 use serde_json::json;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The plan, with the tables [first] and [second]
-    plan: PathBuf,
-    /// The key of the first or of the second party
-    #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    #[command(flatten)]
+    part: PartArguments,
     /// A line 0 or 1 for each owner, in the order that both know; - reads standard input
     #[arg(long, value_name = "FILE")]
     bits: PathBuf,
     /// Where the second party listens, instead of the plan's address
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    #[command(flatten)]
-    ledger: LedgerArguments,
-    #[command(flatten)]
-    wait: WaitArguments,
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
 }
 
 /// Runs the side that the key belongs to: the first party prints the estimate, the second that it has answered.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let plan = ProductPlan::open(&arguments.plan)?;
-    let key = Key::read(&arguments.key)?;
+    let part = &arguments.part;
+    let (plan, key) = part.open(ProductPlan::open)?;
     let role = plan.role_of(&key)?;
-    let (book, again) = (arguments.ledger.needed()?, arguments.ledger.again);
+    let (book, again) = (part.ledger.needed()?, part.ledger.again);
     let outside = charge_of(&plan, role)?;
     outside.admitted(&book, again)?;
-    let wait = arguments.wait.duration();
+    let wait = part.wait();
     let mut random = SecureSource::new()?;
     match role {
         Role::First => {
             let first = First::meet(&plan, &key, wait)?;
             let paid = outside.charge(&book, again)?;
             let answer = first.multiply(&bits(&arguments.bits, plan.owners())?, &mut random)?;
-            estimated(&plan, answer, paid, arguments.json)
+            estimated(&plan, answer, paid, part.json)
         }
         Role::Second => {
             let address = arguments.listen.as_deref().unwrap_or(plan.address());
-            let listener = TcpListener::bind(address).map_err(|error| {
-                Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
-            })?;
+            let listener = listen(address)?;
             if !quiet {
                 say(&format!("listening at {address}"));
             }
             let second = Second::listen(&plan, &key, &listener, wait)?;
             let paid = outside.charge(&book, again)?;
             second.answer(&bits(&arguments.bits, plan.owners())?, &mut random)?;
-            answered(&plan, paid, arguments.json)
+            answered(&plan, paid, part.json)
         }
     }
 }

@@ -1,62 +1,48 @@
 //! `scumble parties serve`.
 
-use super::plan::{guarantee, promised};
-use super::{WaitArguments, hex};
-use crate::command::book::LedgerArguments;
+use super::plan::{Answers, guarantee, promised};
+use super::{PartArguments, listen};
 use crate::command::engine::{head_line, table};
 use crate::failure::{Failure, say};
 use crate::output::{print, quoted};
 use clap::Args;
 use scumble_engine::release::{Book, Outputs, Outside, Paid};
-use scumble_parties::{Error, Key, Opened, Plan, Step, Watch, serve};
+use scumble_parties::{Error, Opened, Plan, Step, Watch, serve};
 use serde_json::{Value, json};
-use std::net::TcpListener;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The plan
-    plan: PathBuf,
-    /// This server's key
-    #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    #[command(flatten)]
+    part: PartArguments,
     /// Where to listen, instead of the address that the plan has for this server
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    #[command(flatten)]
-    ledger: LedgerArguments,
-    #[command(flatten)]
-    wait: WaitArguments,
     /// The folder for what is opened
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
 }
 
 /// Runs a server from the first share to the opened sum.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let plan = Plan::open(&arguments.plan)?;
-    let key = Key::read(&arguments.key)?;
+    let part = &arguments.part;
+    let (plan, key) = part.open(Plan::open)?;
     let own = plan.server_of(key.public());
     let own = own.ok_or_else(|| Failure::Input("this key is no server's of the plan".to_string()))?;
-    let (book, again) = (arguments.ledger.needed()?, arguments.ledger.again);
+    let (book, again) = (part.ledger.needed()?, part.ledger.again);
     charge_of(&plan, &[])?.admitted(&book, again)?;
     let outputs = Outputs::claim(&arguments.out, plan.name(), &book)?;
     let address = arguments.listen.as_ref().unwrap_or(&plan.servers()[own].address);
-    let listener = TcpListener::bind(address).map_err(|error| {
-        Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
-    })?;
+    let listener = listen(address)?;
     let mut watching =
         Watching { plan: &plan, address, book: &book, again, quiet, stored: 0, paid: None, failure: None };
-    let opened = serve(&plan, &key, listener, arguments.wait.duration(), &mut watching);
+    let opened = serve(&plan, &key, listener, part.wait(), &mut watching);
     let (paid, failure) = (watching.paid.take(), watching.failure.take());
     let opened = opened.map_err(|error| failure.unwrap_or_else(|| Failure::from(error)))?;
     let paid = paid.ok_or_else(|| Failure::Other("the sum was opened without a charge".to_string()))?;
     let shown = shown(&plan, &opened, &paid)?;
     let (files, head) = paid.publish(outputs, csv(&plan, &opened).as_bytes(), format!("{shown:#}\n").as_bytes())?;
-    if arguments.json {
+    if part.json {
         return print(&format!("{shown:#}\n"));
     }
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -94,7 +80,7 @@ impl Watch for Watching<'_> {
                 let entry = self.paid.as_ref().map_or(0, Paid::sequence);
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
-            Step::Told => "told the own sum to the other servers".to_string(),
+            Step::Told => "sent the own sum to the other servers".to_string(),
         };
         if !self.quiet {
             say(&line);
@@ -123,21 +109,20 @@ fn names<'a>(plan: &'a Plan, answered: &[usize], is_in: bool) -> Vec<&'a str> {
 }
 
 fn charge_of(plan: &Plan, answered: &[usize]) -> Result<Outside, Failure> {
-    let (sum, trust) = (plan.sum(), plan.sum().trust());
-    Ok(Outside {
-        release: plan.name().to_string(),
-        kind: "parties",
-        plan: hex(plan.digest()),
-        events: plan.events()?,
-        rule: json!({
-            "role": "server", "coalition": trust.coalition(), "honest": trust.honest(), "parties": trust.parties(), "servers": trust.servers(),
-            "answered": names(plan, answered, true), "cells": sum.cells(), "owner": { "cells": sum.owner().cells, "by": sum.owner().by },
-        }),
-    })
+    let (mut charge, sum) = (super::charge_of(plan, "server")?, plan.sum());
+    charge.rule["answered"] = json!(names(plan, answered, true));
+    charge.rule["cells"] = json!(sum.cells());
+    charge.rule["owner"] = json!({ "cells": sum.owner().cells, "by": sum.owner().by });
+    Ok(charge)
+}
+
+fn answers(opened: &Opened) -> Answers {
+    let answered = opened.answered.len() as u64;
+    answered..=answered
 }
 
 fn shown(plan: &Plan, opened: &Opened, paid: &Paid) -> Result<Value, Failure> {
-    let mut shown = promised(plan, opened.answered.len() as u64)?;
+    let mut shown = promised(plan, &answers(opened))?;
     let cells = plan.cells().iter().zip(&opened.totals);
     shown["release"] = json!(plan.name());
     shown["kind"] = json!("parties");
@@ -170,6 +155,6 @@ fn in_words(plan: &Plan, opened: &Opened) -> Result<String, Failure> {
     if plan.cells().len() > SHOWN {
         text.push_str(&format!("and {} more in the files\n", plan.cells().len() - SHOWN));
     }
-    text.push_str(&guarantee(plan, answered as u64)?);
+    text.push_str(&guarantee(plan, &answers(opened))?);
     Ok(text)
 }

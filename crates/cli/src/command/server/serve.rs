@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Round up the time of every answer to a multiple of this (1s, 250ms), so that it tells less
     #[arg(long, value_name = "TIME", value_parser = duration)]
     answer_time: Option<Duration>,
-    /// So many connections at once; more are told to come again
+    /// This many connections at once, half of them for each door where there are two; more are asked to come again
     #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
     /// The folder for the outputs, instead of `out` beside the project file

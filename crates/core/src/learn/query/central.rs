@@ -8,7 +8,7 @@ use crate::mechanism::additive::Additive;
 use crate::noise::BitSource;
 use crate::scope::Scope;
 
-/// Answers with noise that costs `target` for each ask or batch, in `scope`; so many of them, fixed beforehand.
+/// Answers with noise that costs `target` for each ask or batch, in `scope`; this many of them, fixed beforehand.
 pub struct Central<'a, Row, S: BitSource + ?Sized> {
     rows: &'a [Row],
     target: Target,

@@ -29,7 +29,7 @@ impl Price {
         Self { pure: Some(rounded_up(epsilon)), rho, truncated: None, delta: Exact::zero() }
     }
 
-    /// So many independent cells, each ε-private: ε·tanh(ε/2)-zCDP each.
+    /// This many independent cells, each ε-private: ε·tanh(ε/2)-zCDP each.
     pub(crate) fn pure_cells(cells: &BigRational, each: &BigRational) -> Self {
         let rho = rational_to_f64(cells) * pure_to_rho(rational_to_f64(each));
         Self::pure(&(cells * each), rounded_up_f64(rho))

@@ -31,7 +31,7 @@ pub(crate) trait Accounting {
     /// The law of what moves by `by`.
     fn law(&self, by: f64) -> Result<Law>;
 
-    /// The law of what each of so many owners moves by `by`, where that is not the law of one who moves the product.
+    /// The law of what each of this many owners moves by `by`, where that is not the law of one who moves the product.
     fn law_of_group(&self, _by: f64, _owners: u64) -> Option<Result<Law>> {
         None
     }
@@ -74,7 +74,7 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
         Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
         Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
         Word::Parity(parity) => Box::new(parity::Sampled(parity)),
-        Word::SmoothNoise(noise) => Box::new(smooth_noise::Noise(noise)),
+        Word::SmoothNoise(noise) => Box::new(smooth_noise::Smooth(noise)),
         Word::Pair(pair) => Box::new(pair::Given(pair)),
     }
 }

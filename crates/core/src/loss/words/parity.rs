@@ -10,7 +10,7 @@
 //! - presence: max(−ln(1−p), ln(1 + (1−c)p/c)),
 //! - person: max(ln((1+p)/(1−p)), ln(1 + (1−c)p/c)), less than twice that.
 //!
-//! A move by 1 is a row that comes or goes, by 2 a row that is replaced; so many times that for each owner of a group. The survey's claim, 2ε at p = ε and
+//! A move by 1 is a row that comes or goes, by 2 a row that is replaced; this many times that for each owner of a group. The survey's claim, 2ε at p = ε and
 //! c = ½, is false: ln((1+ε)/(1−ε)) is more.
 
 use super::Accounting;

@@ -29,9 +29,9 @@ mod gaussian;
 mod laplace;
 
 /// The noise.
-pub(super) struct Noise<'a>(pub(super) &'a SmoothNoise);
+pub(super) struct Smooth<'a>(pub(super) &'a SmoothNoise);
 
-impl super::Accounting for Noise<'_> {
+impl super::Accounting for Smooth<'_> {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("smooth-noise", by)?;
         Ok(match self.0.family() {
@@ -77,7 +77,7 @@ impl super::Accounting for Noise<'_> {
     }
 }
 
-impl Noise<'_> {
+impl Smooth<'_> {
     /// The pure ε of one owner.
     fn pure(&self) -> Result<f64> {
         if let Some(found) = KNOWN_PURE.with_borrow(|known| known.get(self.0).copied()) {

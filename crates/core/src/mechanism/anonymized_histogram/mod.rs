@@ -45,6 +45,7 @@ pub use partition::{MOST_ELEMENTS, Partition, Run};
 pub use reconstruct::{BandPoint, Projection, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};
 
+use crate::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteLaplace};
@@ -129,16 +130,12 @@ impl AnonymizedHistogram {
     }
 
     fn assembled(epsilon: Epsilon, size: Size, layout: LayoutChoice, elements_per_owner: NonZeroU64) -> Result<Self> {
-        let most = elements_per_owner.get() as f64;
-        let mut each = epsilon.get() / most;
-        // The division may have rounded up; the sign of the fused difference is exact.
-        if each.mul_add(most, -epsilon.get()) > 0.0 {
-            each = each.next_down();
-        }
-        if !EPSILON_PER_ELEMENT.contains(&each) {
+        let about = epsilon.get() / elements_per_owner.get() as f64;
+        if !EPSILON_PER_ELEMENT.contains(&about) {
             let sentence = "epsilon, divided by the elements per owner, must be a number in [1e-9, 1e6] for an anonymized histogram";
-            return Err(Error::refused(format!("{sentence}, not {each}")));
+            return Err(Error::refused(format!("{sentence}, not {about}")));
         }
+        let each = epsilon_for_pure(epsilon, Moved::units(elements_per_owner.get()))?.get();
         let size_epsilon = match size {
             Size::AtMost(_) => None,
             // Spec B4.1: enough to know n to within its own noise, little enough to cost the histogram next to nothing.
@@ -277,14 +274,9 @@ impl Released {
     }
 }
 
-/// The smallest scale whose noise is ε-private for a move of 1: 1/scale ≤ ε in real numbers, not only after rounding.
+/// The smallest scale whose noise is ε-private for a move of 1.
 fn scale_of(epsilon: Epsilon) -> Result<Scale> {
-    let mut scale = 1.0 / epsilon.get();
-    // Sign of the fused difference: exact.
-    if scale.mul_add(epsilon.get(), -1.0) < 0.0 {
-        scale = scale.next_up();
-    }
-    Scale::new(scale)
+    scale_for_pure(epsilon, Moved::units(1))
 }
 
 /// τ of spec B4.1: added to the estimate of n, so that the layout is too small with probability 1e-3 / 2 at most.

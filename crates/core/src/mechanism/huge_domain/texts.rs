@@ -1,4 +1,4 @@
-//! All texts of up to so many bytes, as the keys 0, 1, 2, …
+//! All texts of up to this many bytes, as the keys 0, 1, 2, …
 
 use crate::error::{Error, Result};
 
@@ -11,8 +11,7 @@ const SURROGATES: (u32, u32) = (0xD800, 0x800);
 
 /// All texts (in UTF-8) of at most some number of bytes: a public domain whose keys can be named, but not walked through.
 ///
-/// The key of a text is its place among all of them: shorter texts come before longer ones, and of one length each character decides after those
-/// before it, narrower characters first.
+/// The key of a text is its place among all of them in the order of a dictionary, character by character as Unicode numbers them: that of its bytes, too.
 ///
 /// ```
 /// use scumble::mechanism::huge_domain::Texts;
@@ -20,58 +19,79 @@ const SURROGATES: (u32, u32) = (0xD800, 0x800);
 /// assert_eq!(texts.key(""), Some(0));
 /// let key = texts.key("Grüße, 世界").unwrap();
 /// assert_eq!(texts.text(key).as_deref(), Some("Grüße, 世界"));
+/// assert!(texts.key("Abend") < texts.key("Abendrot") && texts.key("Abendrot") < texts.key("Abt"));
 /// assert_eq!(texts.key("seventeen letters"), None);
 /// assert!(texts.last() < u128::MAX && texts.text(texts.last() + 1).is_none());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Texts {
-    /// How many texts there are of 0, 1, 2, … bytes.
+    /// How many texts there are of at most 0, 1, 2, … bytes.
     ways: Vec<u128>,
 }
 
 impl Texts {
-    /// Texts of up to so many bytes, 1 to 17.
+    /// Texts of up to this many bytes, 1 to 17.
     pub fn up_to(bytes: usize) -> Result<Self> {
         if !(1..=MOST_BYTES).contains(&bytes) {
             return Err(Error::refused(format!("texts may have up to 1 to {MOST_BYTES} bytes, not {bytes}")));
         }
         let mut ways = vec![1u128];
         for length in 1..=bytes {
-            // The first character has some width, the rest is a shorter text. 17 bytes are below 2^122.
+            // Nothing more, or a character of some width and a text of what is left. 17 bytes are below 2^122.
             let with = |width: usize| WIDTHS[width - 1].0 * ways[length - width];
-            ways.push((1..=WIDTHS.len().min(length)).map(with).sum());
+            ways.push(1 + (1..=WIDTHS.len().min(length)).map(with).sum::<u128>());
         }
         Ok(Self { ways })
     }
 
     /// The largest key.
     pub fn last(&self) -> u128 {
-        self.ways.iter().sum::<u128>() - 1
+        self.ways[self.bytes()] - 1
+    }
+
+    fn bytes(&self) -> usize {
+        self.ways.len() - 1
     }
 
     /// The key of a text; none if it is longer.
     pub fn key(&self, text: &str) -> Option<u128> {
-        let mut left = text.len();
-        let mut key: u128 = self.ways.get(..left).filter(|_| left < self.ways.len())?.iter().sum();
+        (text.len() <= self.bytes()).then(|| self.key_at_or_before(text))
+    }
+
+    /// The key of a text, or of the last one before it in the dictionary that is short enough: the order of any texts is kept, except that some become equal.
+    ///
+    /// ```
+    /// use scumble::mechanism::huge_domain::Texts;
+    /// let short = Texts::up_to(3)?;
+    /// assert_eq!(short.text(short.key_at_or_before("zebra")).as_deref(), Some("zeb"));
+    /// assert!(short.key_at_or_before("zez") < short.key_at_or_before("zeé"));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn key_at_or_before(&self, text: &str) -> u128 {
+        let (mut key, mut left) = (0, self.bytes());
         for character in text.chars() {
             let width = character.len_utf8();
-            key += (1..width).filter(|narrow| *narrow <= left).map(|narrow| self.starting(narrow, left)).sum::<u128>();
+            if width > left {
+                // All that begins like this and goes on with what still fits is before it.
+                return key + self.ways[left] - 1;
+            }
+            // Before it: the text that ends here, and all that go on with a narrower character or an earlier one of this width.
+            key += 1 + (1..width).map(|narrow| self.starting(narrow, left)).sum::<u128>();
             left -= width;
             key += place(character, width) * self.ways[left];
         }
-        Some(key)
+        key
     }
 
     /// The text of a key; none if there is no such key.
     pub fn text(&self, key: u128) -> Option<String> {
-        let (mut key, mut left) = (key, 0);
-        while key >= *self.ways.get(left)? {
-            key -= self.ways[left];
-            left += 1;
+        if key > self.last() {
+            return None;
         }
-        let mut text = String::new();
-        while left > 0 {
+        let (mut key, mut left, mut text) = (key, self.bytes(), String::new());
+        while key > 0 {
+            key -= 1;
             let mut width = 1;
             while key >= self.starting(width, left) {
                 key -= self.starting(width, left);
@@ -84,7 +104,7 @@ impl Texts {
         Some(text)
     }
 
-    /// How many texts of this many bytes begin with a character of this width.
+    /// How many texts of up to this many bytes begin with a character of this width.
     fn starting(&self, width: usize, bytes: usize) -> u128 {
         if width > bytes { 0 } else { WIDTHS[width - 1].0 * self.ways[bytes - width] }
     }
@@ -124,7 +144,8 @@ mod tests {
         {
             assert_eq!(texts.text(texts.key(text).unwrap()).as_deref(), Some(text));
         }
-        assert_eq!(texts.key("\u{e000}").unwrap(), texts.key("\u{d7ff}").unwrap() + 1);
+        // Between them are those with one more character of a byte.
+        assert_eq!(texts.key("\u{e000}").unwrap(), texts.key("\u{d7ff}").unwrap() + 1 + 128);
         assert_eq!(texts.text(texts.last()).as_deref(), Some("\u{10ffff}"));
         assert!(Texts::up_to(0).is_err() && Texts::up_to(18).is_err());
         assert!(Texts::up_to(17).unwrap().last() < 1 << 122);
@@ -140,6 +161,19 @@ mod tests {
             }
             let key = key % (texts.last() + 1);
             prop_assert_eq!(texts.key(&texts.text(key).unwrap()), Some(key));
+        }
+
+        #[test]
+        fn keys_are_in_the_order_of_the_texts(one in ".{0,6}", other in ".{0,6}", shared in ".{0,3}", bytes in 1usize..=17) {
+            let texts = Texts::up_to(bytes).unwrap();
+            let (one, other) = (format!("{shared}{one}"), format!("{shared}{other}"));
+            let keys = (texts.key_at_or_before(&one), texts.key_at_or_before(&other));
+            let is_exact = one.len() <= bytes && other.len() <= bytes;
+            let order = keys.0.cmp(&keys.1);
+            prop_assert!(order == one.cmp(&other) || (!is_exact && order.is_eq()));
+            // What a longer text counts as is before it, and nothing that is short enough lies between.
+            let found = texts.text(keys.0).unwrap();
+            prop_assert!(found <= one && (keys.0 == texts.last() || texts.text(keys.0 + 1).unwrap() > one));
         }
     }
 }

@@ -22,13 +22,15 @@
 //! cells by 2 and four cells by 1 hold every one of the cases; for F(a − 1), two cells by 2; for the level, two runs of the exponential
 //! mechanism. Above the first split there is only one part: one run, and one cell by 2.
 
+use super::moves;
 use crate::calibrate::normal_tail_quantile;
 use crate::error::Result;
-use crate::event::{Event, Moves, Shift, Word};
+use crate::event::{Event, Moves, Word};
 use crate::mechanism::additive::Noise;
 use crate::mechanism::interior_point::{Leaf, Leaves, Recursion, Thresholds, table};
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Epsilon, Omega, Rho};
+use crate::scope::AttributeSet;
 
 /// By how much a node's value moves at most, in half-units.
 const NODE_SENSITIVITY: u32 = 2;
@@ -94,12 +96,9 @@ impl RecursiveMedian {
         jumps
     }
 
-    /// What the medians of a tree of this many levels did.
-    pub(super) fn events(&self, levels: u32) -> Result<Vec<Event>> {
-        let moves = |presence: (u64, f64), person: (u64, f64)| -> Result<Moves> {
-            let shift = |(cells, by): (u64, f64)| Shift::new(cells, by);
-            Ok(Moves::by_scope(vec![shift(presence)?], vec![shift(person)?], Vec::new()))
-        };
+    /// What the medians of a tree of this many levels did, if a change of these attributes replaces a value. Somebody who then has none has left: that is less in every event.
+    pub(super) fn events(&self, levels: u32, attributes: &AttributeSet) -> Result<Vec<Event>> {
+        let moves = |presence: (u64, f64), replaced: (u64, f64)| moves(1, presence, replaced, attributes);
         let level = |moves: Moves| Event::new(Word::Exponential { epsilon: self.recursion.epsilon }, moves);
         let nodes = Noise::SinhNormal(self.recursion.nodes.clone());
         let before = Noise::SinhNormal(self.recursion.before.clone());

@@ -1,11 +1,12 @@
 //! How many values are at most a key, for all keys at once, read off a tree of quantiles.
 
-use super::QuantileTree;
+use super::{QuantileTree, moves};
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift};
+use crate::event::Event;
 use crate::mechanism::additive::Noise;
 use crate::noise::BitSource;
 use crate::quantity::{Beta, checked};
+use crate::scope::AttributeSet;
 
 /// A distribution function over up to 2^128 keys: a tree of quantiles and a noisy number of values.
 ///
@@ -65,9 +66,13 @@ impl ThresholdCounts {
 
     /// Those of the tree, and noise on a number that moves when an owner comes or goes, in place of another who has no value as well.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let mut events = self.tree.events()?;
-        let one = vec![Shift::one_cell(1.0)?];
-        events.push(self.total.event(Moves::by_scope(one.clone(), one, Vec::new()))?);
+        self.events_of(1, &AttributeSet::empty())
+    }
+
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them: also into none.
+    pub fn events_of(&self, values: u64, attributes: &AttributeSet) -> Result<Vec<Event>> {
+        let mut events = self.tree.events_of(values, attributes)?;
+        events.push(self.total.event(moves(values, (1, 1.0), (1, 1.0), attributes)?)?);
         Ok(events)
     }
 

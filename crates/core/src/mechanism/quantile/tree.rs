@@ -1,13 +1,15 @@
 //! Many quantiles at once: a tree of medians.
 
 use super::median::RecursiveMedian;
-use super::{Aim, Fraction, rate, segments};
+use super::{Aim, Fraction, moves, rate, segments};
+use crate::calibrate::{Moved, range_for_zcdp};
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift, Word};
+use crate::event::{Event, Word};
 use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
+use crate::scope::AttributeSet;
 
 /// 2^levels − 1 equally spaced quantiles at once.
 ///
@@ -85,8 +87,8 @@ impl QuantileTree {
     /// ```
     pub fn for_budget(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         // Range 2ε per level when replaced: levels·(2ε)²/8 = ρ.
-        let epsilon = (2.0 * rho.get() / f64::from(levels.max(1))).sqrt() * (1.0 - 1e-15);
-        let exponential = Self::exponential(last, levels, Epsilon::new(epsilon)?)?;
+        let range = range_for_zcdp(rho, Moved::units(levels.max(1).into()))?.get();
+        let exponential = Self::exponential(last, levels, Epsilon::new(range / 2.0)?)?;
         let Ok(recursive) = Self::recursive(last, levels, rho, omega, beta) else { return Ok(exponential) };
         Ok(if recursive.error(beta)? < exponential.error(beta)? { recursive } else { exponential })
     }
@@ -99,8 +101,8 @@ impl QuantileTree {
         }
     }
 
-    /// How many quantiles there are.
-    pub(super) fn quantiles(&self) -> u32 {
+    /// How many quantiles there are: 2^levels − 1.
+    pub fn quantiles(&self) -> u32 {
         (1 << self.levels) - 1
     }
 
@@ -157,14 +159,33 @@ impl QuantileTree {
     /// What was done, level by level. By the exponential mechanism, replacing a value changes two parts, or one part twice; what the
     /// recursion does is in `quantile/median.rs`.
     pub fn events(&self) -> Result<Vec<Event>> {
+        self.events_of(1, &AttributeSet::empty())
+    }
+
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them. The recursion is for owners of one value each.
+    ///
+    /// ```
+    /// use scumble::loss::filter::Spent;
+    /// use scumble::mechanism::quantile::QuantileTree;
+    /// use scumble::quantity::{Epsilon, Exact};
+    /// use scumble::scope::{AttributeSet, Scope};
+    /// let (age, tree) = (AttributeSet::new(["age"])?, QuantileTree::exponential(150, 2, Epsilon::new(0.25)?)?);
+    /// let cost = |scope: Scope| Spent::of(&tree.events_of(3, &age)?, &scope).map(|spent| spent.epsilon(&Exact::zero()).unwrap().to_f64());
+    /// // Two levels, three values: each moves two parts if it is replaced.
+    /// assert_eq!((cost(Scope::Presence)?, cost(Scope::Attributes(age.clone()))?), (1.5, 3.0));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn events_of(&self, values: u64, attributes: &AttributeSet) -> Result<Vec<Event>> {
         match &self.method {
             Descent::Exponential(epsilon) => {
-                let (once, twice) = (Shift::one_cell(1.0)?, Shift::one_cell(2.0)?);
-                let moves = Moves::by_scope(vec![once], vec![twice], Vec::new());
+                let moves = moves(values, (1, 1.0), (1, 2.0), attributes)?;
                 let event = Event::new(Word::Exponential { epsilon: *epsilon }, moves);
                 Ok(vec![event.repeated(self.levels.into())?])
             }
-            Descent::Recursive(median, _) => median.events(self.levels),
+            Descent::Recursive(..) if values > 1 => Err(Error::refused(
+                "quantiles by the recursion are for owners of one value each: let one row of each count, or take the exponential mechanism",
+            )),
+            Descent::Recursive(median, _) => median.events(self.levels, attributes),
         }
     }
 

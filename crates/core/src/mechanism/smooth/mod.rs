@@ -275,7 +275,7 @@ fn is_within(noise: SmoothNoise, target: Target) -> Result<bool> {
     }
 }
 
-/// The largest α with about five digits that `holds`, near `near`: so many units of one over so many.
+/// The largest α with about five digits that `holds`, near `near`: a whole number of units of one over a whole number.
 fn largest_alpha(near: f64, holds: impl Fn(Quotient) -> Result<bool>) -> Result<(u32, u32)> {
     // near is between 10^4 and 10^5 units.
     let places = (4.0 - near.log10().floor()).clamp(0.0, 9.0);

@@ -1,5 +1,6 @@
 //! An undirected graph on public vertices, and what neighbours one edge apart can do to its triangles.
 
+use super::dense::Dense;
 use crate::error::{Error, Result};
 
 /// An undirected graph without loops and repeated edges on the vertices 0, …, n − 1.
@@ -21,6 +22,9 @@ pub struct Graph {
 
 /// More edges than this are refused: the counts of triangles and of pairs then stay below 2^63.
 const MOST_EDGES: usize = 1 << 31;
+
+/// A row of bits for a vertex of fewer neighbours is hardly ever cheaper than their list.
+const LEAST_DEGREE: u64 = 64;
 
 impl Graph {
     /// Refuses loops, repeated edges (in either order) and vertices that are not there, by the place of the edge in the list, counted from 1.
@@ -114,16 +118,30 @@ impl Graph {
         (0..self.vertices()).map(|vertex| self.degree(vertex))
     }
 
-    /// How many triangles there are: each is found at its vertex of least degree. O(m^{3/2}).
+    /// How many triangles there are: each is found at its vertex of least degree. O(m^{3/2}), of which dense parts take a 64th.
     pub fn triangles(&self) -> u64 {
+        self.count_triangles(&self.dense(LEAST_DEGREE))
+    }
+
+    /// The vertices of at least this many neighbours, which are the first ones, as rows of bits.
+    pub(super) fn dense(&self, least: u64) -> Dense {
+        let size = self.degrees().take_while(|degree| *degree >= least).count() as u32;
+        Dense::new(size, |vertex| self.of(vertex))
+    }
+
+    pub(super) fn count_triangles(&self, dense: &Dense) -> u64 {
         let before: Vec<&[u32]> = (0..self.vertices()).map(|vertex| self.before(vertex)).collect();
         let mut seen = vec![u32::MAX; self.vertices() as usize];
         let mut count = 0;
-        for (vertex, own) in before.iter().enumerate() {
-            own.iter().for_each(|other| seen[*other as usize] = vertex as u32);
+        for (vertex, own) in (0u32..).zip(&before) {
+            own.iter().for_each(|other| seen[*other as usize] = vertex);
             for other in *own {
-                count += before[*other as usize].iter().filter(|third| seen[**third as usize] == vertex as u32).count()
-                    as u64;
+                let thirds = before[*other as usize];
+                count += if vertex < dense.size() && *other as usize / 64 < thirds.len() {
+                    u64::from(dense.common_before(vertex, *other))
+                } else {
+                    thirds.iter().filter(|third| seen[**third as usize] == vertex).count() as u64
+                };
             }
         }
         count
@@ -131,28 +149,47 @@ impl Graph {
 
     /// What bounds how far one more edge changes the triangles, now and near this graph.
     pub fn sensitivity(&self) -> Sensitivity {
-        Sensitivity { common: self.most_common(), degrees: self.most_degrees(), vertices: self.vertices() }
+        let common = self.most_common(&self.dense(LEAST_DEGREE));
+        Sensitivity { common, degrees: self.most_degrees(), vertices: self.vertices() }
     }
 
     /// a: the most common neighbours of any pair, joined or not. A pair has at most as many as its lesser degree, so that vertices of no more than the best
     /// degree so far need no look.
-    fn most_common(&self) -> u64 {
+    pub(super) fn most_common(&self, dense: &Dense) -> u64 {
         let mut count = vec![0u32; self.vertices() as usize];
         let mut best = 0u32;
         for vertex in 0..self.vertices() {
             if self.degree(vertex) <= u64::from(best) {
                 break;
             }
-            let pairs = || {
-                self.of(vertex).iter().flat_map(|between| self.of(*between).iter().take_while(|other| **other < vertex))
-            };
+            let (in_rows, one_by_one) = self.middles(vertex, dense);
+            let pairs =
+                || one_by_one.iter().flat_map(|between| self.of(*between).iter().take_while(|other| **other < vertex));
             for other in pairs() {
                 count[*other as usize] += 1;
                 best = best.max(count[*other as usize]);
             }
-            pairs().for_each(|other| count[*other as usize] = 0);
+            if in_rows > 0 {
+                let of = |(other, far): (u32, &u32)| far + dense.common(vertex, other);
+                best = (0..vertex).zip(&count).map(of).fold(best, u32::max);
+                count[..vertex as usize].fill(0);
+            } else {
+                pairs().for_each(|other| count[*other as usize] = 0);
+            }
         }
         u64::from(best)
+    }
+
+    /// How many of a vertex's neighbours are looked at as bits, all at once, to find the vertices before it that they lead to; and those whose lists are walked. Bits are taken where they are
+    /// fewer words than the lists have entries.
+    fn middles(&self, vertex: u32, dense: &Dense) -> (usize, &[u32]) {
+        let all = self.of(vertex);
+        if vertex >= dense.size() {
+            return (0, all);
+        }
+        let (in_rows, rest) = all.split_at(all.partition_point(|between| *between < dense.size()));
+        let entries: u64 = in_rows.iter().map(|between| self.degree(*between).min(vertex.into())).sum();
+        if u64::from(vertex) * dense.words() < entries { (in_rows.len(), rest) } else { (0, all) }
     }
 
     /// c: the largest deg i + deg j − 2·\[ij is an edge\] of any pair. Pairs that do not lift the best are edges, or end the row.
@@ -223,7 +260,7 @@ impl Sensitivity {
         self.common.saturating_add(k).min(self.degrees.saturating_add(k) / 2).min(most)
     }
 
-    /// What no graph on so many vertices exceeds: n − 2.
+    /// What no graph on this many vertices exceeds: n − 2.
     pub fn most(vertices: u32) -> u64 {
         u64::from(vertices.saturating_sub(2))
     }

@@ -24,6 +24,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
+mod dense;
 mod graph;
 
 pub use graph::{Graph, Sensitivity};

@@ -39,7 +39,7 @@ pub struct InnerProduct {
 /// The denominator of flips.
 const UNIT: u64 = 1 << 16;
 /// More owners would not fit into the sum.
-pub const MOST_OWNERS: usize = 1 << 40;
+pub const MOST_OWNERS: u64 = 1 << 40;
 
 impl InnerProduct {
     /// Of these costs: at most `first` for a bit of x, and `second` for a bit of y. The first is a number of 2^−16 and at most ln 65535, whatever is asked for.
@@ -95,7 +95,7 @@ impl InnerProduct {
                 y.len()
             )));
         }
-        if y.len() > MOST_OWNERS {
+        if y.len() as u64 > MOST_OWNERS {
             return Err(Error::refused(format!("there are {} bits, and at most {MOST_OWNERS} can be summed", y.len())));
         }
         let (above, below) = (self.flip.0 as i64, self.flip.1 as i64);

@@ -1,6 +1,6 @@
 //! A statistical query in the local model: the mean over owners of a number between 0 and 1, one randomized bit for each owner (survey 7.9.2).
 //!
-//! A number f is first rounded to a bit by an exact coin of bias f, and the bit is told with lies of probability 1/(e^ε+1). What comes in are n bits
+//! A number f is first rounded to a bit by an exact coin of bias f, and the bit is reported with lies of probability 1/(e^ε+1). What comes in are n bits
 //! whose mean probability is q + F/n·(1 − 2q); the number of ones of such bits is nowhere further out than that of n equal ones \[Hoeffding 1956\], so
 //! that an interval for a binomial is one for them.
 //!
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::noise::InsecureSeededSource;
 
-    /// Bits are either told or not: the law of a report from its integers, for every pair of numbers.
+    /// Bits are either reported or turned: the law of a report from its integers, for every pair of numbers.
     #[test]
     fn no_number_is_told_from_another_beyond_epsilon() {
         for epsilon in [1e-9, 0.1, 1.0, 7.0, 40.0] {

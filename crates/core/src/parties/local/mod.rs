@@ -6,9 +6,9 @@
 //!
 //! | oracle | report | variance for each owner of a value that the owner does not hold |
 //! |---|---|---|
-//! | [`Kind::KAry`] | one of the values | (k−2+e^ε)/(e^ε−1)² |
-//! | [`Kind::Unary`] | a bit for each value: the own one with probability ½, any other with 1/(e^ε+1) | 4e^ε/(e^ε−1)² |
-//! | [`Kind::Hadamard`] | one number below K, the least power of 2 above k | ((e^ε+1)/(e^ε−1))² |
+//! | [`ReportKind::KAry`] | one of the values | (k−2+e^ε)/(e^ε−1)² |
+//! | [`ReportKind::Unary`] | a bit for each value: the own one with probability ½, any other with 1/(e^ε+1) | 4e^ε/(e^ε−1)² |
+//! | [`ReportKind::Hadamard`] | one number below K, the least power of 2 above k | ((e^ε+1)/(e^ε−1))² |
 //!
 //! Who is protected: an owner's value, from everybody else together. That an owner takes part is seen by whoever receives the report, unless
 //! absent owners report too ([`Absent::Report`]): they send what says nothing.
@@ -55,7 +55,7 @@ use estimate::Support;
 /// How reports are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ReportKind {
     /// The value itself, or any other one.
     KAry,
     /// A bit for each value.
@@ -64,7 +64,7 @@ pub enum Kind {
     Hadamard,
 }
 
-impl Kind {
+impl ReportKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::KAry, Self::Unary, Self::Hadamard];
 
@@ -97,7 +97,7 @@ const SHORT_REPORTS: u64 = 10_000;
 /// Randomizes reports about one of `values` values (0, 1, …) and estimates how many owners hold each.
 #[derive(Debug, Clone)]
 pub struct FrequencyOracle {
-    kind: Kind,
+    kind: ReportKind,
     epsilon: Epsilon,
     values: u64,
     coin: Coin,
@@ -108,13 +108,13 @@ impl FrequencyOracle {
     /// The oracle of this kind, with reports of this ε about one of `values` values.
     ///
     /// ```
-    /// use scumble::parties::local::{FrequencyOracle, Kind};
-    /// assert!(FrequencyOracle::new(Kind::Hadamard, 1.0, 1_000_000).is_ok());
-    /// assert!(FrequencyOracle::new(Kind::Hadamard, 0.0, 10).is_err());
+    /// use scumble::parties::local::{FrequencyOracle, ReportKind};
+    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, 1.0, 1_000_000).is_ok());
+    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, 0.0, 10).is_err());
     /// ```
-    pub fn new(kind: Kind, epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
+    pub fn new(kind: ReportKind, epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
         let epsilon = checked(epsilon)?;
-        let most = if kind == Kind::Unary { MOST_UNARY_VALUES } else { MOST_VALUES };
+        let most = if kind == ReportKind::Unary { MOST_UNARY_VALUES } else { MOST_VALUES };
         if !(2..=most).contains(&values) {
             return Err(Error::refused(format!(
                 "reports of this kind are about one of 2 to {most} values, not {values}"
@@ -127,25 +127,50 @@ impl FrequencyOracle {
     /// The kind with the least variance (survey §10.2): k-ary for fewer than 3e^ε + 2 values, unary up to 10 000, Hadamard beyond.
     ///
     /// ```
-    /// use scumble::parties::local::{FrequencyOracle, Kind};
+    /// use scumble::parties::local::{FrequencyOracle, ReportKind};
     /// let kind = |values| FrequencyOracle::best(1.0, values).map(|oracle| oracle.kind());
-    /// assert_eq!((kind(4)?, kind(16)?, kind(1_000_000)?), (Kind::KAry, Kind::Unary, Kind::Hadamard));
+    /// assert_eq!((kind(4)?, kind(16)?, kind(1_000_000)?), (ReportKind::KAry, ReportKind::Unary, ReportKind::Hadamard));
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn best(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
         let epsilon: Epsilon = checked(epsilon)?;
         let few = (values as f64) < 3.0 * epsilon.get().exp() + 2.0;
-        let kind = if few { Kind::KAry } else { Self::best_with_absent(values) };
+        let kind = if few { ReportKind::KAry } else { Self::best_with_absent(values) };
         Self::new(kind, epsilon, values)
     }
 
     /// The kind to take where absent owners report: never k-ary, whose uniform answers look as if the absent held every value equally.
-    pub fn best_with_absent(values: u64) -> Kind {
-        if values <= SHORT_REPORTS { Kind::Unary } else { Kind::Hadamard }
+    fn best_with_absent(values: u64) -> ReportKind {
+        if values <= SHORT_REPORTS { ReportKind::Unary } else { ReportKind::Hadamard }
+    }
+
+    /// The oracle that owners and collector take alike: of the kind that was asked for, or the one with the least variance.
+    ///
+    /// ```
+    /// use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Silent, 1.0, 4)?.kind(), ReportKind::KAry);
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Report, 1.0, 4)?.kind(), ReportKind::Unary);
+    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), Absent::Report, 1.0, 4).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn chosen(
+        kind: Option<ReportKind>,
+        absent: Absent,
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        values: u64,
+    ) -> Result<Self> {
+        match (kind, absent) {
+            (Some(ReportKind::KAry), Absent::Report) => Err(Error::refused(
+                "where absent owners report the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally",
+            )),
+            (Some(kind), _) => Self::new(kind, epsilon, values),
+            (None, Absent::Report) => Self::new(Self::best_with_absent(values), epsilon, values),
+            (None, Absent::Silent) => Self::best(epsilon, values),
+        }
     }
 
     /// How reports are made.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ReportKind {
         self.kind
     }
 
@@ -174,9 +199,9 @@ impl FrequencyOracle {
             return Err(Error::refused(format!("a value must be a number from 0 to {}", self.values - 1)));
         }
         Ok(match self.kind {
-            Kind::KAry => Report::Value(self.response.release(value, bits)?),
-            Kind::Unary => self.ones(Some(value), bits),
-            Kind::Hadamard => {
+            ReportKind::KAry => Report::Value(self.response.release(value, bits)?),
+            ReportKind::Unary => self.ones(Some(value), bits),
+            ReportKind::Hadamard => {
                 // S_v holds the rows y with an even number of common ones of v + 1 and y: half of all.
                 let (mask, is_lie) = (value + 1, self.coin.is_lie(bits));
                 let row = uniform::below(bits, self.rows());
@@ -193,9 +218,9 @@ impl FrequencyOracle {
     /// Where every absent owner sends this, presence costs what [`FrequencyOracle::epsilon_presence`] says.
     pub fn absent<S: BitSource + ?Sized>(&self, bits: &mut S) -> Report {
         match self.kind {
-            Kind::KAry => Report::Value(uniform::below(bits, self.values)),
-            Kind::Unary => self.ones(None, bits),
-            Kind::Hadamard => Report::Row(uniform::below(bits, self.rows())),
+            ReportKind::KAry => Report::Value(uniform::below(bits, self.values)),
+            ReportKind::Unary => self.ones(None, bits),
+            ReportKind::Hadamard => Report::Row(uniform::below(bits, self.rows())),
         }
     }
 
@@ -215,8 +240,8 @@ impl FrequencyOracle {
         let (odds, k) = (self.epsilon.get().exp_m1(), self.values as f64);
         match self.kind {
             // The truth is likelier than for nobody, any other value is less likely.
-            Kind::KAry => up((odds * (k - 1.0) / (odds + k)).ln_1p().max((odds / k).ln_1p())),
-            Kind::Unary | Kind::Hadamard => up((odds / 2.0).ln_1p()),
+            ReportKind::KAry => up((odds * (k - 1.0) / (odds + k)).ln_1p().max((odds / k).ln_1p())),
+            ReportKind::Unary | ReportKind::Hadamard => up((odds / 2.0).ln_1p()),
         }
     }
 
@@ -236,7 +261,7 @@ impl FrequencyOracle {
     }
 
     fn of_value(&self) -> Result<Event> {
-        if self.kind == Kind::KAry {
+        if self.kind == ReportKind::KAry {
             let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
             return Ok(Event::new(word, Moves::everywhere(Shift::one_cell(1.0)?)));
         }
@@ -251,13 +276,13 @@ impl FrequencyOracle {
         }
         let (truth, lie) = self.coin.apart();
         match self.kind {
-            Kind::KAry => {
+            ReportKind::KAry => {
                 let (keep, others) = self.kept();
                 let k = self.values as f64;
                 Event::pair(vec![outward(keep, 8), outward(others, -8)], vec![1.0 / k, (k - 1.0) / k])
             }
-            Kind::Unary => Event::pair(vec![0.5, 0.5], vec![lie, truth]),
-            Kind::Hadamard => Event::pair(vec![truth, lie], vec![0.5, 0.5]),
+            ReportKind::Unary => Event::pair(vec![0.5, 0.5], vec![lie, truth]),
+            ReportKind::Hadamard => Event::pair(vec![truth, lie], vec![0.5, 0.5]),
         }
     }
 
@@ -271,13 +296,13 @@ impl FrequencyOracle {
     fn support(&self) -> Support {
         let lie = self.coin.lie();
         match self.kind {
-            Kind::KAry => {
+            ReportKind::KAry => {
                 let (keep, others) = self.kept();
                 let other = others / (self.values - 1) as f64;
                 Support { holder: (keep, others), other, gap: -(-self.epsilon.get()).exp_m1() * keep }
             }
-            Kind::Unary => Support { holder: (0.5, 0.5), other: lie, gap: self.coin.half_gap() },
-            Kind::Hadamard => Support { holder: (1.0 - lie, lie), other: 0.5, gap: self.coin.half_gap() },
+            ReportKind::Unary => Support { holder: (0.5, 0.5), other: lie, gap: self.coin.half_gap() },
+            ReportKind::Hadamard => Support { holder: (1.0 - lie, lie), other: 0.5, gap: self.coin.half_gap() },
         }
     }
 

@@ -1,13 +1,13 @@
 //! Reports as texts: a letter for the oracle, and what was drawn. No other text is a report.
 
-use super::{FrequencyOracle, Kind};
+use super::{FrequencyOracle, ReportKind};
 use std::fmt;
 
 /// What an owner sends. Its text is `k17` (a value), `h17` (a row), or `u` and a hexadecimal digit for every four values, the first value lowest.
 ///
 /// ```
-/// use scumble::parties::local::{FrequencyOracle, Kind, Report};
-/// let oracle = FrequencyOracle::new(Kind::Unary, 1.0, 6)?;
+/// use scumble::parties::local::{FrequencyOracle, ReportKind, Report};
+/// let oracle = FrequencyOracle::new(ReportKind::Unary, 1.0, 6)?;
 /// let report = oracle.read("u12").unwrap();
 /// assert_eq!(report, Report::Ones { words: vec![0b10_0001], values: 6 });
 /// assert_eq!(report.to_string(), "u12");
@@ -50,9 +50,9 @@ impl FrequencyOracle {
     pub fn read(&self, text: &str) -> Option<Report> {
         let (letter, rest) = text.as_bytes().split_first()?;
         match (self.kind, letter) {
-            (Kind::KAry, b'k') => decimal(rest, self.values).map(Report::Value),
-            (Kind::Hadamard, b'h') => decimal(rest, self.rows()).map(Report::Row),
-            (Kind::Unary, b'u') => {
+            (ReportKind::KAry, b'k') => decimal(rest, self.values).map(Report::Value),
+            (ReportKind::Hadamard, b'h') => decimal(rest, self.rows()).map(Report::Row),
+            (ReportKind::Unary, b'u') => {
                 let mut words = vec![0; self.values.div_ceil(64) as usize];
                 hexadecimal(rest, self.values, &mut words).then_some(Report::Ones { words, values: self.values })
             }

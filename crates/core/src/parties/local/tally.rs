@@ -2,15 +2,15 @@
 
 use super::estimate::{Frequency, estimates};
 use super::report::{decimal, hexadecimal};
-use super::{FrequencyOracle, Kind};
+use super::{FrequencyOracle, ReportKind};
 use crate::error::{Error, Result};
 use crate::quantity::{Beta, checked};
 
 /// Counts reports; what is no report of the oracle is rejected and counted.
 ///
 /// ```
-/// use scumble::parties::local::{FrequencyOracle, Kind};
-/// let mut tally = FrequencyOracle::new(Kind::KAry, 1.0, 3)?.tally()?;
+/// use scumble::parties::local::{FrequencyOracle, ReportKind};
+/// let mut tally = FrequencyOracle::new(ReportKind::KAry, 1.0, 3)?.tally()?;
 /// let lines: [&[u8]; 5] = [b"k0", b"k2", b"k3", b"h1", b""];
 /// assert_eq!(lines.map(|line| tally.add(line)), [true, true, false, false, false]);
 /// assert_eq!((tally.reports(), tally.rejected()), (2, 3));
@@ -27,8 +27,8 @@ pub struct Tally {
 
 impl Tally {
     pub(super) fn new(oracle: FrequencyOracle) -> Self {
-        let cells = if oracle.kind == Kind::Hadamard { oracle.rows() } else { oracle.values };
-        let words = if oracle.kind == Kind::Unary { oracle.values.div_ceil(64) as usize } else { 0 };
+        let cells = if oracle.kind == ReportKind::Hadamard { oracle.rows() } else { oracle.values };
+        let words = if oracle.kind == ReportKind::Unary { oracle.values.div_ceil(64) as usize } else { 0 };
         Self { oracle, counts: vec![0; cells as usize], planes: Planes::new(words), reports: 0, rejected: 0 }
     }
 
@@ -53,8 +53,8 @@ impl Tally {
     fn counted(&mut self, line: &[u8]) -> bool {
         let Some((letter, rest)) = line.split_first() else { return false };
         let cell = match (self.oracle.kind, letter) {
-            (Kind::KAry, b'k') | (Kind::Hadamard, b'h') => decimal(rest, self.counts.len() as u64),
-            (Kind::Unary, b'u') => return self.planes.add(rest, self.oracle.values, &mut self.counts),
+            (ReportKind::KAry, b'k') | (ReportKind::Hadamard, b'h') => decimal(rest, self.counts.len() as u64),
+            (ReportKind::Unary, b'u') => return self.planes.add(rest, self.oracle.values, &mut self.counts),
             _ => None,
         };
         let Some(cell) = cell else { return false };
@@ -77,7 +77,7 @@ impl Tally {
     /// For the Hadamard oracle that is one fast Walsh–Hadamard transform: Σ_y (−1)^{|v+1 ∧ y|}·count(y) is what is inside S_v less what is outside.
     pub fn supports(&mut self) -> Vec<u64> {
         self.planes.empty_into(&mut self.counts);
-        if self.oracle.kind != Kind::Hadamard {
+        if self.oracle.kind != ReportKind::Hadamard {
             return self.counts.clone();
         }
         let mut signed: Vec<i64> = self.counts.iter().map(|count| *count as i64).collect();
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn unary_reports_are_counted_bit_by_bit() {
         let values = 130u64;
-        let oracle = FrequencyOracle::new(Kind::Unary, 1.0, values).unwrap();
+        let oracle = FrequencyOracle::new(ReportKind::Unary, 1.0, values).unwrap();
         let mut tally = oracle.tally().unwrap();
         let mut expected = vec![0u64; values as usize];
         for report in 0..1000u64 {

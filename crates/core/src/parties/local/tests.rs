@@ -14,7 +14,7 @@ fn law(oracle: &FrequencyOracle, value: Option<u64>) -> Distribution<u64> {
     let one = BigRational::from_integer(1.into());
     let ratio = |above: u64, below: u64| BigRational::new(above.into(), below.into());
     match oracle.kind {
-        Kind::KAry => {
+        ReportKind::KAry => {
             let (keep, others) = oracle.kept();
             let chance = |answer: u64| match value {
                 None => 1.0 / oracle.values as f64,
@@ -23,14 +23,14 @@ fn law(oracle: &FrequencyOracle, value: Option<u64>) -> Distribution<u64> {
             };
             Distribution::new((0..oracle.values).map(|answer| (answer, Probability::near(chance(answer), 1e-13))), 0.0)
         }
-        Kind::Unary => Distribution::exact((0..1u64 << oracle.values).map(|ones| {
+        ReportKind::Unary => Distribution::exact((0..1u64 << oracle.values).map(|ones| {
             let bit = |place: u64| {
                 let chance = if value == Some(place) { ratio(1, 2) } else { lie.clone() };
                 if ones >> place & 1 == 1 { chance } else { &one - chance }
             };
             (ones, (0..oracle.values).map(bit).product())
         })),
-        Kind::Hadamard => Distribution::exact((0..oracle.rows()).map(|row| {
+        ReportKind::Hadamard => Distribution::exact((0..oracle.rows()).map(|row| {
             let inside = value.map(|value| (row & (value + 1)).count_ones().is_multiple_of(2));
             let half = ratio(2, oracle.rows());
             let chance = match inside {
@@ -47,7 +47,7 @@ fn oracles() -> Vec<FrequencyOracle> {
     let mut oracles = Vec::new();
     for epsilon in [0.05, 1.0, 2.5, 9.0] {
         for values in [2, 3, 5, 7] {
-            oracles.extend(Kind::ALL.map(|kind| FrequencyOracle::new(kind, epsilon, values).unwrap()));
+            oracles.extend(ReportKind::ALL.map(|kind| FrequencyOracle::new(kind, epsilon, values).unwrap()));
         }
     }
     oracles
@@ -82,7 +82,7 @@ fn the_claim_is_the_truth_for_somebody_and_nobody() {
 #[test]
 #[should_panic(expected = "unsound")]
 fn a_claim_one_percent_too_small_fails() {
-    let oracle = FrequencyOracle::new(Kind::Hadamard, 1.0, 5).unwrap();
+    let oracle = FrequencyOracle::new(ReportKind::Hadamard, 1.0, 5).unwrap();
     let claim = Claim { pure: Some(0.99), ..Claim::default() };
     check(&[(Some(0), Some(1))], |value| law(&oracle, *value), &claim, Slack::ANY);
 }
@@ -104,7 +104,7 @@ fn presence_is_not_protected_by_silence() {
 /// Two reports about the same value, each one's claim composed.
 #[test]
 fn two_reports_cost_what_is_claimed() {
-    for kind in [Kind::Unary, Kind::Hadamard] {
+    for kind in [ReportKind::Unary, ReportKind::Hadamard] {
         let oracle = FrequencyOracle::new(kind, 0.8, 3).unwrap();
         let twice = |value: &Option<u64>| law(&oracle, *value).product(&law(&oracle, *value));
         let event = oracle.events(None, Absent::Silent).unwrap().remove(1).repeated(2).unwrap();
@@ -137,14 +137,14 @@ fn the_coin_lies_as_rarely_as_epsilon_allows() {
 fn estimates_are_unbiased() {
     for oracle in oracles() {
         let support = oracle.support();
-        let cases = (0..oracle.values).map(Some).chain((oracle.kind != Kind::KAry).then_some(None));
+        let cases = (0..oracle.values).map(Some).chain((oracle.kind != ReportKind::KAry).then_some(None));
         for held in cases {
             let mut expected = vec![0.0; oracle.values as usize];
             for (report, chance) in law(&oracle, held).iter() {
                 let text = match oracle.kind {
-                    Kind::KAry => format!("k{report}"),
-                    Kind::Hadamard => format!("h{report}"),
-                    Kind::Unary => Report::Ones { words: vec![*report], values: oracle.values }.to_string(),
+                    ReportKind::KAry => format!("k{report}"),
+                    ReportKind::Hadamard => format!("h{report}"),
+                    ReportKind::Unary => Report::Ones { words: vec![*report], values: oracle.values }.to_string(),
                 };
                 let mut tally = oracle.tally().unwrap();
                 assert!(tally.add(text.as_bytes()), "{text}");
@@ -165,7 +165,7 @@ fn estimates_are_unbiased() {
 fn reports_are_drawn_from_the_stated_law() {
     let draws = 200_000u32;
     let allowed = (f64::from(draws) * (2.0f64 / 1e-11).ln() / 2.0).sqrt();
-    for kind in Kind::ALL {
+    for kind in ReportKind::ALL {
         let oracle = FrequencyOracle::new(kind, 1.2, 3).unwrap();
         for value in [Some(0), Some(2), None] {
             let mut bits = InsecureSeededSource::new(21);
@@ -196,7 +196,7 @@ fn reports_are_drawn_from_the_stated_law() {
 #[test]
 fn only_reports_are_read() {
     let mut bits = InsecureSeededSource::new(3);
-    for kind in Kind::ALL {
+    for kind in ReportKind::ALL {
         for values in [2, 3, 63, 64, 65, 1000] {
             let oracle = FrequencyOracle::new(kind, 0.9, values).unwrap();
             let mut tally = oracle.tally().unwrap();
@@ -236,7 +236,7 @@ fn only_reports_are_read() {
             assert_eq!((tally.reports(), tally.rejected()), (3, wrong.len() as u64));
         }
     }
-    let five = FrequencyOracle::new(Kind::Unary, 1.0, 5).unwrap();
+    let five = FrequencyOracle::new(ReportKind::Unary, 1.0, 5).unwrap();
     assert!(five.read("uf1").is_some() && five.read("uf2").is_none(), "bits of values that do not exist");
 }
 
@@ -246,9 +246,12 @@ fn what_is_refused_is_refused_before_anything_is_drawn() {
     let mut none = InsecureSeededSource::new(1);
     assert_eq!(oracle.report(3, &mut none).unwrap_err().to_string(), "a value must be a number from 0 to 2");
     assert_eq!(none.next_u64(), InsecureSeededSource::new(1).next_u64());
-    for (kind, values) in
-        [(Kind::KAry, 1), (Kind::Unary, MOST_UNARY_VALUES + 1), (Kind::Hadamard, u64::MAX), (Kind::Hadamard, 0)]
-    {
+    for (kind, values) in [
+        (ReportKind::KAry, 1),
+        (ReportKind::Unary, MOST_UNARY_VALUES + 1),
+        (ReportKind::Hadamard, u64::MAX),
+        (ReportKind::Hadamard, 0),
+    ] {
         assert!(FrequencyOracle::new(kind, 1.0, values).is_err());
     }
 }

@@ -41,7 +41,7 @@ mod summary;
 
 pub use planner::{Candidate, candidates};
 pub use polynomial::{MOST_WIDTH, Polynomial};
-pub use summary::{Answer, Summary};
+pub use summary::{ConjunctionEstimate, Summary};
 
 /// Releases of more numbers are refused.
 pub const MOST_SETS: u64 = 50_000_000;
@@ -98,7 +98,7 @@ impl Shape {
         Self::new(vec![1; columns])
     }
 
-    /// Attributes with so many columns each.
+    /// Attributes with this many columns each.
     pub fn new(of_attributes: Vec<usize>) -> Result<Self> {
         let columns = of_attributes.iter().sum();
         if columns == 0 || of_attributes.contains(&0) {
@@ -124,7 +124,7 @@ impl Shape {
         }
     }
 
-    /// The same when an attribute with so many columns changes.
+    /// The same when an attribute with this many columns changes.
     fn squares_of(&self, measure: Measure, size: usize, bits: usize) -> u64 {
         match measure {
             _ if size == 0 => 0,
@@ -139,7 +139,7 @@ struct Squares {
     person: u64,
 }
 
-/// How many sets of this size have one of so many columns.
+/// How many sets of this size have one of this many columns.
 fn touched(columns: usize, size: usize, bits: usize) -> u64 {
     binomial(columns, size) - binomial(columns - bits.min(columns), size)
 }
@@ -277,7 +277,7 @@ impl Plan {
         std::iter::once(people).chain(self.noise.iter().map(|sigma| sigma.get())).collect()
     }
 
-    /// The standard error and the bias (a share of the people) of conjunctions of so many literals, from none up to the width.
+    /// The standard error and the bias (a share of the people) of conjunctions of this many literals, from none up to the width.
     pub fn error(&self, literals: usize) -> Result<(f64, f64)> {
         if literals > self.polynomial.width() {
             return Err(Error::refused(format!(

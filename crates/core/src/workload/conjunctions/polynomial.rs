@@ -115,7 +115,7 @@ impl Polynomial {
         self.width
     }
 
-    /// s: sets of up to so many literals are counted.
+    /// s: sets of up to this many literals are counted.
     pub fn degree(&self) -> usize {
         self.newton.len() - 1
     }

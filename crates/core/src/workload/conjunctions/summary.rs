@@ -2,7 +2,7 @@
 
 use super::super::NORMAL_95;
 use super::super::parities::{binomial, rank, sets};
-use super::super::psd::Literal;
+use super::super::psd::{Literal, Moments};
 use super::{Measure, Polynomial};
 use crate::error::{Error, Result};
 
@@ -20,7 +20,7 @@ pub struct Summary {
 
 /// What a summary says about one conjunction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Answer {
+pub struct ConjunctionEstimate {
     /// About how many people satisfy it; it may be negative.
     pub estimate: f64,
     /// The standard error: of the noise alone.
@@ -70,8 +70,8 @@ impl Summary {
 
     /// How many people satisfy all of these literals; without any, how many there are.
     ///
-    /// Up to the degree of the release there is no bias; above, as little as that degree allows for so many literals.
-    pub fn answer(&self, literals: &[Literal]) -> Result<Answer> {
+    /// Up to the degree of the release there is no bias; above, as little as that degree allows for this many literals.
+    pub fn answer(&self, literals: &[Literal]) -> Result<ConjunctionEstimate> {
         let literals = self.checked(literals)?;
         let number = literals.len();
         if is_direct(self.measure, self.numbers.len() - 1, number) {
@@ -89,13 +89,43 @@ impl Summary {
         Ok(self.with_bars(estimate, variance(self.measure, &polynomial, &self.sigmas), polynomial.bias()))
     }
 
-    fn with_bars(&self, estimate: f64, variance: f64, bias: f64) -> Answer {
+    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`Summary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
+    pub fn projected(&self) -> Result<Moments> {
+        if self.measure != Measure::Parities {
+            return Err(Error::refused(
+                "only parities are projected, and this release has counts: publish it with measure = \"parities\"",
+            ));
+        }
+        Moments::projected(self.columns, &self.numbers)
+    }
+
+    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`Summary::answer`] is not its own.
+    pub fn answer_projected(&self, literals: &[Literal], projected: &Moments) -> Result<f64> {
+        let literals = self.checked(literals)?;
+        if literals.len() >= self.numbers.len() {
+            return Err(Error::refused(format!(
+                "projected parities are of up to {} columns, and these are {}",
+                self.numbers.len() - 1,
+                literals.len()
+            )));
+        }
+        let subset = |size: usize| sets(literals.len(), size).into_iter();
+        let sum: f64 = (0..=literals.len()).flat_map(subset).fold(0.0, |sum, places| {
+            let columns: Vec<usize> = places.iter().map(|place| literals[*place].0).collect();
+            // A balance counts −1 for a column that is true.
+            let turns = places.iter().filter(|place| literals[**place].1).count();
+            sum + if turns % 2 == 1 { -projected.parity(&columns) } else { projected.parity(&columns) }
+        });
+        Ok(sum / 2f64.powi(literals.len() as i32))
+    }
+
+    fn with_bars(&self, estimate: f64, variance: f64, bias: f64) -> ConjunctionEstimate {
         let people = self.numbers[0][0] as f64 + PEOPLE_SIGMAS * self.sigmas[0];
         let most_bias = bias * people.max(0.0);
         let normal = if bias > 0.0 { NORMAL_951 } else { NORMAL_95 };
         // Half a step: the noise is whole numbers.
         let half_width = normal * variance.sqrt() + 0.5 + most_bias;
-        Answer { estimate, standard_error: variance.sqrt(), bias, most_bias, half_width }
+        ConjunctionEstimate { estimate, standard_error: variance.sqrt(), bias, most_bias, half_width }
     }
 
     /// Ascending by column; refused if too many, unknown, or one column twice.
@@ -146,12 +176,12 @@ impl Summary {
     }
 }
 
-/// Whether a conjunction of so many literals is one of the released numbers.
+/// Whether a conjunction of this many literals is one of the released numbers.
 pub(super) fn is_direct(measure: Measure, degree: usize, literals: usize) -> bool {
     literals == 0 || (measure == Measure::Counts && literals <= degree)
 }
 
-/// The polynomial for so many literals, up to the width of the release's own: exact up to its degree, and above as near as that degree allows.
+/// The polynomial for this many literals, up to the width of the release's own: exact up to its degree, and above as near as that degree allows.
 pub(super) fn polynomial_for(own: &Polynomial, literals: usize) -> Result<Polynomial> {
     match literals {
         _ if literals == own.width() => Ok(own.clone()),

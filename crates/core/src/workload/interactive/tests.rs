@@ -186,11 +186,11 @@ fn answers_are_within_the_promise() {
                 continue;
             };
             match plan.ask(open, count, expected, &mut bits) {
-                Answer::Model(open) => {
+                Reply::Model(open) => {
                     failed |= count.abs_diff(expected) > plan.promise().error;
                     round = Some(open);
                 }
-                Answer::Measured(noisy) => {
+                Reply::Measured(noisy) => {
                     failed |= (count as i64).abs_diff(noisy) > plan.promise().slack_answer;
                     model.update(&question, plan.step(noisy, expected));
                     used += 1;

@@ -107,7 +107,7 @@ fn updated_times(matrix: &mut Matrix, size: usize, (before, other): (&[f64], &[f
     product
 }
 
-/// So many reflections are applied to a row together.
+/// This many reflections are applied to a row together.
 const TOGETHER: usize = 16;
 
 /// Each row y becomes Qy: the reflections of the shortest vectors come first.

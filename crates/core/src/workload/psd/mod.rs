@@ -22,8 +22,10 @@ use crate::scope::AttributeSet;
 mod divide;
 mod eigen;
 mod matrix;
+mod moments;
 mod nearest;
 
+pub use moments::Moments;
 pub use nearest::{Nearest, nearest_correlation};
 
 /// More columns make a matrix that takes minutes to project.
@@ -179,7 +181,7 @@ impl Pairs {
         ((sigma * sigma + 2.0 * single + product * product) / 16.0).sqrt()
     }
 
-    /// Whether the projection is promised to be nearer than the noise for so many people.
+    /// Whether the projection is promised to be nearer than the noise for this many people.
     pub fn pays(&self, people: u64) -> bool {
         projection_pays(self.columns + 1, self.pair.get() / people.max(1) as f64)
     }

@@ -1,3 +1,4 @@
+use super::super::conjunctions::{self, Measure, Polynomial, Shape, Summary};
 use super::*;
 use crate::noise::{DiscreteGaussian, InsecureSeededSource};
 use serde_json::Value;
@@ -205,4 +206,68 @@ fn without_noise_the_tables_are_exact() {
         }
         assert_eq!(measured.one((left, true)), data[left].iter().filter(|value| **value).count() as f64);
     }
+}
+
+/// Of exact sums of up to four columns, nothing is projected away; and of what is, no answer of four columns is changed.
+#[test]
+fn without_noise_products_of_four_are_exact() {
+    let data = people(6, 500);
+    let bits = Bits::new(&data).unwrap();
+    for degree in [2, 3, 4, 5, 6] {
+        let numbers: Vec<Vec<i64>> = (0..=degree).map(|size| bits.balances(size)).collect();
+        let found = Moments::projected(6, &numbers).unwrap();
+        assert!(found.distance() < 1e-6, "{}", found.distance());
+        for (size, of_size) in numbers.iter().enumerate() {
+            for (set, exact) in super::super::parities::sets(6, size).iter().zip(of_size) {
+                assert!((found.parity(set) - *exact as f64).abs() < 0.01, "{set:?}: {} {exact}", found.parity(set));
+            }
+        }
+        let polynomial = Polynomial::exact(degree).unwrap();
+        let summary = Summary::new(6, &polynomial, Measure::Parities, vec![1.0; degree + 1], numbers).unwrap();
+        let literals = [(0, true), (5, false)];
+        let truth = (0..500).filter(|&i| data[0][i] && !data[5][i]).count() as f64;
+        let projected = summary.answer_projected(&literals, &summary.projected().unwrap()).unwrap();
+        assert!(
+            (projected - truth).abs() < 0.02 && summary.answer(&literals).unwrap().estimate == truth,
+            "{projected}"
+        );
+    }
+}
+
+/// Few people and much noise: the projection of products of four and of six is nearer to the truth.
+#[test]
+fn projected_products_of_four_and_six_are_nearer() {
+    for (columns, degree, number) in [(12, 4, 60), (7, 6, 30)] {
+        let bits = Bits::new(&people(columns, number)).unwrap();
+        let presence = Some(Rho::new(0.1).unwrap());
+        let limits = Limits { presence, public_people: Some(number as u64), ..Limits::default() };
+        let polynomial = Polynomial::exact(degree).unwrap();
+        let plan = conjunctions::Plan::within(&Shape::plain(columns).unwrap(), polynomial, Measure::Parities, &limits);
+        let (plan, mut source) = (plan.unwrap(), InsecureSeededSource::new(3));
+        let (mut noisy, mut projected) = (0.0, 0.0);
+        for _ in 0..4 {
+            let released = plan.release(&bits, &mut source).unwrap();
+            let found = released.projected().unwrap();
+            for size in 1..=degree {
+                let sets = super::super::parities::sets(columns, size);
+                for ((set, exact), number) in sets.iter().zip(bits.balances(size)).zip(&released.numbers()[size]) {
+                    noisy += (*number as f64 - exact as f64).powi(2);
+                    projected += (found.parity(set) - exact as f64).powi(2);
+                }
+            }
+        }
+        assert!(projected < 0.8 * noisy, "{columns} columns, {degree}: {projected} {noisy}");
+    }
+}
+
+#[test]
+fn products_that_are_too_many_or_counts_are_refused() {
+    let none = Moments::projected(3, &[vec![7], vec![1, 2, 3]]).unwrap_err().to_string();
+    assert!(none.contains("parities of two columns or more"), "{none}");
+    let many = Moments::projected(1000, &vec![Vec::new(); 7]).unwrap_err().to_string();
+    assert!(many.contains("at most 500 products of half as many columns, not 166"), "{many}");
+    let numbers = vec![vec![9], vec![0; 4], vec![0; 4]];
+    let counts = Summary::new(2, &Polynomial::exact(2).unwrap(), Measure::Counts, vec![1.0; 3], numbers).unwrap();
+    let refused = counts.projected().unwrap_err().to_string();
+    assert!(refused.contains("measure = \"parities\""), "{refused}");
 }

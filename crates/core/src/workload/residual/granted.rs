@@ -3,7 +3,7 @@
 //! A change of one attribute moves the residuals of the sets that hold it and no others. So a strict attribute makes its own tables noisy, and no
 //! others: scaling all noise until the strictest limit holds gave the other attributes 0.26 to 0.32 of what they were granted.
 
-use super::super::allocation::{Limit, precisions};
+use super::super::allocation::{Constraint, precisions};
 use super::super::domain::{Domain, Subset};
 use super::super::limits::Limits;
 use super::{Plan, Residual, importance, moved_by_change, moved_by_presence};
@@ -43,7 +43,7 @@ impl Plan {
             else {
                 break;
             };
-            rows.push(Limit { costs: worst_change(domain, &plan(&found)?, &residuals), most: most.get() });
+            rows.push(Constraint { costs: worst_change(domain, &plan(&found)?, &residuals), most: most.get() });
             found = filled(&residuals, precisions(&weights, &rows));
         }
         let trial = plan(&found)?;
@@ -98,12 +98,12 @@ impl Plan {
 }
 
 /// The limits as sums over residuals.
-fn rows(domain: &Domain, residuals: &[Residual], limits: &Limits) -> Result<Vec<Limit>> {
+fn rows(domain: &Domain, residuals: &[Residual], limits: &Limits) -> Result<Vec<Constraint>> {
     let mut rows = Vec::new();
     let mut add = |most: Option<Rho>, moved: &dyn Fn(Subset) -> f64| {
         let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(*set)));
         let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
-        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Limit { costs, most: most.get() }));
+        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
     };
     for (attribute, most) in limits.attributes.iter().enumerate().take(domain.attributes()) {
         add(*most, &|set| moved_by_change(domain, set, Subset::of(&[attribute])));

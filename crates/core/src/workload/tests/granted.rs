@@ -1,6 +1,6 @@
 //! Limits on single attributes: each gets what it was granted, nothing is above its limit, and no other noise would be better.
 
-use super::super::allocation::{Limit, precisions};
+use super::super::allocation::{Constraint, precisions};
 use super::super::planner::{Limits, residual};
 use super::*;
 use crate::noise::BitSource;
@@ -71,21 +71,22 @@ fn limits_on_presence_persons_and_attributes_hold_together() {
 /// One limit has the closed form σ² ∝ √(c/v); of several, no precisions drawn at random around the solution and brought within the limits are better.
 #[test]
 fn no_other_precisions_are_better() {
-    let one = [Limit { costs: vec![(0, 1.0), (1, 4.0), (2, 0.5)], most: 0.7 }];
+    let one = [Constraint { costs: vec![(0, 1.0), (1, 4.0), (2, 0.5)], most: 0.7 }];
     let weights = [2.0, 1.0, 9.0];
     let roots: Vec<f64> = one[0].costs.iter().map(|(table, cost)| (weights[*table] * cost).sqrt()).collect();
     for ((root, (_, cost)), found) in roots.iter().zip(&one[0].costs).zip(precisions(&weights, &one)) {
         assert!((found / (0.7 * root / roots.iter().sum::<f64>() / cost) - 1.0).abs() < 1e-12);
     }
     let several = [
-        Limit { costs: vec![(0, 1.0), (1, 4.0), (3, 1.0)], most: 0.7 },
-        Limit { costs: vec![(1, 2.0), (2, 0.5)], most: 0.1 },
-        Limit { costs: vec![(0, 1.0), (1, 1.0), (2, 1.0), (3, 2.0)], most: 0.9 },
+        Constraint { costs: vec![(0, 1.0), (1, 4.0), (3, 1.0)], most: 0.7 },
+        Constraint { costs: vec![(1, 2.0), (2, 0.5)], most: 0.1 },
+        Constraint { costs: vec![(0, 1.0), (1, 1.0), (2, 1.0), (3, 2.0)], most: 0.9 },
     ];
     let weights = [2.0, 1.0, 9.0, 0.3];
     let excess = |precisions: &[f64]| {
-        let used =
-            |limit: &Limit| limit.costs.iter().map(|(table, cost)| cost * precisions[*table]).sum::<f64>() / limit.most;
+        let used = |limit: &Constraint| {
+            limit.costs.iter().map(|(table, cost)| cost * precisions[*table]).sum::<f64>() / limit.most
+        };
         several.iter().map(used).fold(0.0, f64::max)
     };
     let error =
@@ -103,5 +104,5 @@ fn no_other_precisions_are_better() {
         other.iter_mut().for_each(|precision| *precision /= excess);
         assert!(error(&other) >= error(&found) * (1.0 - 1e-9), "{other:?} beats {found:?}");
     }
-    assert_eq!(precisions(&[1.0, 1.0], &[Limit { costs: vec![(1, 1.0)], most: 1.0 }])[0], f64::INFINITY);
+    assert_eq!(precisions(&[1.0, 1.0], &[Constraint { costs: vec![(1, 1.0)], most: 1.0 }])[0], f64::INFINITY);
 }

@@ -6,7 +6,7 @@
 //! brought to the nearest ones that are not negative, tables of two to ones with exactly these margins.
 
 use super::super::NORMAL_95;
-use super::super::allocation::{Limit, precisions};
+use super::super::allocation::{Constraint, precisions};
 use super::super::limits::Limits;
 use super::records::{Records, check_sizes};
 use crate::calibrate::up;
@@ -22,7 +22,7 @@ mod person;
 #[cfg(test)]
 mod tests;
 
-/// All tables of up to so many attributes have at most this many cells together.
+/// All tables of up to this many attributes have at most this many cells together.
 pub const MOST_CELLS: f64 = 1e8;
 /// One table has at most this many cells, so that a count of 2⁴⁰ people times its cells is an i64.
 const MOST_TABLE_CELLS: f64 = (1u64 << 22) as f64;
@@ -31,7 +31,7 @@ const MOST_ORDER: usize = 6;
 /// As in the residual release of a whole domain: a table of one order less counts so much more.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
 /// Nobody has a table of more people.
-const MOST_PEOPLE: usize = 1 << 40;
+const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Attributes by position, ascending.
 pub type Set = Vec<usize>;
@@ -221,7 +221,7 @@ impl Plan {
     /// # Guarantee
     /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<Measured> {
-        if records.sizes() != self.sizes || records.people() >= MOST_PEOPLE {
+        if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
             return Err(Error::refused("the records have not the planned columns, or are more than 2^40"));
         }
         let mut residuals = BTreeMap::new();
@@ -436,12 +436,12 @@ fn moved_by_change(sizes: &[u32], set: &[usize], changes: impl Fn(usize) -> bool
 }
 
 /// The limits as sums over residuals.
-fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Limit>> {
+fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Constraint>> {
     let mut rows = Vec::new();
     let mut add = |most: Option<Rho>, moved: &dyn Fn(&Set) -> f64| {
         let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(set)));
         let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
-        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Limit { costs, most: most.get() }));
+        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
     };
     for (attribute, most) in limits.attributes.iter().enumerate().take(sizes.len()).filter(|(_, most)| most.is_some()) {
         add(*most, &|set| moved_by_change(sizes, set, |one| one == attribute));

@@ -40,8 +40,9 @@ fn noises() -> Vec<Noise> {
 
 pub fn additive() {
     for (noise, seed) in noises().into_iter().zip(1000..) {
+        let name = noise.name();
         let mechanism = Additive::new(noise, one());
-        Audit::of(format!("{mechanism:?}"), &mechanism.events().unwrap(), &Scope::Presence)
+        Audit::of(name, &mechanism.events().unwrap(), &Scope::Presence)
             .tells(seed, |moved, bits| mechanism.release(&[7 + i64::from(moved)][..], bits)[0] as f64);
     }
 }
@@ -71,7 +72,7 @@ pub fn noise_by_itself() {
 
 /// A replaced owner moves two counts.
 pub fn histogram() {
-    for (noise, seed) in [Noise::laplace(scale(2.0)), gaussian(1.8)].into_iter().zip(1070..) {
+    for (noise, seed) in [Noise::laplace(scale(1.5)), gaussian(1.3)].into_iter().zip(1070..) {
         let histogram = Histogram::new(noise);
         let events = histogram.events().unwrap();
         Audit::of("histogram, presence", &events, &Scope::Presence)

@@ -90,8 +90,8 @@ pub fn selection() {
 /// The lead of the best of sixteen grows by what neighbours move it by.
 pub fn obvious_answer() {
     let noises = [
-        (Noise::laplace(scale(0.5)), 8_000, 1260),
-        (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 60_000, 1261),
+        (Noise::laplace(scale(0.5)), 32_000, 1260),
+        (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 160_000, 1261),
     ];
     for (noise, runs, seed) in noises {
         let answer = ObviousAnswer::new(noise, Change::Monotone);
@@ -111,6 +111,14 @@ pub fn generalized_histogram() {
     let (here, there) = (vec![0; 41], [vec![1], vec![-1; 40]].concat());
     Audit::of("generalized histogram", &top.events().unwrap(), &Scope::Presence).tells(1270, |moved, bits| {
         f64::from(u8::from(top.release(if moved { &there } else { &here }, bits).unwrap()[0] == 0))
+    });
+    // With what it leads by, one other is enough.
+    let (here, there) = ([0, 0], [1, -1]);
+    Audit::of("leads", &top.events().unwrap(), &Scope::Presence).tells(1271, |moved, bits| {
+        match top.release_leads(if moved { &there } else { &here }, bits).unwrap()[0] {
+            (0, lead) => (lead.abs() - (lead - 2).abs()) as f64,
+            _ => -2.0,
+        }
     });
 }
 

@@ -3,8 +3,10 @@
 use super::added::scale;
 use super::{Audit, claim_of, nearer, pure};
 use scumble::event::Event;
+use scumble::learn::generic::Generic;
+use scumble::learn::parity::Parity;
 use scumble::learn::threshold::Learner;
-use scumble::learn::{distribution, halfspace, point};
+use scumble::learn::{Example, distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::quantity::Epsilon;
 use scumble::scope::{AttributeSet, Scope};
@@ -31,13 +33,13 @@ pub fn a_distribution() {
     });
 }
 
-/// Two strings with label 1, whose noisy counts pay for one that changes; only the winner is told.
+/// Two strings with label 1, whose noisy counts pay for one that changes; only the winner is published.
 pub fn a_point() {
     let (finder, events, scope) = one_node(2, 0.5);
     let columns =
         |zeros: usize| vec![(0..43).map(|person| u8::from(person >= zeros)).collect::<Vec<u8>>(), vec![1; 43]];
     let (here, there) = (columns(20), columns(21));
-    let why = "both noisy counts are paid for, and only which is larger is told";
+    let why = "both noisy counts are paid for, and only which is larger is published";
     Audit::loose("point", &events, &scope, 1.6, why).tells(1510, |moved, bits| {
         let learnt = point::learn(&finder, if moved { &there } else { &here }, 0.25, bits).unwrap();
         f64::from(learnt[0] as u8)
@@ -71,5 +73,32 @@ pub fn a_threshold() {
     Audit::claiming("threshold", pure(claimed), pure(claimed / 1.2)).tells(1530, |moved, bits| {
         let learnt = learner.learn(&numbers, if moved { &there } else { &here }, 8, bits).unwrap();
         f64::from(u8::from(learnt.from == 255))
+    });
+}
+
+/// A row that one of two hypotheses is right about, or the other: each has a mistake more or less, which is a range of 2c.
+pub fn a_class() {
+    let learner = Generic::new(0.75).unwrap();
+    Audit::of("class", &learner.events(None).unwrap(), &Scope::Person)
+        .tells(1540, |moved, bits| learner.release(if moved { &[0, 1] } else { &[1, 0] }, bits).unwrap() as f64);
+}
+
+/// One row with one label or the other: if it is kept, the parity is that of the row. In one part it is the same release.
+pub fn a_parity() {
+    let learner = Parity::for_person(1.0).unwrap();
+    let claimed = learner.epsilon_person();
+    let audit = |what: &str| {
+        let claim = claim_of(&learner.events(None).unwrap(), &Scope::Person);
+        Audit::claiming(what, claim, pure(claimed / 1.2))
+    };
+    let rows = |label: bool| [Example::new(&[true], label)];
+    let (here, there) = (rows(true), rows(false));
+    let told = |learnt: Option<scumble::learn::parity::Hypothesis>| {
+        learnt.map_or(0.5, |parity| f64::from(u8::from(parity.attributes().is_empty())))
+    };
+    audit("parity")
+        .tells(1550, |moved, bits| told(learner.release(if moved { &there } else { &here }, 1, bits).unwrap()));
+    audit("parity in parts").tells(1551, |moved, bits| {
+        told(learner.release_in_parts(if moved { &there } else { &here }, 1, 1, bits).unwrap())
     });
 }

@@ -5,12 +5,12 @@
 //! is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
 
 use super::{Bounder, Bounds, Member, Tie, by_third_rule};
-use crate::backend::hash::Key;
+use crate::backend::ranks::Ranks;
 
 /// The groups of one owner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contribution<'a> {
-    key: Key,
+    ranks: &'a Ranks,
     /// Rank and number of rows of each group, by rank.
     groups: &'a [(u64, u64)],
 }
@@ -18,11 +18,11 @@ pub(crate) struct Contribution<'a> {
 impl<'a> Contribution<'a> {
     /// Groups of these ranks and numbers of rows, by rank.
     #[cfg(test)]
-    pub fn of(key: Key, groups: &'a [(u64, u64)]) -> Self {
-        Self { key, groups }
+    pub fn of(ranks: &'a Ranks, groups: &'a [(u64, u64)]) -> Self {
+        Self { ranks, groups }
     }
 
-    /// How many groups the owner has; of one with more than the bounder holds, this many.
+    /// How many groups the owner has; of one with more than rows were taken in with, this many.
     pub fn groups(&self) -> u64 {
         self.groups.len() as u64
     }
@@ -34,27 +34,19 @@ impl<'a> Contribution<'a> {
 
     /// How many rows count under some bounds, and in how many groups.
     pub fn kept(&self, bounds: Bounds) -> (u64, u64) {
-        let first = self.groups.iter().take(usize::try_from(bounds.groups).unwrap_or(usize::MAX));
-        let kept = first.map(|(rank, rows)| (*rank, (*rows).min(bounds.rows_per_group)));
+        let Bounds { groups, rows_per_group, rows: most } = bounds.deciding();
+        let first = self.groups.iter().take(usize::try_from(groups).unwrap_or(usize::MAX));
+        let kept = first.map(|(rank, rows)| (*rank, (*rows).min(rows_per_group)));
         let total = kept.clone().fold(0u64, |total, (_, rows)| total.saturating_add(rows));
-        if total <= bounds.rows {
+        if total <= most {
             return (total, kept.count() as u64);
         }
-        // No group brings more than all rows that may count.
-        let kept = kept.map(|(rank, rows)| (rank, usize::try_from(rows.min(bounds.rows)).unwrap_or(usize::MAX)));
-        let all = kept.clone().fold(0usize, |all, (_, rows)| all.saturating_add(rows));
-        let counts = by_third_rule(self.key, kept, all, bounds.rows);
-        (bounds.rows, counts.iter().filter(|count| **count > 0).count() as u64)
+        let counts = by_third_rule(self.ranks, kept, most);
+        (most, counts.iter().filter(|count| **count > 0).count() as u64)
     }
 }
 
-impl Bounder {
-    /// Sets other bounds, with no more groups than those that it was made with.
-    pub fn narrow(&mut self, bounds: Bounds) {
-        debug_assert!(bounds.groups <= self.bounds.groups, "the groups beyond may have been dropped");
-        self.bounds = bounds;
-    }
-
+impl Bounder<'_> {
     /// Gives `visit` what each owner has, of at most as many groups as the bounds have.
     pub fn contributions(&self, tie: Tie<'_>, mut visit: impl FnMut(Contribution<'_>)) {
         let (mut members, ends) = self.by_owner();
@@ -67,7 +59,7 @@ impl Bounder {
             for group in owned.chunk_by(|left, right| left.group == right.group).take(self.most_groups()) {
                 groups.push((group[0].rank, self.copies_of(group) as u64));
             }
-            visit(Contribution { key: self.key, groups: &groups });
+            visit(Contribution { ranks: self.ranks, groups: &groups });
             start = end as usize;
         }
     }

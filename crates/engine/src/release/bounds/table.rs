@@ -150,8 +150,9 @@ mod tests {
     use super::*;
 
     use crate::backend::hash::Key;
+    use crate::backend::ranks::Ranks;
 
-    const KEY: Key = Key(5, 6);
+    const RANKS: Ranks = Ranks::Sip(Key(5, 6));
     const MOST: Bounds = Bounds { groups: 3, rows_per_group: 5, rows: 6 };
 
     /// All owners with at most four groups of at most six rows.
@@ -171,7 +172,7 @@ mod tests {
 
     fn table_of(owner: &[(u64, u64)]) -> Table {
         let mut table = Table::new(Levels::new(MOST));
-        table.add(Contribution::of(KEY, owner));
+        table.add(Contribution::of(&RANKS, owner));
         table
     }
 
@@ -209,7 +210,7 @@ mod tests {
             for pair in table.pairs(&noise) {
                 let (groups, rows_per_group) = (pair.groups, pair.rows_per_group);
                 let bounds = Bounds { groups, rows_per_group, rows: groups * rows_per_group };
-                let (kept, _) = Contribution::of(KEY, &owner).kept(bounds);
+                let (kept, _) = Contribution::of(&RANKS, &owner).kept(bounds);
                 assert_eq!((pair.cut.kept, pair.cut.cut), (kept as f64, (all - kept) as f64), "{owner:?}, {bounds:?}");
             }
         }

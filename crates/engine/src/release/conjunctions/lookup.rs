@@ -4,7 +4,7 @@ use super::super::publish::file_names;
 use super::literal::{Test, Understood, conjunction};
 use super::{Conjunctions, KIND, number_name};
 use crate::error::{Error, Result};
-use scumble::workload::conjunctions::{self, Answer, Measure, Polynomial, Summary};
+use scumble::workload::conjunctions::{self, ConjunctionEstimate, Measure, Polynomial, Summary};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -28,7 +28,9 @@ pub struct Looked {
     /// The conjunction, in the words of the release.
     pub conjunction: String,
     /// About how many satisfy it.
-    pub answer: Answer,
+    pub answer: ConjunctionEstimate,
+    /// The same from projected parities, if that was asked for: how many, and how far all of them are from the exact projection at most.
+    pub projected: Option<(f64, f64)>,
     /// What a reader should know about whose records these are.
     pub note: Option<String>,
 }
@@ -36,7 +38,7 @@ pub struct Looked {
 impl Looked {
     /// In one sentence.
     pub fn words(&self) -> String {
-        let Answer { estimate, standard_error, bias, most_bias, half_width } = self.answer;
+        let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
         let (low, high) = (estimate - half_width, estimate + half_width);
         let bias = match bias {
             0.0 => String::new(),
@@ -44,17 +46,23 @@ impl Looked {
                 format!(", and a bias of up to {most_bias:.1} ({:.2}% of the owners) that no noise shows", 100.0 * bias)
             }
         };
+        let projected = self.projected.map_or_else(String::new, |(number, distance)| {
+            format!(
+                "; projected on what a table of people can nearly have: {number:.1}, without an error bar (the projection is exact to {distance:.1e}, root mean square)"
+            )
+        });
         format!(
-            "{}: {estimate:.1} owners, with a standard error of {standard_error:.1}{bias}; 95% interval {low:.1} to {high:.1}",
+            "{}: {estimate:.1} owners, with a standard error of {standard_error:.1}{bias}; 95% interval {low:.1} to {high:.1}{projected}",
             self.conjunction
         )
     }
 
     /// As JSON.
     pub fn json(&self) -> Value {
-        let Answer { estimate, standard_error, bias, most_bias, half_width } = self.answer;
+        let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
+        let projected = self.projected.map(|(number, distance)| json!({ "estimate": number, "distance": distance }));
         json!({
-            "conjunction": self.conjunction, "estimate": estimate, "standard_error": standard_error, "bias": bias, "most_bias": most_bias,
+            "conjunction": self.conjunction, "projected": projected, "estimate": estimate, "standard_error": standard_error, "bias": bias, "most_bias": most_bias,
             "interval": [estimate - half_width, estimate + half_width], "note": self.note,
         })
     }
@@ -62,8 +70,8 @@ impl Looked {
 
 /// What the release of this name, published in this folder, says about a conjunction such as `smoker AND NOT insured`.
 ///
-/// Reads what was published and nothing else, so that it costs nothing.
-pub fn lookup(folder: &Path, release: &str, text: &str) -> Result<Looked> {
+/// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the projection of all parities on what a table of people can nearly have.
+pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<Looked> {
     let [.., name] = file_names(release);
     let path = folder.join(name);
     let bytes = std::fs::read(&path).map_err(|error| {
@@ -86,8 +94,16 @@ pub fn lookup(folder: &Path, release: &str, text: &str) -> Result<Looked> {
     let words = |(place, value): &(usize, bool)| {
         if *value { labels[*place].clone() } else { format!("NOT {}", labels[*place]) }
     };
+    let projected = match projected {
+        true => {
+            let moments = summary.projected()?;
+            Some((summary.answer_projected(&literals, &moments)?, moments.distance()))
+        }
+        false => None,
+    };
     Ok(Looked {
         note: with_turned(note, turned.iter().map(|(asked, literal)| (asked.as_str(), words(literal), literal.1))),
+        projected,
         conjunction: literals.iter().map(words).collect::<Vec<_>>().join(" AND "),
         answer: summary.answer(&literals)?,
     })

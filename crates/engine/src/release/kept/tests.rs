@@ -204,8 +204,8 @@ fn column_cases(of: &str) -> Vec<Case> {
     }
 }
 
-/// No answer depends on these: `sensitive` decides which columns a report looks at.
-const OF_NO_ANSWER: [&str; 1] = ["sensitive"];
+/// No answer depends on these: `sensitive` decides which columns a report looks at, `password_file` opens a door.
+const OF_NO_ANSWER: [&str; 2] = ["sensitive", "password_file"];
 
 fn project(text: &str) -> Project {
     Project::parse(Path::new("scumble.toml"), text).unwrap_or_else(|error| panic!("{error}\n{text}"))

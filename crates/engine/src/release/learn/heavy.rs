@@ -77,8 +77,9 @@ pub(super) fn analysed(asked: Asked) -> Result<Analysed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::learn::tests::asked;
-    use scumble::mechanism::heavy_hitters::HeavyString;
+    use crate::release::learn::tests::{asked, asked_at};
+    use scumble::mechanism::heavy_hitters::{HeavyString, Node};
+    use scumble::scope::{AttributeSet, Scope};
 
     /// What was found is all that the rule is made of: most ones beyond zeros, never a missing value, never if nobody leads.
     #[test]
@@ -96,5 +97,91 @@ mod tests {
         // Code 3 of town is a missing value.
         assert_eq!(best(&asked, &found(vec![string([3, 1, 1], 90)])), None);
         assert_eq!(best(&asked, &found(Vec::new())), None);
+    }
+
+    /// Outcomes of a combination: not listed, or listed with a count so far above the threshold.
+    const OUTCOMES: usize = 13;
+    /// The four combinations of one bool column and the label, in their order.
+    const COMBINATIONS: [[u32; 2]; 4] = [[0, 0], [0, 1], [1, 0], [1, 1]];
+
+    /// The law of the outcomes of a combination that this many owners have: the count (or the floor, if that is more) and discrete Laplace noise. The last outcome has all that is beyond it.
+    fn law(root: &Node, owners: i64) -> [f64; OUTCOMES] {
+        let a = (-1.0 / root.scale.get()).exp();
+        let from = owners.max(root.floor());
+        let mut law = [0.0; OUTCOMES];
+        for noise in -60..=60i64 {
+            let above = (from + noise - root.threshold).clamp(0, OUTCOMES as i64 - 1);
+            law[above as usize] += (1.0 - a) / (1.0 + a) * a.powi(noise.unsigned_abs() as i32);
+        }
+        law
+    }
+
+    /// Which rule each outcome of the four combinations is published as: a value of the column, or 2 for never.
+    fn rules(asked: &Asked, root: &Node) -> Vec<usize> {
+        let rule = |mut outcome: usize| {
+            let mut strings = Vec::new();
+            for values in COMBINATIONS {
+                let above = (outcome % OUTCOMES) as i64;
+                outcome /= OUTCOMES;
+                if above > 0 {
+                    strings.push(HeavyString { values: values.to_vec(), count: root.threshold + above });
+                }
+            }
+            best(asked, &Found { strings, threshold: root.threshold }).map_or(2, |point| point[0] as usize)
+        };
+        (0..OUTCOMES.pow(4)).map(rule).collect()
+    }
+
+    /// The probability of each of the three rules.
+    fn published(rules: &[usize], root: &Node, owners: [i64; 4]) -> [f64; 3] {
+        let laws = owners.map(|owners| law(root, owners));
+        let mut found = [0.0; 3];
+        for (outcome, rule) in rules.iter().enumerate() {
+            let (low, high) = (outcome % (OUTCOMES * OUTCOMES), outcome / (OUTCOMES * OUTCOMES));
+            found[*rule] +=
+                laws[0][low % OUTCOMES] * laws[1][low / OUTCOMES] * laws[2][high % OUTCOMES] * laws[3][high / OUTCOMES];
+        }
+        found
+    }
+
+    /// The law of the published rule, of all outcomes of four combinations: no change of the column, of the label or of both, and nobody who comes or goes, can be told from it beyond what is charged; and a charge that is 1% smaller
+    /// would be too small. ε is large, because both noises at once are seen in 1 − 1/k of a rule's probability alone, where k is by how much the other combination leads.
+    #[test]
+    fn the_rule_costs_what_is_charged_and_one_percent_less_is_too_little() {
+        let cost = "cost = { epsilon = 40, scope = \"attribute\" }";
+        let (asked, request) = asked_at(cost, "concept = \"point\"\ncolumns = [\"member\"]\nmissing = \"never\"\n");
+        let wanted = Wanted::balanced(&asked.attributes.sizes()).unwrap();
+        let none = scumble::quantity::Exact::zero();
+        let (tree, events, _) =
+            fitted(&wanted, &asked.attributes, &request.cost, "learn", none, &Exceptions::none()).unwrap();
+        assert_eq!((tree.nodes().len(), asked.attributes.sizes()), (1, vec![Some(2), Some(2)]));
+        let (root, places) = (tree.root(), 0..4usize);
+        let rules = rules(&asked, root);
+        let numbers = [root.floor(), root.floor() + 1, root.threshold, root.threshold + 9];
+        // By what changes: the column (1), the label (2), both, or presence (0).
+        let mut worst = [0.0f64; 4];
+        for (from, to) in places.clone().flat_map(|from| places.clone().map(move |to| (from, to))) {
+            for (lost, gained) in numbers.iter().flat_map(|lost| numbers.iter().map(move |gained| (*lost, *gained))) {
+                let mut owners = [0; 4];
+                (owners[from], owners[to]) = (lost, gained);
+                let mut neighbour = owners;
+                neighbour[from] -= 1;
+                neighbour[to] += i64::from(from != to);
+                let (here, there) = (published(&rules, root, owners), published(&rules, root, neighbour));
+                let changed = if from == to { 0 } else { from >> 1 ^ to >> 1 | (from ^ to) << 1 & 2 };
+                for (p, q) in here.into_iter().zip(there) {
+                    worst[changed] = worst[changed].max((p / q).ln().abs());
+                }
+            }
+        }
+        let names = |names: &[&str]| Scope::Attributes(AttributeSet::new(names.iter().copied()).unwrap());
+        let scopes = [Scope::Presence, names(&["member"]), names(&["ill"]), Scope::Person];
+        // A person may change in one attribute alone.
+        worst[3] = worst.iter().copied().fold(0.0, f64::max);
+        for (worst, scope) in worst.into_iter().zip(scopes) {
+            let charged = scumble::Loss::of(&events, scope.clone()).unwrap().epsilon(0.0).unwrap().upper;
+            assert!(worst <= charged * (1.0 + 1e-9), "{scope}: {worst} is more than {charged}");
+            assert!(worst > 0.99 * charged, "{scope}: {worst} would not show that {charged} is needed");
+        }
     }
 }

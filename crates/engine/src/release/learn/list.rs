@@ -4,6 +4,7 @@ use super::Asked;
 use super::class::{Class, of_tables, sizes};
 use crate::error::Result;
 use crate::project::{Project, Request};
+use crate::release::exact_count::one_condition;
 use crate::release::field::Placed;
 use crate::release::universe::Universe;
 
@@ -22,6 +23,7 @@ pub(super) fn class(asked: &Asked, rules: &[Placed<String>], request: &Request, 
     // The columns without the label, in the same order.
     let universe = Universe::new(request, project, &super::PUBLISHED)?;
     let tables = rules.iter().map(|rule| universe.fulfilling(rule, project)).collect::<Result<Vec<_>>>()?;
-    let texts: Vec<String> = rules.iter().map(|rule| rule.value.clone()).collect();
+    // As they were understood: behind a comment in a rule, the rest of what is published would be one.
+    let texts = rules.iter().map(one_condition).collect::<Result<Vec<String>>>()?;
     of_tables("listed rules", sizes, tables, Box::new(move |rule| format!("({})", texts[rule])), request)
 }

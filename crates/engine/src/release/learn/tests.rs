@@ -26,10 +26,19 @@ fn project(fields: &str) -> Project {
 }
 
 pub(super) fn asked(fields: &str) -> (Asked, Request) {
-    let project = project(fields);
+    read(&project(fields))
+}
+
+/// The same at another cost.
+pub(super) fn asked_at(cost: &str, fields: &str) -> (Asked, Request) {
+    let text = format!("{}{fields}", PROJECT.replace("cost = { epsilon = 1 }", cost));
+    read(&Project::parse(Path::new("scumble.toml"), &text).unwrap())
+}
+
+fn read(project: &Project) -> (Asked, Request) {
     let request = project.releases[0].clone();
     assert_eq!(kinds::find(&request.kind).unwrap().name, "learn");
-    (Asked::read(&request, &project).unwrap(), request)
+    (Asked::read(&request, project).unwrap(), request)
 }
 
 /// Every record, by its codes, the label last.

@@ -4,11 +4,27 @@ use super::super::Expected;
 use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::pairs;
 use super::work::{Choice, Fitted, Work};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use scumble::quantity::Rho;
+use scumble::workload::planner::Limits;
 use scumble::workload::{Domain, Model, Subset};
 
 /// More made-up rows help nobody and fill the memory.
 pub(super) const MOST_ROWS: f64 = 1e7;
+/// Where the number of people has a larger standard error, their rows would be made up of noise, and take minutes.
+const MOST_NOISE: f64 = 1e6;
+
+/// Refuses a cost for which the number of rows would be noise.
+pub(super) fn refuse_noise_alone(limits: &Limits) -> Result<()> {
+    let rho = [limits.presence, limits.person].into_iter().flatten().map(Rho::get).fold(f64::INFINITY, f64::min);
+    // All of ρ for the number of people alone is a standard error of 1/√(2ρ).
+    if limits.public_people.is_some() || 0.5 / rho <= MOST_NOISE * MOST_NOISE {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "at this cost the number of people has a standard error above {MOST_NOISE}, and rows would be made up of noise alone: raise the cost, or declare public_owners"
+    )))
+}
 
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

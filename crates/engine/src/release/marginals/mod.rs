@@ -116,6 +116,7 @@ pub(super) static SYNTHETIC: Kind = Kind {
         QUERIES.listed(),
         wide::NEVER.listed(),
         wide::LINKED.listed(),
+        wide::ROWS.listed(),
         ATTRIBUTE_COSTS.listed(),
         records::FIELDS[2],
         records::FIELDS[3],
@@ -220,6 +221,9 @@ impl Marginals {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
+        if matches!(self.published, Published::Rows) {
+            answers::refuse_noise_alone(&limits)?;
+        }
         let space =
             Space { domain: self.domain.as_ref(), order: self.order, pairs: self.may_be_pairs.then_some(names.len()) };
         let (work, choice) = Work::choose(&self.wishes, &space, &limits, cost.scope)?;

@@ -111,6 +111,7 @@ fn compared(cell: &Cell, sign: &str, literal: &Token) -> Option<bool> {
         (Cell::Text(own), _) if own == super::super::records::MISSING_TEXT => return Some(false),
         (Cell::Text(_), _) => return None,
         (Cell::Whole(own), Token::Number(number)) => (*own as f64).partial_cmp(number),
+        (Cell::Number(own), Token::Number(number)) => own.partial_cmp(number),
         (Cell::Truth(own), Token::Name(word)) => Some(own.cmp(&word.eq_ignore_ascii_case("true"))),
         _ => return Some(false),
     }?;

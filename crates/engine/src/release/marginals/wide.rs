@@ -9,7 +9,7 @@ use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::super::records::{self, Attributes};
 use super::super::rows::private_table;
 use super::super::{Analysed, Expected, Plan, Priced};
-use super::answers::Published;
+use super::answers::{Published, refuse_noise_alone};
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
 use crate::attackers::Counted;
@@ -35,11 +35,16 @@ pub(super) const LINKED: Field<Option<Vec<Placed<String>>>> = Field::new(
     "columns that are functions of each other, from public knowledge: of two that follow each other, each value of the one with more values goes with one of the other (method 'chosen')",
 );
 
+pub(super) const ROWS: Field<Option<Placed<u64>>> = Field::new(
+    "rows",
+    "how many rows are made up, such as a total that was released before; otherwise as many as there are people, by public_owners or by noisy counts (method 'chosen')",
+);
+
 /// More cells of tables are not published: each is a line.
 const MOST_CELLS: f64 = 2e6;
 /// More made-up rows help nobody and fill the memory.
 const MOST_ROWS: usize = 10_000_000;
-/// Tables of so many attributes are fitted; larger ones have unbiased estimates alone.
+/// Tables of this many attributes are fitted; larger ones have unbiased estimates alone.
 const FITTED_ORDER: usize = 2;
 
 /// What is asked for.
@@ -53,6 +58,7 @@ struct Asked {
     published: Published,
     never: Vec<Never>,
     linked: Vec<Vec<usize>>,
+    rows: Option<usize>,
     why: String,
 }
 
@@ -64,13 +70,17 @@ enum Work {
 
 /// The analysis of a request that is meant this way; none where a model of all combinations is.
 pub(super) fn analysed(request: &Request, project: &Project, published: Published) -> Result<Option<Analysed>> {
-    let attributes = Attributes::new(request, project, false, published.columns())?;
+    let is_rows = published == Published::Rows;
+    let attributes = match is_rows {
+        true => Attributes::with_steps(request, project, published.columns())?,
+        false => Attributes::new(request, project, false, published.columns())?,
+    };
     let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
     let is_small = Domain::new(sizes.clone()).is_ok();
     let method = METHOD.read(request)?.unwrap_or(MethodWish::Best);
-    let is_rows = published == Published::Rows;
-    let (never, linked) = (NEVER.read(request)?, LINKED.read(request)?);
-    let is_told = never.is_some() || linked.is_some();
+    // What only some kinds have is absent in others.
+    let (never, linked, rows) = (NEVER.read(request)?, LINKED.read(request)?, number_of_rows(request)?);
+    let is_told = never.is_some() || linked.is_some() || rows.is_some();
     let pairs = super::order(request, sizes.len())?;
     let combinations: f64 = sizes.iter().map(|&size| f64::from(size)).product();
     let why = match (is_rows, method, is_small) {
@@ -78,9 +88,16 @@ pub(super) fn analysed(request: &Request, project: &Project, published: Publishe
         (true, MethodWish::Best, false) => {
             format!("the columns have {combinations:.1e} combinations, too many for a model of all of them")
         }
-        (true, MethodWish::Best, true) if is_told => "'never' and 'linked' are for it".to_string(),
+        (true, MethodWish::Best, true) if attributes.has_steps() => "columns in steps are for it".to_string(),
+        (true, MethodWish::Best, true) if is_told => "'never', 'linked' and 'rows' are for it".to_string(),
         (true, _, _) if is_told => {
-            return Err(METHOD.error(request, "'never' and 'linked' are for the method 'chosen'"));
+            return Err(METHOD.error(request, "'never', 'linked' and 'rows' are for the method 'chosen'"));
+        }
+        (true, _, _) if attributes.has_steps() => {
+            return Err(METHOD.error(
+                request,
+                "numbers with fractions, dates and times are columns of the method 'chosen'; for others declare bins for them",
+            ));
         }
         // Pairs of binary columns have a method of their own.
         (false, MethodWish::Best, false) if super::pairs::refusal(&attributes, pairs, published).is_none() => {
@@ -106,6 +123,7 @@ pub(super) fn analysed(request: &Request, project: &Project, published: Publishe
         budget_delta: project.budget.smallest_delta(),
         never: read_never(never.unwrap_or_default(), &attributes)?,
         linked: read_linked(linked.unwrap_or_default(), &attributes)?,
+        rows,
         attributes,
         sizes,
         public_people,
@@ -125,6 +143,15 @@ pub(super) fn analysed(request: &Request, project: &Project, published: Publishe
         let asked = Rc::clone(&asked);
         Ok(Priced::new(events, move |events| Ok(plan(asked, work, granted, events))))
     })))
+}
+
+/// How many rows the request asks for, if it does.
+fn number_of_rows(request: &Request) -> Result<Option<usize>> {
+    let Some(rows) = ROWS.read(request)? else { return Ok(None) };
+    match usize::try_from(rows.value) {
+        Ok(number) if (1..=MOST_ROWS).contains(&number) => Ok(Some(number)),
+        _ => Err(rows.error(format!("rows must be a number from 1 to {MOST_ROWS}"))),
+    }
 }
 
 fn order(request: &Request, sizes: &[u32], is_rows: bool) -> Result<usize> {
@@ -179,8 +206,11 @@ impl Asked {
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let work = match self.published {
             Published::Rows => {
+                if self.rows.is_none() {
+                    refuse_noise_alone(&limits)?;
+                }
                 let plan = synthetic::Plan::new(&self.sizes, &limits)?;
-                Work::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?)
+                Work::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
             }
             _ => Work::Marginals(marginals::Plan::new(&self.sizes, self.order, &limits)?),
         };
@@ -213,7 +243,7 @@ fn plan(asked: Rc<Asked>, work: Work, granted: Value, events: Vec<Event>) -> Pla
     let (method, parameters) = match &work {
         Work::Rows(plan) => (
             "chosen",
-            json!({ "rho_presence": plan.rho_presence(), "rho_person": plan.rho_person(), "never": asked.never.len(), "linked": asked.linked }),
+            json!({ "rho_presence": plan.rho_presence(), "rho_person": plan.rho_person(), "never": asked.never.len(), "linked": asked.linked, "rows": asked.rows }),
         ),
         Work::Marginals(plan) => {
             ("residual", json!({ "residuals_by_sizes": by_sizes(plan), "public_people": plan.public_people() }))
@@ -275,7 +305,7 @@ fn expected(asked: &Asked, work: &Work, method: &str) -> Vec<Expected> {
         Work::Rows(_) => {
             let pairs = asked.sizes.len() * asked.sizes.len().saturating_sub(1) / 2;
             expected.push(tell("counts of rows", None, format!(
-                "no error bar: which of {pairs} pairs of columns are measured is chosen privately, and the report says which and how well"
+                "no error bar: which of {pairs} pairs of columns, and of triples where there are few, are measured is chosen privately, and the report says which and how well"
             )));
         }
         Work::Marginals(plan) => {
@@ -389,10 +419,10 @@ fn made(asked: &Asked, made: &Made, values: &[Vec<Cell>]) -> Answers {
     let rows = made.columns.first().map_or(0, Vec::len);
     let mut notes = vec![
         "The rows are made up: they are drawn from a model that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small.".to_string(),
-        format!("Measured: each column, and {} tables of two, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).", pairs.len(), shown.join("; ")),
+        format!("Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).", pairs.len(), shown.join("; ")),
         "Tables of two columns that are not listed follow from those that are, and from nothing else: do not look for links there. Do not use the rows for tables of three columns or more in which single counts matter, for rare combinations, for the largest or least values, or to fill in what a person did not tell.".to_string(),
     ];
-    if (rows as f64) < made.people {
+    if (rows as f64) < made.people || asked.rows.is_some() {
         notes.push(format!(
             "There are {rows} rows, each for about {:.2} of {:.0} people.",
             made.people / rows as f64,
@@ -400,8 +430,14 @@ fn made(asked: &Asked, made: &Made, values: &[Vec<Cell>]) -> Answers {
         ));
     }
     notes.extend(
-        asked.public_people.map(|people| format!("There are as many rows as the declared public_owners = {people}.")),
+        asked
+            .public_people
+            .filter(|_| asked.rows.is_none())
+            .map(|people| format!("There are as many rows as the declared public_owners = {people}.")),
     );
+    if asked.attributes.has_steps() {
+        notes.push("Numbers with fractions, dates and times are in steps of equal width between their bounds, at most 1024, each shown by its middle.".to_string());
+    }
     let mut details = Details::default();
     details.facts.insert("measured".to_string(), Value::Array(made.measured.iter().map(table).collect()));
     Answers { columns, notes, details }

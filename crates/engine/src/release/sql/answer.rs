@@ -33,7 +33,7 @@ pub(super) trait Chance {
     fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128>;
     /// The key that a quantile is released as.
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
-    /// Whether a key of so many owners is published, where only keys are asked for.
+    /// Whether a key of this many owners is published, where only keys are asked for.
     fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
 }
 
@@ -146,7 +146,7 @@ pub(super) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers
     let mut notes = Vec::new();
     let branch = Released::of(cut, parts, &mut notes, backend)?;
     let QueryAnswer { batch, rows } = above::run(&cut.plan, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
-    let places: Vec<Place> = rows.iter().map(|cell| Place { branch: 0, cell: *cell }).collect();
+    let places: Vec<ReleasedCell> = rows.iter().map(|cell| ReleasedCell { branch: 0, cell: *cell }).collect();
     Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
 }
 
@@ -160,18 +160,18 @@ pub(super) fn answers_of_union(
     for (index, (cut, part, parts)) in branches.iter().enumerate() {
         let branch = Released::of(cut, parts, &mut notes, backend)?;
         let given = above::run(part, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
-        places.extend(given.rows.iter().map(|cell| Place { branch: index, cell: *cell }));
+        places.extend(given.rows.iter().map(|cell| ReleasedCell { branch: index, cell: *cell }));
         batches.push(given.batch);
         all.push(branch);
     }
     let (batch, rows) = above::run_union(plan, &batches, backend)?;
-    let places: Vec<Place> = rows.into_iter().map(|row| places[row]).collect();
+    let places: Vec<ReleasedCell> = rows.into_iter().map(|row| places[row]).collect();
     answered(plan, &all, &batch, &places, notes)
 }
 
 /// Where a row of an answer comes from.
 #[derive(Clone, Copy)]
-struct Place {
+struct ReleasedCell {
     branch: usize,
     cell: usize,
 }
@@ -251,7 +251,7 @@ fn answered(
     plan: &LogicalPlan,
     branches: &[Released<'_>],
     batch: &RecordBatch,
-    places: &[Place],
+    places: &[ReleasedCell],
     mut notes: Vec<String>,
 ) -> Result<Answers> {
     if chooses_rows(plan) {
@@ -310,7 +310,7 @@ fn published(
     branches: &[Released<'_>],
     batch: &RecordBatch,
     index: usize,
-    places: &[Place],
+    places: &[ReleasedCell],
 ) -> Result<Vec<AnswerColumn>> {
     let mut column = column(branches, batch, index, places)?;
     if !branches.iter().any(|branch| branch.depends_on_quantiles(index)) {
@@ -324,7 +324,7 @@ fn published(
         columns.push(beside("_error", vec![Cell::Null; column.cells.len()]));
     }
     if branches.iter().any(|branch| branch.quantile(index).is_some()) {
-        let error = |place: &Place| match branches[place.branch].quantile(index) {
+        let error = |place: &ReleasedCell| match branches[place.branch].quantile(index) {
             Some(quantile) => {
                 let private = branches[place.branch].privates[place.cell];
                 Ok(Cell::Number(rank_error(&private.quantiles[quantile])?))
@@ -340,7 +340,12 @@ fn published(
     Ok(columns)
 }
 
-fn column(branches: &[Released<'_>], batch: &RecordBatch, index: usize, places: &[Place]) -> Result<AnswerColumn> {
+fn column(
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    index: usize,
+    places: &[ReleasedCell],
+) -> Result<AnswerColumn> {
     let array = batch.column(index);
     let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
     let values = values
@@ -352,7 +357,7 @@ fn column(branches: &[Released<'_>], batch: &RecordBatch, index: usize, places: 
         _ => cell(value),
     });
     let cells: Vec<Cell> = cells.collect();
-    let beside = |(place, cell): (&Place, &Cell)| {
+    let beside = |(place, cell): (&ReleasedCell, &Cell)| {
         let branch = &branches[place.branch];
         match (&branch.unsure[index], cell.number()) {
             // What was published is in its interval also where it was clamped.

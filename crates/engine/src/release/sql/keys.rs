@@ -35,7 +35,7 @@ pub(super) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
     Ok(Some(PricedQuery { cost, calibrated, private, owners_needed: Some(needed), events, parts: Vec::new() }))
 }
 
-/// The selection that costs an owner of so many keys at most this ε and δ; none where the cost is no ε.
+/// The selection that costs an owner of this many keys at most this ε and δ; none where the cost is no ε.
 ///
 /// # Guarantee
 /// A person is two owners, one leaving and one coming: half of ε, and the δ of which two are the whole. In exact arithmetic what the events cost in the

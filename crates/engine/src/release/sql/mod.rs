@@ -158,6 +158,32 @@ pub(super) fn of_release(request: &Request, project: &Project) -> Result<Option<
     }
 }
 
+/// The queries of a release whose integers are all that it reads, in the order in which it reads them.
+pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<Cut>>> {
+    let name = &request.name;
+    let (sql, place) = match request.kind.as_str() {
+        kind if kind == KIND.name => (SQL.read(request)?, SQL.place(request)),
+        kind if kind == histogram::KIND.name && !histogram::is_huge(request)? => histogram::query(request, project)?,
+        kind => {
+            return Err(Error::input(format!(
+                "release '{name}' is of kind {kind}, which needs rows: integers are computed elsewhere for the kinds {} and {} (without max_bytes)",
+                KIND.name,
+                histogram::KIND.name
+            )));
+        }
+    };
+    Ok(match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
+        Question::One(query) if query.report.is_some() => {
+            return Err(Error::input(format!(
+                "release '{name}' has a bounding_report, which needs all rows: leave it out where integers are computed elsewhere"
+            )));
+        }
+        Question::One(query) if query.parts.is_empty() => vec![query.cut],
+        Question::One(query) => query.parts.into_iter().map(|part| part.cut).collect(),
+        Question::Union(union) => union.noised().map(|query| Rc::clone(&query.cut)).collect(),
+    })
+}
+
 /// A position in a query is given together with the query's position in the file.
 fn within_file(error: Error, outer: Place) -> Error {
     match error {

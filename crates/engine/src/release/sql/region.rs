@@ -123,7 +123,7 @@ struct Search<'a, 'b> {
 
 /// Where a point is: in the ball, on the surface of the wider ball, or between.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum Layer {
     Ball,
     Between,
     Surface,
@@ -245,36 +245,36 @@ impl Search<'_, '_> {
                 unit(gradient).into_iter().for_each(|gradient| batch.push(row, &gradient, -sign));
             }
             inside.iter().chain(&surface).chain(&found.kinks).for_each(|unit| batch.push(row, unit, 1.0));
-            places.resize(batch.rows.len(), Place::Ball);
+            places.resize(batch.rows.len(), Layer::Ball);
             if dimension > 1 {
                 if let Some(gradient) = unit(&found.gradient) {
                     let between = BETWEEN.iter().map(|part| 1.0 + part * (joint - 1.0));
                     between.flat_map(|to| [to, -to]).for_each(|to| batch.push(row, &gradient, to));
-                    places.resize(batch.rows.len(), Place::Between);
+                    places.resize(batch.rows.len(), Layer::Between);
                     [joint, -joint].into_iter().for_each(|to| batch.push(row, &gradient, to));
                 }
                 surface.iter().step_by(2).for_each(|unit| batch.push(row, unit, joint));
-                places.resize(batch.rows.len(), Place::Surface);
+                places.resize(batch.rows.len(), Layer::Surface);
             }
         }
         let derived = self.derived(&batch)?;
-        let in_ball = (0..batch.rows.len()).filter(|point| places[*point] == Place::Ball);
+        let in_ball = (0..batch.rows.len()).filter(|point| places[*point] == Layer::Ball);
         in_ball.for_each(|point| self.note(&batch, &derived, point));
         self.widen_where_closed(&batch, &derived, &places);
         Ok(())
     }
 
     /// Takes the wider ball where the least or the largest value is inside of it and not on its surface.
-    fn widen_where_closed(&mut self, batch: &Batch, derived: &Derived, places: &[Place]) {
+    fn widen_where_closed(&mut self, batch: &Batch, derived: &Derived, places: &[Layer]) {
         let nothing = (f64::INFINITY, f64::NEG_INFINITY);
         let mut inside: Vec<(f64, f64)> = self.found.iter().map(|found| (found.low.value, found.high.value)).collect();
         let mut surface = vec![nothing; self.found.len()];
         for (point, row) in batch.rows.iter().enumerate() {
             let value = derived.values[point];
             let (least, largest) = match places[point] {
-                Place::Ball => continue,
-                Place::Between => &mut inside[*row],
-                Place::Surface => &mut surface[*row],
+                Layer::Ball => continue,
+                Layer::Between => &mut inside[*row],
+                Layer::Surface => &mut surface[*row],
             };
             (*least, *largest) = (least.min(value), largest.max(value));
         }
@@ -285,7 +285,7 @@ impl Search<'_, '_> {
                 found.radius = joint;
             }
         }
-        for point in (0..batch.rows.len()).filter(|point| places[*point] != Place::Ball) {
+        for point in (0..batch.rows.len()).filter(|point| places[*point] != Layer::Ball) {
             if self.found[batch.rows[point]].radius > 1.0 {
                 self.note(batch, derived, point);
             }

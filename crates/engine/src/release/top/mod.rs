@@ -29,11 +29,11 @@ const LEAD: Field<Option<Placed<u64>>> = Field::new(
     "lead",
     "instead of number: as many values as the cost pays for, if a lead of this many owners over the next value is to be enough (see the plan); at most 1000",
 );
-const METHOD: Field<Option<Method>> = Field::new(
+const METHOD: Field<Option<TopMethod>> = Field::new(
     "method",
     "'counts' (noise on every value's number of owners, which are published too: pays for every value that one owner may have), 'gap' (noise on what each of the best leads the next by, which is published: pays for the number of values that are asked for, however many one owner has), or 'auto' (the default: the one with less noise)",
 );
-/// All texts of up to so many bytes, as a public domain.
+/// All texts of up to this many bytes, as a public domain.
 pub(super) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
     "max_bytes",
     "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
@@ -66,13 +66,13 @@ const FIELDS: [Listed; 9] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum TopMethod {
     Counts,
     Gap,
     Auto,
 }
 
-impl Word for Method {
+impl Word for TopMethod {
     const WORDS: &'static [(&'static str, Self)] =
         &[("counts", Self::Counts), ("gap", Self::Gap), ("auto", Self::Auto)];
 
@@ -92,7 +92,7 @@ enum Wanted {
 /// What can occur.
 #[derive(Debug, Clone)]
 enum Values {
-    /// So many, all of them public.
+    /// This many, all of them public.
     Listed(u64),
     Unknown,
     Texts(Texts),
@@ -115,7 +115,7 @@ struct Scores {
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let scores = Rc::new(Scores::new(request, project)?);
-    let (wanted, method) = (wanted(request, &scores)?, METHOD.read(request)?.unwrap_or(Method::Auto));
+    let (wanted, method) = (wanted(request, &scores)?, METHOD.read(request)?.unwrap_or(TopMethod::Auto));
     Ok(Analysed::new(move |cost| {
         let way = scores.within(cost, wanted, method)?;
         let scores = Rc::clone(&scores);
@@ -187,7 +187,7 @@ impl Scores {
     }
 
     /// The way that the cost pays for.
-    fn within(&self, cost: &Cost, wanted: Wanted, method: Method) -> Result<Way> {
+    fn within(&self, cost: &Cost, wanted: Wanted, method: TopMethod) -> Result<Way> {
         let lead = match wanted {
             Wanted::Number(number) => return self.way(cost, number, method),
             Wanted::Lead(lead) => lead as f64,
@@ -213,11 +213,11 @@ impl Scores {
         Ok(best)
     }
 
-    fn way(&self, cost: &Cost, number: u64, method: Method) -> Result<Way> {
+    fn way(&self, cost: &Cost, number: u64, method: TopMethod) -> Result<Way> {
         match method {
-            Method::Counts => Way::counts(self, cost, number),
-            Method::Gap => Way::gap(self, cost, number),
-            Method::Auto => {
+            TopMethod::Counts => Way::counts(self, cost, number),
+            TopMethod::Gap => Way::gap(self, cost, number),
+            TopMethod::Auto => {
                 let (counts, gap) = (Way::counts(self, cost, number)?, Way::gap(self, cost, number)?);
                 let is_better = gap.noise.standard_deviation() < counts.noise.standard_deviation();
                 Ok(if is_better { gap } else { counts })
@@ -264,7 +264,7 @@ impl Scores {
 
     fn note(&self, way: &Way) -> String {
         let which = match way.method {
-            Method::Gap => format!(
+            TopMethod::Gap => format!(
                 "The noise is on what each of the best {} leads the next value by, and pays for {} values.",
                 way.number, way.number
             ),

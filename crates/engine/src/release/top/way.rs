@@ -1,6 +1,6 @@
 //! The ways to find the most frequent values: which noise on what, and what it takes to be found.
 
-use super::{BETA, Method, Scores, Values, cell};
+use super::{BETA, Scores, TopMethod, Values, cell};
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal};
 use crate::release::Cell;
@@ -21,7 +21,7 @@ pub(in crate::release) const SPURIOUS: f64 = 0.01;
 /// One way, at one cost.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
-    pub method: Method,
+    pub method: TopMethod,
     pub number: u64,
     pub noise: Noise,
     /// The least noisy number that is published; none where all values are listed.
@@ -38,7 +38,7 @@ pub(super) struct Way {
 pub(super) enum Needed {
     /// A lead over the next value.
     Lead(f64),
-    /// So many owners.
+    /// This many owners.
     Owners(f64),
 }
 
@@ -68,7 +68,7 @@ impl Way {
             (None, Values::Listed(values)) => Needed::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         };
-        Ok(Self::new(scores, Method::Counts, number, noise, (threshold, delta), vec![event], needed))
+        Ok(Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed))
     }
 
     /// Noise on what each of the best leads the next by: m pairs of values move, however many an owner has.
@@ -87,12 +87,12 @@ impl Way {
             (None, Values::Listed(values)) => 2.0 * noise.maximum(*values as f64, BETA) + 1.0,
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         });
-        Ok(Self::new(scores, Method::Gap, number, noise, (threshold, delta), events, needed))
+        Ok(Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events, needed))
     }
 
     fn new(
         scores: &Scores,
-        method: Method,
+        method: TopMethod,
         number: u64,
         noise: Noise,
         (threshold, delta): (Option<i64>, Option<f64>),
@@ -119,7 +119,7 @@ impl Way {
         let number = self.number as usize;
         let shown = |key: &Vec<ScalarValue>| key.iter().map(cell).collect::<Vec<Cell>>();
         let mut found: Vec<(Vec<Cell>, i64)> = match (values, self.method) {
-            (Values::Listed(_), Method::Gap) => {
+            (Values::Listed(_), TopMethod::Gap) => {
                 let counts: Vec<i64> = scored.iter().map(|(_, owners)| *owners).collect();
                 let made = GeneralizedHistogram::new(number, self.noise.clone(), Change::Monotone)?;
                 let best = made.release_leads(&counts, bits)?;
@@ -133,7 +133,7 @@ impl Way {
             (Values::Unknown, method) => {
                 let delta = self.delta.ok_or_else(|| Error::machine("unknown values without a delta"))?;
                 let found = match method {
-                    Method::Gap => UnknownTop::new(number, self.noise.clone(), delta)?.release(scored, bits),
+                    TopMethod::Gap => UnknownTop::new(number, self.noise.clone(), delta)?.release(scored, bits),
                     _ => self.stable(delta)?.release(scored, bits),
                 };
                 found.into_iter().map(|(key, noisy)| (shown(&key), noisy)).collect()
@@ -144,7 +144,7 @@ impl Way {
                     _ => None,
                 };
                 let mut counts: Vec<(u128, i64)> = scored.iter().filter_map(key).collect();
-                if method == Method::Gap {
+                if method == TopMethod::Gap {
                     counts = leads(&counts, number);
                 }
                 let found = huge(texts.last(), &self.noise, self.threshold)?.release(&counts, bits)?;
@@ -167,12 +167,12 @@ impl Way {
     }
 
     pub fn name(&self) -> &'static str {
-        if self.method == Method::Gap { "gap" } else { "counts" }
+        if self.method == TopMethod::Gap { "gap" } else { "counts" }
     }
 
     /// The column of noisy numbers.
     pub fn column(&self) -> &'static str {
-        if self.method == Method::Gap { "lead" } else { "count" }
+        if self.method == TopMethod::Gap { "lead" } else { "count" }
     }
 
     /// Half of an interval: of all values at once where these are listed, since those are shown whose noise is large.
@@ -207,7 +207,7 @@ impl Way {
     /// What a reader should know of the numbers.
     pub fn meaning(&self) -> String {
         let what = match self.method {
-            Method::Gap => format!(
+            TopMethod::Gap => format!(
                 "A lead is by how many owners a value has more than value number {}, with noise; how many have it is not said.",
                 self.number + 1
             ),
@@ -222,7 +222,7 @@ impl Way {
     }
 }
 
-/// The noise of so many runs, and the δ of values that only one owner has where they are unknown.
+/// The noise of this many runs, and the δ of values that only one owner has where they are unknown.
 fn noise(scores: &Scores, cost: &Cost, moves: &scumble::event::Moves, runs: usize) -> Result<(Noise, Option<f64>)> {
     match (&scores.values, &cost.target) {
         (Values::Unknown, _) => {

@@ -2,7 +2,7 @@
 //! evaluated on them and summed up. No row is looked at twice, and no inner row is kept.
 
 use super::{How, PerOwner};
-use crate::backend::bound::{NOTHING, Place};
+use crate::backend::bound::{KeptRow, NOTHING};
 use crate::backend::failed_on_data;
 use crate::backend::functions::Grid;
 use crate::backend::hash::Quick;
@@ -171,7 +171,7 @@ pub(in crate::sql) struct Summer<'a> {
     made: Vec<Made>,
     groups: Vec<u32>,
     owners: Vec<u32>,
-    /// Owners are numbered anew in each bounder: how many there were before, and up to now.
+    /// Owners are numbered anew in each piece of a part: how many there were before, and up to now.
     before: u32,
     so_far: u32,
     /// The cells.
@@ -214,7 +214,7 @@ impl<'a> Summer<'a> {
 
     /// Takes in a row that stays; rows of one owner and one group come one after the other.
     #[inline]
-    pub fn row(&mut self, place: Place, values: &[i64]) {
+    pub fn row(&mut self, place: KeptRow, values: &[i64]) {
         if place.first {
             self.end_of_row();
             let owner = self.before + place.owner;

@@ -115,7 +115,8 @@ fn explained(tables: &Tables, cut: &Cut) -> String {
 
 /// A line for each named part of a statement, and one for what is asked of the last.
 fn in_lines(statement: String) -> String {
-    let parts = ["ranked", "placed", "first", "rising", "counted", "kept"].map(|name| format!(", scumble_{name} AS ("));
+    let parts = ["groups", "ranked", "placed", "first", "slotted", "counted", "kept"]
+        .map(|name| format!(", scumble_{name} AS ("));
     let broken = parts.iter().fold(statement, |text, part| text.replace(part, &part.replacen(", ", ",\n", 1)));
     let last = broken.rfind(" SELECT ").unwrap();
     format!("{}\n{}", &broken[..last], &broken[last + 1..])

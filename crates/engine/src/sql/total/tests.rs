@@ -64,6 +64,12 @@ fn texts_that_would_be_too_long_are_null() {
     assert!(evaluated("replace(repeat('x', 1000), 'x', repeat('y', 2000))").iter().all(absent));
     assert!(evaluated("replace(repeat('x', 1000), '', repeat('y', 2000))").iter().all(absent));
     assert_eq!(evaluated("replace('axa', 'x', 'yy')")[0].to_string(), "ayya");
+    // The same of `lpad`, of which a server died that was asked for a plan; fewer characters than none were a panic.
+    for none in ["lpad('x', 100000000)", "rpad('x', 5000000000, t)", "rpad('x', -1)"] {
+        assert!(evaluated(none).iter().all(absent), "{none}");
+    }
+    assert!(evaluated("lpad('x', n)")[2..].iter().all(absent));
+    assert_eq!(evaluated("lpad('x', 3, 'ab')")[0].to_string(), "abx");
     let half = "repeat('x', 400000)";
     assert!(evaluated(&format!("{half} || {half} || {half}")).iter().all(absent));
     assert!(evaluated(&format!("concat({half}, {half}, {half})")).iter().all(absent));
@@ -89,6 +95,8 @@ fn nothing_fails_on_extreme_numbers() {
         "sqrt(x)",
         "ln(x)",
         "repeat(t, 3)",
+        "lpad(t, n)",
+        "rpad(t, n, '#')",
         "chr(n)",
         "n / x",
         "x / 0",

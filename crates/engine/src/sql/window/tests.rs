@@ -2,17 +2,20 @@
 
 use super::*;
 use crate::backend::Backend;
-use crate::backend::hash::Key;
+use crate::backend::ranks::Ranks;
 use crate::project::Bounding;
 use crate::sql::analyse;
 use crate::sql::integers::{Integers, integers};
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::common::ScalarValue;
+use datafusion::execution::FunctionRegistry;
+use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
 use datafusion::prelude::{CsvReadOptions, SessionConfig, SessionContext};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-const KEY: Key = Key(7, 8);
+const TOLD: &str = "a secret";
 
 const PROJECT: &str = r#"
 [dataset.visits]
@@ -24,6 +27,7 @@ clinic = { type = "category" }
 ward = { type = "int", lower = 1, upper = 3 }
 cost = { type = "float", lower = 0, upper = 100, granularity = 0.5 }
 open = { type = "bool" }
+day = { type = "date", lower = "2020-01-01", upper = "2020-12-31" }
 [dataset.homes]
 source = "homes.csv"
 owner = "person"
@@ -34,11 +38,12 @@ area = { type = "category", values = ["north", "south"] }
 
 /// 240 visits of 40 people: many to one clinic, some without a value, some beyond the bounds.
 fn write_tables(folder: &Path) {
-    let mut visits = "person,clinic,ward,cost,open\n".to_string();
+    let mut visits = "person,clinic,ward,cost,open,day\n".to_string();
     for i in 0..240u32 {
-        let (person, clinic, ward) = (i * i % 40, ["a", "b", "c", "d", ""][(i * 7 % 5) as usize], i % 4);
+        let clinic = ["a", "b", "c'\u{e9}", "d", ""][(i * 7 % 5) as usize];
+        let (person, ward, day) = (i * i % 40, i % 4, 1 + i % 3);
         let cost = ["1.25", "30", "", "250", "-7", "99.9", "NaN"][(i * 3 % 7) as usize];
-        visits.push_str(&format!("{person},{clinic},{ward},{cost},{}\n", i % 3 == 0));
+        visits.push_str(&format!("{person},{clinic},{ward},{cost},{},2020-02-0{day}\n", i % 3 == 0));
     }
     std::fs::write(folder.join("visits.csv"), visits).unwrap();
     let homes: Vec<String> = (0..40).map(|i| format!("{i},{}", ["north", "south", "mars"][i % 3])).collect();
@@ -50,10 +55,9 @@ fn by_windows(texts: &[String], folder: &Path, partitions: usize) -> Vec<Vec<Rec
     let backend = Backend::empty().unwrap();
     let mut config = SessionConfig::new().with_target_partitions(partitions);
     config.options_mut().sql_parser.parse_float_as_decimal = false;
-    let context = SessionContext::new_with_config(config);
-    for function in functions::functions(KEY) {
-        context.register_udf(function);
-    }
+    let mut context = SessionContext::new_with_config(config);
+    context.register_expr_planner(Arc::new(DatetimeFunctionPlanner)).unwrap();
+    context.register_udf(functions::sha256());
     backend.wait(async {
         use datafusion::arrow::datatypes::{Field, Schema};
         let field = |name: &str, kind: DataType| Field::new(name, kind, true);
@@ -63,6 +67,7 @@ fn by_windows(texts: &[String], folder: &Path, partitions: usize) -> Vec<Vec<Rec
             field("ward", DataType::Int64),
             field("cost", DataType::Float64),
             field("open", DataType::Boolean),
+            field("day", DataType::Date32),
         ]);
         let homes = Schema::new(vec![field("person", DataType::Utf8), field("area", DataType::Utf8)]);
         for (name, schema) in [("visits", &visits), ("homes", &homes)] {
@@ -113,11 +118,11 @@ fn check(bounds: &str, sql: &str) {
     let project = Project::parse(&folder.path().join("scumble.toml"), &text).unwrap();
     let planned = Backend::without_data(&project).unwrap();
     let cut = analyse(sql, Bounding::default(), &project, &planned).unwrap();
-    let texts = statements(&cut, &project).unwrap();
+    let texts = with_secret(&cut, &project, TOLD).unwrap();
     let tables: Vec<String> = cut.below.tables.iter().cloned().collect();
     let backend = Backend::with_data(&project, &tables).unwrap();
     let with_data = analyse(sql, Bounding::default(), &project, &backend).unwrap();
-    let found = integers(&with_data, &backend, KEY).unwrap();
+    let found = integers(&with_data, &backend, Ranks::sha(TOLD)).unwrap();
     let keys = cut.query.keys.len();
     for partitions in [1, 3] {
         let answers = by_windows(&texts, folder.path(), partitions);
@@ -159,6 +164,7 @@ fn window_functions_give_the_integers_of_one_pass() {
             "SELECT open, MAX(cost) AS b, COUNT(DISTINCT clinic) AS c FROM visits WHERE ward > 1 GROUP BY open",
         );
         check(bounds, "SELECT COUNT(*) AS n, VAR_POP(cost) AS v, MEDIAN(ward) AS m FROM visits");
+        check(bounds, "SELECT day, clinic, SUM(cost) AS s, COUNT(DISTINCT ward) AS w FROM visits GROUP BY day, clinic");
     }
 }
 
@@ -195,6 +201,13 @@ fn what_stands_behind_its_operand_keeps_its_parentheses() {
         );
         check(SOME_OF_EACH, &format!("SELECT clinic, COUNT(FALSE = ({condition})) AS n FROM visits GROUP BY clinic"));
     }
+}
+
+/// The writer left two quotes in a text as they were, which is a text with one.
+#[test]
+fn quotes_in_texts_are_written() {
+    let keys = "CASE WHEN open THEN 'a''''b' WHEN ward = 1 THEN 'a''b' WHEN ward = 2 THEN '\\''' ELSE '''' END";
+    check(SOME_OF_EACH, &format!("SELECT {keys} AS k, COUNT(*) AS n FROM visits GROUP BY 1"));
 }
 
 #[test]
@@ -234,7 +247,13 @@ fn the_text_names_the_window_functions_and_holds_no_secret() {
     let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
     let texts = statements(&cut, &project).unwrap();
     assert_eq!(texts.len(), 1);
-    for part in ["DENSE_RANK() OVER (PARTITION BY scumble_owner", "scumble_place <= 3", "GROUP BY scumble_key_0"] {
+    let parts = [
+        "'SECRET group '",
+        "DENSE_RANK() OVER (PARTITION BY scumble_owner",
+        "scumble_slot <= 3",
+        "GROUP BY scumble_key_0",
+    ];
+    for part in parts {
         assert!(texts[0].contains(part), "{part}\n{}", texts[0]);
     }
 }
@@ -243,9 +262,10 @@ fn the_text_names_the_window_functions_and_holds_no_secret() {
 fn names_are_quoted_as_datafusion_quotes_them() {
     use datafusion::sql::unparser::dialect::{DefaultDialect, Dialect};
     let names = ["", "a", "_a1", "1a", "A", "aB", "a b", "a\"b", "ä", "id", "ID", "a\n", "scumble_key_0", "ſelect"];
-    let keywords: Vec<String> = super::ALL_KEYWORDS.iter().map(|word| word.to_lowercase()).collect();
+    let keywords: Vec<String> =
+        datafusion::sql::sqlparser::keywords::ALL_KEYWORDS.iter().map(|word| word.to_lowercase()).collect();
     for name in names.into_iter().chain(keywords.iter().map(String::as_str)) {
-        let ours = super::Plain.identifier_quote_style(name);
+        let ours = Engine::Embedded.identifier_quote_style(name);
         assert_eq!(ours, DefaultDialect {}.identifier_quote_style(name), "{name}");
     }
 }

@@ -42,7 +42,7 @@ pub const KINDS: &[&str] = &[
     "learn",
 ];
 
-/// So many releases of the same request on one table, with the events of one.
+/// This many releases of the same request on one table, with the events of one.
 fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
     let folder = Folder::with(&[("t.csv", rows)]);
     let mut text = format!("[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\n{columns}\n");
@@ -140,7 +140,7 @@ fn histogram() {
     as_said("histogram", &drawn, &events[0], 0.93);
 }
 
-/// A thousand of a thousand and one values that nobody has: their leads are the noise, but for the least of them.
+/// A thousand of a thousand and one values that nobody has: their leads are the noise, except for the least of them.
 #[test]
 fn top() {
     let request =
@@ -196,6 +196,14 @@ fn quantiles() {
     };
     let drawn = answers.iter().flat_map(|answers| numbers(answers, "value")).map(|value| value == 3.0);
     outcomes("quantiles", drawn, &law(1.0), &law(0.7));
+    // Ten nanoseconds are ten keys too.
+    let times =
+        "x = { type = \"timestamp\", lower = \"2020-01-01T00:00:00\", upper = \"2020-01-01T00:00:00.000000009\" }";
+    let (third, request) = ("2020-01-01T00:00:00.000000003", format!("keys = \"times\"\n{request}"));
+    let (same, answers) = released(times, &format!("x\n{}", format!("{third}\n").repeat(10)), &request, 30, 5);
+    assert!(same.len() == events.len() && same.iter().zip(&events).all(|(one, other)| one.word() == other.word()));
+    let values = answers.iter().flat_map(|answers| &answers.columns[1].cells);
+    outcomes("quantiles of keys", values.map(|value| value.text() == third), &law(1.0), &law(0.7));
 }
 
 /// Each of a thousand values has fifty rows, far above the threshold.

@@ -30,6 +30,15 @@ const MENU: [(&str, &str, Role); 7] = [
     ("/report", "Report", Role::Viewer),
 ];
 
+/// What every page begins with. Nothing of it comes from elsewhere, the icon neither.
+fn head(title: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>{title}</title><link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/script.js\" defer></script>\
+         <link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231f5f8b'/%3E%3C/svg%3E\"></head>"
+    )
+}
+
 /// A page for somebody.
 fn page(person: &Person, path: &str, title: &str, body: &Html) -> Response {
     let mut menu = String::new();
@@ -41,11 +50,10 @@ fn page(person: &Person, path: &str, title: &str, body: &Html) -> Response {
     typed(
         HTML,
         format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title} · scumble</title><link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/script.js\" defer></script></head>\
-         <body data-page=\"{path}\"><a class=\"skip\" href=\"#main\">Skip to the content</a><header><strong>scumble</strong><nav aria-label=\"Pages\">{menu}</nav>\
+            "{}<body data-page=\"{path}\"><a class=\"skip\" href=\"#main\">Skip to the content</a><header><strong>scumble</strong><nav aria-label=\"Pages\">{menu}</nav>\
          <p class=\"who\">{who} <button type=\"button\" id=\"leave\">Leave</button></p></header>\
          <main id=\"main\" tabindex=\"-1\"><h1>{title}</h1>{}</main></body></html>\n",
+            head(&format!("{title} · scumble")),
             body.text()
         ),
     )
@@ -60,12 +68,12 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
         return response;
     }
     let shown = problem::shown(refusal);
+    let title = escaped(shown["title"].as_str().unwrap_or_default());
     let mut response = typed(
         HTML,
         format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>scumble</title>\
-         <link rel=\"stylesheet\" href=\"/style.css\"></head><body><main id=\"main\"><h1>{}</h1><p>{}</p><p><a href=\"/\">Back to the overview</a></p></main></body></html>\n",
-            escaped(shown["title"].as_str().unwrap_or_default()),
+            "{}<body><main id=\"main\"><h1>{title}</h1><p>{}</p><p><a href=\"/\">Back to the overview</a></p></main></body></html>\n",
+            head(&format!("{title} · scumble")),
             escaped(&refusal.to_string())
         ),
     );
@@ -76,11 +84,14 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
 pub(super) async fn enter() -> Reply {
     Ok(typed(
         HTML,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-        <title>Log in · scumble</title><link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/script.js\" defer></script></head><body data-page=\"/enter\">\
-        <main id=\"main\"><h1>scumble</h1><form id=\"enter\"><label for=\"token\">Your token</label><input id=\"token\" type=\"password\" autocomplete=\"current-password\" required>\
-        <button>Log in</button></form><p id=\"said\" role=\"status\"></p><noscript><p>This page needs its script to log in.</p></noscript>\
-        <p>A curator gives you a token: <code>scumble access add NAME --role analyst</code>.</p></main></body></html>\n",
+        format!(
+            "{}<body data-page=\"/enter\"><main id=\"main\" class=\"door\"><h1>scumble</h1>\
+        <p>Private answers, within one budget.</p><form id=\"enter\"><label for=\"token\">Your token</label>\
+        <p class=\"line\"><input id=\"token\" type=\"password\" autocomplete=\"current-password\" required><button>Log in</button></p></form>\
+        <p id=\"said\" role=\"status\"></p><noscript><p>This page needs its script to log in.</p></noscript>\
+        <p class=\"soft\">A curator gives you one: <code>scumble access add NAME --role analyst</code></p></main></body></html>\n",
+            head("Log in · scumble")
+        ),
     ))
 }
 

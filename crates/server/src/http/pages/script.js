@@ -35,18 +35,33 @@ const table = (caption, header, rows) => {
   return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, element("table", {}, element("caption", {}, caption), head, body));
 };
 
-// Bars with their 95% intervals: one for each row, of the first noisy column.
-const chart = (rows, column, title) => {
+// Round numbers between two: about four of them.
+const ticks = (low, high) => {
+  const unit = 10 ** Math.floor(Math.log10((high - low) / 4 || 1));
+  const step = [1, 2, 5, 10].map((times) => times * unit).find((step) => (high - low) / step <= 5) || unit;
+  const all = [];
+  for (let at = Math.ceil(low / step); at * step <= high; at += 1) all.push(at * step);
+  return all;
+};
+
+// Bars with their 95% intervals: one for each row, of the first noisy column; as wide as its place.
+const chart = (place, rows, column, title) => {
   const shown = rows.slice(0, 40);
-  const width = 720, left = 150, line = 26, height = shown.length * line + 30;
+  const width = Math.max(260, Math.min(720, place.clientWidth || 720)), left = Math.min(150, width * 0.32), line = 26, bottom = shown.length * line + 12, height = bottom + 20;
   const ends = shown.flatMap((row) => [0, row.value, row.low, row.high]).filter(Number.isFinite);
   const low = Math.min(...ends), high = Math.max(...ends);
-  const x = (value) => left + ((value - low) / (high - low || 1)) * (width - left - 20);
-  const picture = drawn("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
+  const x = (value) => left + ((value - low) / (high - low || 1)) * (width - left - 24);
+  const picture = drawn("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
+  for (const at of ticks(low, high)) {
+    const name = drawn("text", { class: "tick", x: x(at), y: height - 4, "text-anchor": "middle" });
+    name.textContent = Math.abs(at) >= 1e6 ? at.toExponential(1).replace("+", "") : round(at);
+    picture.append(drawn("path", { class: "grid", d: `M${x(at)} 6V${bottom}` }), name);
+  }
+  const letters = Math.floor(left / 7.5);
   shown.forEach((row, index) => {
-    const y = 10 + index * line, [from, to] = [Math.min(x(0), x(row.value)), Math.max(x(0), x(row.value))];
+    const y = 8 + index * line, [from, to] = [Math.min(x(0), x(row.value)), Math.max(x(0), x(row.value))];
     const name = drawn("text", { x: left - 8, y: y + 15, "text-anchor": "end" });
-    name.textContent = row.name.length > 20 ? row.name.slice(0, 19) + "…" : row.name;
+    name.textContent = row.name.length > letters ? row.name.slice(0, letters - 1) + "…" : row.name;
     const hint = drawn("title", {});
     hint.textContent = `${row.name}: ${column} ${round(row.value)}, 95% from ${round(row.low)} to ${round(row.high)}`;
     picture.append(name, drawn("rect", { class: "block", x: from, y: y + 3, width: Math.max(to - from, 1), height: line - 10 }, hint));
@@ -58,9 +73,17 @@ const chart = (rows, column, title) => {
   return picture;
 };
 
+// The keys of an answer's rows: its columns in their order, each with what stands beside it.
+const ordered = (answer) => {
+  const keys = answer.rows.length ? Object.keys(answer.rows[0]) : [], columns = answer.columns || [];
+  const beside = (column) => ["error", "rank_error"].map((end) => `${column}_${end}`).filter((name) => !columns.includes(name));
+  const names = columns.flatMap((column) => [column, ...beside(column)]).filter((name) => keys.includes(name));
+  return [...names, ...keys.filter((name) => !names.includes(name) && !name.endsWith("_interval"))];
+};
+
 // The first noisy column of an answer, with the names of its rows.
-const bars = (rows) => {
-  const names = rows.length ? Object.keys(rows[0]) : [];
+const bars = (answer) => {
+  const rows = answer.rows, all = rows.length ? Object.keys(rows[0]) : [], names = [...ordered(answer), ...all.filter((name) => name.endsWith("_interval"))];
   const noisy = names.find((name) => names.includes(`${name}_interval`) && typeof rows[0][name] === "number");
   if (!noisy) return null;
   const beside = /_(error|interval)$/;
@@ -112,38 +135,42 @@ const pages = {
         if (known) {
           const error = known.standard_error * 1.96;
           const made = [4, 7, 5, 9].map((size, index) => ({ name: `made up ${index + 1}`, value: size * known.standard_error * 4, low: size * known.standard_error * 4 - error, high: size * known.standard_error * 4 + error }));
-          parts.push(element("p", {}, `How unsure ${known.column} would be, on a made-up answer:`), chart(made, known.column, "A made-up answer with the error to expect"));
+          parts.push(element("p", {}, `How unsure ${known.column} would be, on a made-up answer:`), chart(by("plan"), made, known.column, "A made-up answer with the error to expect"));
         }
         parts.push(table("Cost in every scope", ["scope", "epsilon", "at delta", "left after it"], scopes.map(([name, cost, rest]) => [name, round(cost.epsilon), String(cost.delta), left(rest)])));
-        if (errors.length) parts.push(table("Error to expect", ["column", "standard error", ""], errors.map((row) => row.map((cell) => (typeof cell === "number" ? round(cell) : cell)))));
+        if (errors.length) parts.push(table("Error to expect", ["column", "standard error", "what it holds for"], errors.map((row) => row.map((cell) => (typeof cell === "number" ? round(cell) : cell)))));
         parts.push(...told.notes.map((note) => element("p", {}, note)));
         by("plan").replaceChildren(...parts);
       } catch (error) {
         if (error.name !== "AbortError") say(by("plan"), error.message, true);
       }
     };
+    // On a phone the tables stand between the query and what it would cost: they are opened by whoever wants them.
+    if (matchMedia("(max-width: 62rem)").matches) for (const one of document.querySelectorAll("aside details")) one.open = false;
     for (const id of ["sql", "unit", "number"]) by(id).addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(plan, 350); });
     by("ask").addEventListener("submit", async (event) => {
       event.preventDefault();
       const button = by("ask").querySelector("button");
-      button.disabled = true;
+      // A button that is disabled loses the focus of whoever has no mouse.
+      if (button.hasAttribute("aria-disabled")) return;
+      button.setAttribute("aria-disabled", "true");
       say(by("answer"), "Asking…");
       try {
         const answer = await call("POST", "/v1/query", { ...question(), fresh: by("fresh").checked });
         by("fresh").checked = false;
-        const header = answer.rows.length ? Object.keys(answer.rows[0]).filter((name) => !name.endsWith("_interval")) : [];
+        const header = ordered(answer);
         const rows = answer.rows.slice(0, 500).map((row) => header.map((name) => (typeof row[name] === "number" ? round(row[name]) : row[name])));
         const links = ["csv", "json", "parquet", "arrow"].flatMap((form) => [" ", element("a", { href: `/v1/answers/${answer.sequence}?format=${form}` }, form)]);
         const parts = [element("p", {}, answer.stored ? "It was paid for before: nothing was charged." : `Charged as entry ${answer.sequence} of the ledger.`, " Download:", ...links)];
-        const picture = bars(answer.rows);
-        if (picture) parts.push(chart(picture.list, picture.column, `${picture.column} with 95% intervals`));
+        const picture = bars(answer);
+        if (picture) parts.push(chart(by("answer"), picture.list, picture.column, `${picture.column} with 95% intervals`));
         parts.push(table("The answer", header, rows), ...answer.notes.map((note) => element("p", {}, note)));
         by("answer").replaceChildren(...parts);
         plan();
       } catch (error) {
         say(by("answer"), error.message, true);
       }
-      button.disabled = false;
+      button.removeAttribute("aria-disabled");
     });
   },
 
@@ -151,8 +178,8 @@ const pages = {
     const place = by("chart");
     if (!place) return;
     const answer = await call("GET", `/v1/answers/${place.dataset.answer}?format=json`);
-    const picture = bars(answer.rows);
-    if (picture) place.append(chart(picture.list, picture.column, `${picture.column} with 95% intervals`));
+    const picture = bars(answer);
+    if (picture) place.append(chart(place, picture.list, picture.column, `${picture.column} with 95% intervals`));
   },
 
   "/ledger": () => {
@@ -187,6 +214,12 @@ const pages = {
     });
     for (const button of document.querySelectorAll("[data-revoke]")) {
       button.addEventListener("click", async () => {
+        // Nobody loses their access by one click that went astray.
+        if (!button.dataset.sure) {
+          button.dataset.sure = "asked";
+          button.textContent = `Really revoke ${button.dataset.revoke}?`;
+          return;
+        }
         try {
           await call("DELETE", `/v1/people/${encodeURIComponent(button.dataset.revoke)}`);
           location.reload();

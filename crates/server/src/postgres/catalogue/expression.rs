@@ -5,7 +5,7 @@ use super::query::{Names, query};
 use super::scope::{Nowhere, Scope, folded, last_word};
 use super::{World, length, tables};
 use crate::postgres::refused::{Refused, code};
-use crate::postgres::value::{Kind, Value};
+use crate::postgres::value::{PgType, Value};
 use regex_lite::RegexBuilder;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Subscript, UnaryOperator, Value as Literal,
@@ -484,48 +484,48 @@ enum Part {
 }
 
 /// The type of an expression, whatever the rows are.
-pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<Kind, Refused> {
+pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<PgType, Refused> {
     context.world.spend(1)?;
     let of = |inner: &Expr| kind_of(inner, context, scope);
     Ok(match expression {
-        Expr::Identifier(name) => scope.kind(None, &folded(name)).unwrap_or(Kind::Text),
+        Expr::Identifier(name) => scope.kind(None, &folded(name)).unwrap_or(PgType::Text),
         Expr::CompoundIdentifier(words) => {
             let words: Vec<String> = words.iter().map(folded).collect();
             match &words[..] {
-                [.., table, name] => scope.kind(Some(table), name).unwrap_or(Kind::Text),
-                _ => Kind::Text,
+                [.., table, name] => scope.kind(Some(table), name).unwrap_or(PgType::Text),
+                _ => PgType::Text,
             }
         }
         Expr::Value(value) => match literal(&value.value) {
             Value::Whole(number) => {
                 if i32::try_from(number).is_ok() {
-                    Kind::Int
+                    PgType::Int
                 } else {
-                    Kind::Whole
+                    PgType::Whole
                 }
             }
-            Value::Number(_) => Kind::Number,
-            Value::Truth(_) => Kind::Truth,
-            _ => Kind::Text,
+            Value::Number(_) => PgType::Number,
+            Value::Truth(_) => PgType::Truth,
+            _ => PgType::Text,
         },
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => of(inner)?,
-        Expr::UnaryOp { op: UnaryOperator::Not, .. } => Kind::Truth,
+        Expr::UnaryOp { op: UnaryOperator::Not, .. } => PgType::Truth,
         Expr::UnaryOp { expr, .. } => of(expr)?,
         Expr::Cast { data_type, expr, .. } => match type_name(data_type).as_str() {
-            "bool" | "boolean" => Kind::Truth,
-            "int2" | "smallint" => Kind::Small,
-            "int" | "int4" | "integer" => Kind::Int,
-            "oid" | "xid" => Kind::Oid,
+            "bool" | "boolean" => PgType::Truth,
+            "int2" | "smallint" => PgType::Small,
+            "int" | "int4" | "integer" => PgType::Int,
+            "oid" | "xid" => PgType::Oid,
             // A name as the number of what it names, unless it is made the name of a number.
             "regclass" | "regtype" | "regnamespace" => match of(expr)? {
-                Kind::Text | Kind::Name => Kind::Oid,
-                _ => Kind::Text,
+                PgType::Text | PgType::Name => PgType::Oid,
+                _ => PgType::Text,
             },
-            "name" => Kind::Name,
-            name if is_whole(name) => Kind::Whole,
-            name if is_number(name) => Kind::Number,
-            name if name.ends_with("[]") => Kind::Texts,
-            _ => Kind::Text,
+            "name" => PgType::Name,
+            name if is_whole(name) => PgType::Whole,
+            name if is_number(name) => PgType::Number,
+            name if name.ends_with("[]") => PgType::Texts,
+            _ => PgType::Text,
         },
         Expr::BinaryOp { left, op, right } => match op {
             BinaryOperator::Plus
@@ -534,12 +534,12 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
             | BinaryOperator::Divide
             | BinaryOperator::Modulo
             | BinaryOperator::BitwiseAnd
-            | BinaryOperator::BitwiseOr => Kind::Whole,
+            | BinaryOperator::BitwiseOr => PgType::Whole,
             BinaryOperator::StringConcat => match (of(left)?, of(right)?) {
-                (Kind::Texts, _) | (_, Kind::Texts) => Kind::Texts,
-                _ => Kind::Text,
+                (PgType::Texts, _) | (_, PgType::Texts) => PgType::Texts,
+                _ => PgType::Text,
             },
-            _ => Kind::Truth,
+            _ => PgType::Truth,
         },
         Expr::IsNull(_)
         | Expr::IsNotNull(_)
@@ -556,7 +556,7 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
         | Expr::ILike { .. }
         | Expr::AnyOp { .. }
         | Expr::AllOp { .. }
-        | Expr::Exists { .. } => Kind::Truth,
+        | Expr::Exists { .. } => PgType::Truth,
         Expr::Case { conditions, else_result, .. } => {
             let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
             let is_null = |result: &&Expr| matches!(result, Expr::Value(value) if value.value == Literal::Null);
@@ -564,17 +564,17 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
             let kinds = known.into_iter().map(of).collect::<Result<Vec<_>, Refused>>()?;
             match kinds.first() {
                 Some(first) if kinds.iter().all(|kind| kind == first) => *first,
-                _ => Kind::Text,
+                _ => PgType::Text,
             }
         }
-        Expr::Array(_) => Kind::Texts,
+        Expr::Array(_) => PgType::Texts,
         Expr::Subquery(subquery) => {
             let nowhere = Nowhere::default();
             let inner = nowhere.scope(Some(scope));
             let table = query(subquery, context.world, context.names, Some(&inner))?;
-            table.columns.first().map_or(Kind::Text, |column| column.kind)
+            table.columns.first().map_or(PgType::Text, |column| column.kind)
         }
-        Expr::Position { .. } => Kind::Int,
+        Expr::Position { .. } => PgType::Int,
         Expr::Function(function) => {
             let first = match &function.args {
                 FunctionArguments::List(list) => list.args.iter().find_map(function::plain),
@@ -583,6 +583,6 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
             let first = first.map(of).transpose()?;
             function::kind(&last_word(&function.name), first)
         }
-        _ => Kind::Text,
+        _ => PgType::Text,
     })
 }

@@ -4,9 +4,9 @@ use super::expression::{Context, compare, is_true, value_of};
 use super::function::rows_of;
 use super::query::query;
 use super::scope::{Nowhere, Row, Scope, Source, folded, last_word};
-use super::{Column, Table, tables};
+use super::{ResultColumn, Table, tables};
 use crate::postgres::refused::Refused;
-use crate::postgres::value::{Kind, Value};
+use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, TableAlias,
     TableFactor, TableWithJoins, visit_expressions,
@@ -127,8 +127,8 @@ fn function(
 }
 
 fn one_column(name: &str, cells: Vec<Value>) -> Table {
-    let kind = if cells.iter().all(|cell| matches!(cell, Value::Whole(_))) { Kind::Int } else { Kind::Text };
-    Table { columns: vec![Column::new(name, kind)], rows: cells.into_iter().map(|cell| vec![cell]).collect() }
+    let kind = if cells.iter().all(|cell| matches!(cell, Value::Whole(_))) { PgType::Int } else { PgType::Text };
+    Table { columns: vec![ResultColumn::new(name, kind)], rows: cells.into_iter().map(|cell| vec![cell]).collect() }
 }
 
 /// The table with the names that an alias gives its columns.

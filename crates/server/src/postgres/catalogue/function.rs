@@ -6,7 +6,7 @@ use super::scope::{Row, Scope, last_word};
 use super::{World, tables};
 use crate::postgres::refused::Refused;
 use crate::postgres::settings::{DATABASE, VERSION};
-use crate::postgres::value::{Kind, Value, now};
+use crate::postgres::value::{PgType, Value, now};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, WindowType};
 use std::cmp::Ordering;
 
@@ -252,19 +252,19 @@ fn quoted(name: &str) -> String {
 }
 
 /// The type of what a function gives.
-pub(super) fn kind(name: &str, first: Option<Kind>) -> Kind {
+pub(super) fn kind(name: &str, first: Option<PgType>) -> PgType {
     match name {
-        "count" | "row_number" => Kind::Whole,
+        "count" | "row_number" => PgType::Whole,
         "pg_backend_pid" | "array_upper" | "array_lower" | "array_length" | "cardinality" | "length"
-        | "char_length" => Kind::Int,
-        "bool_or" | "bool_and" | "every" | "pg_is_in_recovery" => Kind::Truth,
-        name if name.starts_with("has_") && name.ends_with("_privilege") => Kind::Truth,
-        name if name.starts_with("pg_") && name.ends_with("_is_visible") => Kind::Truth,
-        "to_regclass" | "to_regtype" | "to_regnamespace" => Kind::Oid,
-        "current_schemas" | "array" | "array_agg" | "string_to_array" => Kind::Texts,
-        "now" | "current_timestamp" | "localtimestamp" => Kind::Moment,
-        "coalesce" | "nullif" | "min" | "max" | "unnest" => first.unwrap_or(Kind::Text),
-        "sum" => Kind::Whole,
-        _ => Kind::Text,
+        | "char_length" => PgType::Int,
+        "bool_or" | "bool_and" | "every" | "pg_is_in_recovery" => PgType::Truth,
+        name if name.starts_with("has_") && name.ends_with("_privilege") => PgType::Truth,
+        name if name.starts_with("pg_") && name.ends_with("_is_visible") => PgType::Truth,
+        "to_regclass" | "to_regtype" | "to_regnamespace" => PgType::Oid,
+        "current_schemas" | "array" | "array_agg" | "string_to_array" => PgType::Texts,
+        "now" | "current_timestamp" | "localtimestamp" => PgType::Moment,
+        "coalesce" | "nullif" | "min" | "max" | "unnest" => first.unwrap_or(PgType::Text),
+        "sum" => PgType::Whole,
+        _ => PgType::Text,
     }
 }

@@ -14,7 +14,7 @@ mod tables;
 
 use super::refused::{Refused, code};
 use super::settings::Settings;
-use super::value::{Kind, Value};
+use super::value::{PgType, Value};
 use crate::service::TableShown;
 use sqlparser::ast::Statement;
 use std::cell::Cell;
@@ -23,19 +23,19 @@ use std::rc::Rc;
 /// A table of results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
-    pub columns: Vec<Column>,
+    pub columns: Vec<ResultColumn>,
     pub rows: Vec<Vec<Value>>,
 }
 
 /// A column of results.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct ResultColumn {
     pub name: String,
-    pub kind: Kind,
+    pub kind: PgType,
 }
 
-impl Column {
-    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+impl ResultColumn {
+    pub fn new(name: impl Into<String>, kind: PgType) -> Self {
         Self { name: name.into(), kind }
     }
 }

@@ -3,9 +3,9 @@
 use super::expression::{Context, compare, kind_of, type_name, value_of};
 use super::function::is_aggregate;
 use super::scope::{Scope, folded, last_word};
-use super::{Column, Table};
+use super::{ResultColumn, Table};
 use crate::postgres::refused::Refused;
-use crate::postgres::value::{Kind, Value};
+use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{Expr, OrderByExpr, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Visit, Visitor};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 /// A column of the result.
 pub(super) struct Output<'q> {
-    pub column: Column,
+    pub column: ResultColumn,
     from: From<'q>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn outputs<'q>(
             SelectItem::QualifiedWildcard(..) => continue,
         };
         let kind = kind_of(expression, context, scope)?;
-        outputs.push(Output { column: Column::new(name, kind), from: From::Expression(expression) });
+        outputs.push(Output { column: ResultColumn::new(name, kind), from: From::Expression(expression) });
     }
     Ok(outputs)
 }
@@ -104,7 +104,7 @@ fn aggregates(expression: &Expr) -> bool {
 }
 
 /// The output column that an expression of ORDER BY names, by its number or by its name.
-pub(super) fn output_of(expression: &Expr, columns: &[Column]) -> Option<usize> {
+pub(super) fn output_of(expression: &Expr, columns: &[ResultColumn]) -> Option<usize> {
     if let Expr::Identifier(name) = expression {
         let name = folded(name);
         return columns.iter().position(|column| column.name == name);
@@ -165,24 +165,24 @@ pub(super) fn distinct(rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
 }
 
 /// The cells as the types of their columns have them.
-pub(super) fn fitted(cells: Vec<Value>, columns: &[Column]) -> Vec<Value> {
-    let fit = |(cell, column): (Value, &Column)| match (column.kind, cell) {
+pub(super) fn fitted(cells: Vec<Value>, columns: &[ResultColumn]) -> Vec<Value> {
+    let fit = |(cell, column): (Value, &ResultColumn)| match (column.kind, cell) {
         (_, Value::Null) => Value::Null,
-        (Kind::Truth, Value::Truth(truth)) => Value::Truth(truth),
-        (Kind::Truth, Value::Text(text)) if ["t", "true", "f", "false"].contains(&text.as_str()) => {
+        (PgType::Truth, Value::Truth(truth)) => Value::Truth(truth),
+        (PgType::Truth, Value::Text(text)) if ["t", "true", "f", "false"].contains(&text.as_str()) => {
             Value::Truth(text.starts_with('t'))
         }
-        (Kind::Truth, _) => Value::Null,
-        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, Value::Whole(number)) => Value::Whole(number),
-        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, Value::Text(text)) => {
+        (PgType::Truth, _) => Value::Null,
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, Value::Whole(number)) => Value::Whole(number),
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, Value::Text(text)) => {
             text.parse().map_or(Value::Null, Value::Whole)
         }
-        (Kind::Small | Kind::Int | Kind::Whole | Kind::Oid, _) => Value::Null,
-        (Kind::Number, Value::Whole(number)) => Value::Number(number as f64),
-        (Kind::Number, Value::Number(number)) => Value::Number(number),
-        (Kind::Number, _) => Value::Null,
-        (Kind::Texts, Value::List(list)) => Value::List(list),
-        (Kind::Texts, _) => Value::Null,
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, _) => Value::Null,
+        (PgType::Number, Value::Whole(number)) => Value::Number(number as f64),
+        (PgType::Number, Value::Number(number)) => Value::Number(number),
+        (PgType::Number, _) => Value::Null,
+        (PgType::Texts, Value::List(list)) => Value::List(list),
+        (PgType::Texts, _) => Value::Null,
         (_, cell) => cell.shown().map_or(Value::Null, Value::Text),
     };
     cells.into_iter().zip(columns).map(fit).collect()

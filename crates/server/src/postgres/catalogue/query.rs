@@ -4,7 +4,7 @@ use super::expression::{Context, is_true, kind_of, value_of};
 use super::from::{Joining, MOST_SOURCES, joined, renamed};
 use super::output::{Output, by_keys, distinct, fitted, number_of, output_of, outputs, sort_outputs};
 use super::scope::{Nowhere, Row, Scope, folded};
-use super::{Column, Table, World};
+use super::{ResultColumn, Table, World};
 use crate::postgres::refused::{Refused, code};
 use crate::postgres::value::Value;
 use sqlparser::ast::{
@@ -85,8 +85,8 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
             let scope = nowhere.scope(outer);
             let width = values.rows.first().map_or(0, |row| row.content.len());
             let first = values.rows.first().map(|row| &row.content[..]).unwrap_or_default();
-            let named = |(index, value): (usize, &Expr)| -> Result<Column, Refused> {
-                Ok(Column::new(format!("column{}", index + 1), kind_of(value, context, &scope)?))
+            let named = |(index, value): (usize, &Expr)| -> Result<ResultColumn, Refused> {
+                Ok(ResultColumn::new(format!("column{}", index + 1), kind_of(value, context, &scope)?))
             };
             let columns = first.iter().enumerate().map(named).collect::<Result<Vec<_>, Refused>>()?;
             let mut rows = Vec::new();
@@ -123,7 +123,7 @@ fn select(
     let scope = Scope { sources: &sources, row: &[], group: None, counters: &counters, outer };
     let rows = Joining::new(select.selection.as_ref(), &steps, context, &scope).rows()?;
     let outputs = outputs(&select.projection, context, &scope)?;
-    let columns: Vec<Column> = outputs.iter().map(|output| output.column.clone()).collect();
+    let columns: Vec<ResultColumn> = outputs.iter().map(|output| output.column.clone()).collect();
     let groups = grouped(select, &outputs, rows, context, &scope)?;
     let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
     for group in &groups {

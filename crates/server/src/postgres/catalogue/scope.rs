@@ -1,7 +1,7 @@
 //! Where the names of an expression are looked for: the rows of FROM, and the query around.
 
 use super::Table;
-use crate::postgres::value::{Kind, Value};
+use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{Ident, ObjectName};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ impl Scope<'_> {
     }
 
     /// The type of a column.
-    pub fn kind(&self, table: Option<&str>, column: &str) -> Option<Kind> {
+    pub fn kind(&self, table: Option<&str>, column: &str) -> Option<PgType> {
         let here = self.place(table, column);
         let here = here.and_then(|(source, column)| self.sources[source].table.columns.get(column));
         here.map(|column| column.kind).or_else(|| self.outer.and_then(|outer| outer.kind(table, column)))

@@ -1,8 +1,8 @@
 //! The tables of the catalogue.
 
-use super::{Column, Table, World};
+use super::{ResultColumn, Table, World};
 use crate::postgres::settings::DATABASE;
-use crate::postgres::value::{Kind, Value};
+use crate::postgres::value::{PgType, Value};
 use crate::service::{ColumnShown, TableShown};
 
 /// The numbers of the schemas, of the one database, of the one role and of the way in which tables are kept; those of tables follow [`FIRST`].
@@ -128,7 +128,7 @@ pub(super) fn table(schema: Option<&str>, name: &str, world: &World<'_>) -> Tabl
         (false, "pg_tables") => listed(world),
         (false, "pg_description") => descriptions(world),
         (false, "pg_am") => made(
-            &[("oid", Kind::Oid), ("amname", Kind::Name), ("amtype", Kind::Letter)],
+            &[("oid", PgType::Oid), ("amname", PgType::Name), ("amtype", PgType::Letter)],
             vec![vec![Value::Whole(HEAP), Value::text("heap"), Value::text("t")]],
         ),
         (true, "schemata") => schemata(world),
@@ -138,47 +138,48 @@ pub(super) fn table(schema: Option<&str>, name: &str, world: &World<'_>) -> Tabl
     }
 }
 
-fn made(columns: &[(&str, Kind)], rows: Vec<Vec<Value>>) -> Table {
-    let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
+fn made(columns: &[(&str, PgType)], rows: Vec<Vec<Value>>) -> Table {
+    let columns = columns.iter().map(|(name, kind)| ResultColumn::new(*name, *kind)).collect();
     Table { columns, rows }
 }
 
 fn namespaces() -> Table {
-    let columns = [("oid", Kind::Oid), ("nspname", Kind::Name), ("nspowner", Kind::Oid), ("nspacl", Kind::Texts)];
+    let columns =
+        [("oid", PgType::Oid), ("nspname", PgType::Name), ("nspowner", PgType::Oid), ("nspacl", PgType::Texts)];
     let row = |(oid, name): &(i64, &str)| vec![Value::Whole(*oid), Value::text(*name), Value::Whole(ROLE), Value::Null];
     made(&columns, SCHEMAS.iter().map(row).collect())
 }
 
 fn classes(world: &World<'_>) -> Table {
     let columns = [
-        ("oid", Kind::Oid),
-        ("relname", Kind::Name),
-        ("relnamespace", Kind::Oid),
-        ("reltype", Kind::Oid),
-        ("reloftype", Kind::Oid),
-        ("relowner", Kind::Oid),
-        ("relam", Kind::Oid),
-        ("reltablespace", Kind::Oid),
-        ("reltoastrelid", Kind::Oid),
-        ("relhasindex", Kind::Truth),
-        ("relisshared", Kind::Truth),
-        ("relpersistence", Kind::Letter),
-        ("relkind", Kind::Letter),
-        ("relnatts", Kind::Small),
-        ("relchecks", Kind::Small),
-        ("relhasrules", Kind::Truth),
-        ("relhastriggers", Kind::Truth),
-        ("relhassubclass", Kind::Truth),
-        ("relrowsecurity", Kind::Truth),
-        ("relforcerowsecurity", Kind::Truth),
-        ("relispopulated", Kind::Truth),
-        ("relreplident", Kind::Letter),
-        ("relispartition", Kind::Truth),
-        ("reloptions", Kind::Texts),
-        ("relacl", Kind::Texts),
+        ("oid", PgType::Oid),
+        ("relname", PgType::Name),
+        ("relnamespace", PgType::Oid),
+        ("reltype", PgType::Oid),
+        ("reloftype", PgType::Oid),
+        ("relowner", PgType::Oid),
+        ("relam", PgType::Oid),
+        ("reltablespace", PgType::Oid),
+        ("reltoastrelid", PgType::Oid),
+        ("relhasindex", PgType::Truth),
+        ("relisshared", PgType::Truth),
+        ("relpersistence", PgType::Letter),
+        ("relkind", PgType::Letter),
+        ("relnatts", PgType::Small),
+        ("relchecks", PgType::Small),
+        ("relhasrules", PgType::Truth),
+        ("relhastriggers", PgType::Truth),
+        ("relhassubclass", PgType::Truth),
+        ("relrowsecurity", PgType::Truth),
+        ("relforcerowsecurity", PgType::Truth),
+        ("relispopulated", PgType::Truth),
+        ("relreplident", PgType::Letter),
+        ("relispartition", PgType::Truth),
+        ("reloptions", PgType::Texts),
+        ("relacl", PgType::Texts),
         // How large a table is, is not said.
-        ("reltuples", Kind::Number),
-        ("relpages", Kind::Int),
+        ("reltuples", PgType::Number),
+        ("relpages", PgType::Int),
     ];
     let row = |(oid, table): (i64, &TableShown)| {
         let truth = Value::Truth(false);
@@ -217,28 +218,28 @@ fn classes(world: &World<'_>) -> Table {
 
 fn attributes(world: &World<'_>) -> Table {
     let columns = [
-        ("attrelid", Kind::Oid),
-        ("attname", Kind::Name),
-        ("atttypid", Kind::Oid),
-        ("attlen", Kind::Small),
-        ("attnum", Kind::Small),
-        ("atttypmod", Kind::Int),
-        ("attndims", Kind::Int),
-        ("attnotnull", Kind::Truth),
-        ("atthasdef", Kind::Truth),
-        ("atthasmissing", Kind::Truth),
-        ("attidentity", Kind::Letter),
-        ("attgenerated", Kind::Letter),
-        ("attisdropped", Kind::Truth),
-        ("attislocal", Kind::Truth),
-        ("attinhcount", Kind::Int),
-        ("attcollation", Kind::Oid),
-        ("attstorage", Kind::Letter),
-        ("attcompression", Kind::Letter),
-        ("attstattarget", Kind::Int),
-        ("attacl", Kind::Texts),
-        ("attoptions", Kind::Texts),
-        ("attfdwoptions", Kind::Texts),
+        ("attrelid", PgType::Oid),
+        ("attname", PgType::Name),
+        ("atttypid", PgType::Oid),
+        ("attlen", PgType::Small),
+        ("attnum", PgType::Small),
+        ("atttypmod", PgType::Int),
+        ("attndims", PgType::Int),
+        ("attnotnull", PgType::Truth),
+        ("atthasdef", PgType::Truth),
+        ("atthasmissing", PgType::Truth),
+        ("attidentity", PgType::Letter),
+        ("attgenerated", PgType::Letter),
+        ("attisdropped", PgType::Truth),
+        ("attislocal", PgType::Truth),
+        ("attinhcount", PgType::Int),
+        ("attcollation", PgType::Oid),
+        ("attstorage", PgType::Letter),
+        ("attcompression", PgType::Letter),
+        ("attstattarget", PgType::Int),
+        ("attacl", PgType::Texts),
+        ("attoptions", PgType::Texts),
+        ("attfdwoptions", PgType::Texts),
     ];
     let mut rows = Vec::new();
     for (oid, table) in numbered(world) {
@@ -275,29 +276,29 @@ fn attributes(world: &World<'_>) -> Table {
 
 fn types() -> Table {
     let columns = [
-        ("oid", Kind::Oid),
-        ("typname", Kind::Name),
-        ("typnamespace", Kind::Oid),
-        ("typowner", Kind::Oid),
-        ("typlen", Kind::Small),
-        ("typbyval", Kind::Truth),
-        ("typtype", Kind::Letter),
-        ("typcategory", Kind::Letter),
-        ("typispreferred", Kind::Truth),
-        ("typisdefined", Kind::Truth),
-        ("typdelim", Kind::Letter),
-        ("typrelid", Kind::Oid),
-        ("typelem", Kind::Oid),
-        ("typarray", Kind::Oid),
-        ("typinput", Kind::Text),
-        ("typreceive", Kind::Text),
-        ("typnotnull", Kind::Truth),
-        ("typbasetype", Kind::Oid),
-        ("typtypmod", Kind::Int),
-        ("typndims", Kind::Int),
-        ("typcollation", Kind::Oid),
-        ("typdefault", Kind::Text),
-        ("typacl", Kind::Texts),
+        ("oid", PgType::Oid),
+        ("typname", PgType::Name),
+        ("typnamespace", PgType::Oid),
+        ("typowner", PgType::Oid),
+        ("typlen", PgType::Small),
+        ("typbyval", PgType::Truth),
+        ("typtype", PgType::Letter),
+        ("typcategory", PgType::Letter),
+        ("typispreferred", PgType::Truth),
+        ("typisdefined", PgType::Truth),
+        ("typdelim", PgType::Letter),
+        ("typrelid", PgType::Oid),
+        ("typelem", PgType::Oid),
+        ("typarray", PgType::Oid),
+        ("typinput", PgType::Text),
+        ("typreceive", PgType::Text),
+        ("typnotnull", PgType::Truth),
+        ("typbasetype", PgType::Oid),
+        ("typtypmod", PgType::Int),
+        ("typndims", PgType::Int),
+        ("typcollation", PgType::Oid),
+        ("typdefault", PgType::Text),
+        ("typacl", PgType::Texts),
     ];
     let row = |kind: &Type| {
         let input = if kind.element == 0 { format!("{}in", kind.name) } else { "array_in".to_string() };
@@ -333,19 +334,19 @@ fn types() -> Table {
 
 fn databases() -> Table {
     let columns = [
-        ("oid", Kind::Oid),
-        ("datname", Kind::Name),
-        ("datdba", Kind::Oid),
-        ("encoding", Kind::Int),
-        ("datlocprovider", Kind::Letter),
-        ("datistemplate", Kind::Truth),
-        ("datallowconn", Kind::Truth),
-        ("datconnlimit", Kind::Int),
-        ("datcollate", Kind::Text),
-        ("datctype", Kind::Text),
-        ("daticulocale", Kind::Text),
-        ("dattablespace", Kind::Oid),
-        ("datacl", Kind::Texts),
+        ("oid", PgType::Oid),
+        ("datname", PgType::Name),
+        ("datdba", PgType::Oid),
+        ("encoding", PgType::Int),
+        ("datlocprovider", PgType::Letter),
+        ("datistemplate", PgType::Truth),
+        ("datallowconn", PgType::Truth),
+        ("datconnlimit", PgType::Int),
+        ("datcollate", PgType::Text),
+        ("datctype", PgType::Text),
+        ("daticulocale", PgType::Text),
+        ("dattablespace", PgType::Oid),
+        ("datacl", PgType::Texts),
     ];
     let row = vec![
         Value::Whole(DATABASE_NUMBER),
@@ -368,21 +369,21 @@ fn databases() -> Table {
 /// Whoever asks, and nobody else: who else has access is the curator's to tell.
 fn roles(world: &World<'_>) -> Table {
     let columns = [
-        ("oid", Kind::Oid),
-        ("rolname", Kind::Name),
-        ("rolsuper", Kind::Truth),
-        ("rolinherit", Kind::Truth),
-        ("rolcreaterole", Kind::Truth),
-        ("rolcreatedb", Kind::Truth),
-        ("rolcanlogin", Kind::Truth),
-        ("rolreplication", Kind::Truth),
-        ("rolbypassrls", Kind::Truth),
-        ("rolconnlimit", Kind::Int),
-        ("rolvaliduntil", Kind::Text),
-        ("rolconfig", Kind::Texts),
-        ("usename", Kind::Name),
-        ("usesysid", Kind::Oid),
-        ("usesuper", Kind::Truth),
+        ("oid", PgType::Oid),
+        ("rolname", PgType::Name),
+        ("rolsuper", PgType::Truth),
+        ("rolinherit", PgType::Truth),
+        ("rolcreaterole", PgType::Truth),
+        ("rolcreatedb", PgType::Truth),
+        ("rolcanlogin", PgType::Truth),
+        ("rolreplication", PgType::Truth),
+        ("rolbypassrls", PgType::Truth),
+        ("rolconnlimit", PgType::Int),
+        ("rolvaliduntil", PgType::Text),
+        ("rolconfig", PgType::Texts),
+        ("usename", PgType::Name),
+        ("usesysid", PgType::Oid),
+        ("usesuper", PgType::Truth),
     ];
     let user = Value::text(world.settings.user());
     let no = Value::Truth(false);
@@ -408,16 +409,16 @@ fn roles(world: &World<'_>) -> Table {
 
 fn settings(world: &World<'_>) -> Table {
     let columns = [
-        ("name", Kind::Text),
-        ("setting", Kind::Text),
-        ("unit", Kind::Text),
-        ("category", Kind::Text),
-        ("short_desc", Kind::Text),
-        ("context", Kind::Text),
-        ("vartype", Kind::Text),
-        ("source", Kind::Text),
-        ("reset_val", Kind::Text),
-        ("boot_val", Kind::Text),
+        ("name", PgType::Text),
+        ("setting", PgType::Text),
+        ("unit", PgType::Text),
+        ("category", PgType::Text),
+        ("short_desc", PgType::Text),
+        ("context", PgType::Text),
+        ("vartype", PgType::Text),
+        ("source", PgType::Text),
+        ("reset_val", PgType::Text),
+        ("boot_val", PgType::Text),
     ];
     let row = |(name, value): (&str, String)| {
         vec![
@@ -439,14 +440,14 @@ fn settings(world: &World<'_>) -> Table {
 /// `pg_tables`.
 fn listed(world: &World<'_>) -> Table {
     let columns = [
-        ("schemaname", Kind::Name),
-        ("tablename", Kind::Name),
-        ("tableowner", Kind::Name),
-        ("tablespace", Kind::Name),
-        ("hasindexes", Kind::Truth),
-        ("hasrules", Kind::Truth),
-        ("hastriggers", Kind::Truth),
-        ("rowsecurity", Kind::Truth),
+        ("schemaname", PgType::Name),
+        ("tablename", PgType::Name),
+        ("tableowner", PgType::Name),
+        ("tablespace", PgType::Name),
+        ("hasindexes", PgType::Truth),
+        ("hasrules", PgType::Truth),
+        ("hastriggers", PgType::Truth),
+        ("rowsecurity", PgType::Truth),
     ];
     let row = |(_, table): (i64, &TableShown)| {
         let no = Value::Truth(false);
@@ -467,7 +468,7 @@ fn listed(world: &World<'_>) -> Table {
 
 fn descriptions(world: &World<'_>) -> Table {
     let columns =
-        [("objoid", Kind::Oid), ("classoid", Kind::Oid), ("objsubid", Kind::Int), ("description", Kind::Text)];
+        [("objoid", PgType::Oid), ("classoid", PgType::Oid), ("objsubid", PgType::Int), ("description", PgType::Text)];
     let mut rows = Vec::new();
     for (oid, table) in numbered(world) {
         for column in 0..=table.columns.len() as i64 {
@@ -479,7 +480,7 @@ fn descriptions(world: &World<'_>) -> Table {
 }
 
 fn schemata(world: &World<'_>) -> Table {
-    let columns = [("catalog_name", Kind::Name), ("schema_name", Kind::Name), ("schema_owner", Kind::Name)];
+    let columns = [("catalog_name", PgType::Name), ("schema_name", PgType::Name), ("schema_owner", PgType::Name)];
     let row =
         |(_, name): &(i64, &str)| vec![Value::text(DATABASE), Value::text(*name), Value::text(world.settings.user())];
     made(&columns, SCHEMAS.iter().map(row).collect())
@@ -487,11 +488,11 @@ fn schemata(world: &World<'_>) -> Table {
 
 fn information_tables(world: &World<'_>) -> Table {
     let columns = [
-        ("table_catalog", Kind::Name),
-        ("table_schema", Kind::Name),
-        ("table_name", Kind::Name),
-        ("table_type", Kind::Text),
-        ("is_insertable_into", Kind::Text),
+        ("table_catalog", PgType::Name),
+        ("table_schema", PgType::Name),
+        ("table_name", PgType::Name),
+        ("table_type", PgType::Text),
+        ("is_insertable_into", PgType::Text),
     ];
     let row = |(_, table): (i64, &TableShown)| {
         vec![
@@ -507,22 +508,22 @@ fn information_tables(world: &World<'_>) -> Table {
 
 fn information_columns(world: &World<'_>) -> Table {
     let columns = [
-        ("table_catalog", Kind::Name),
-        ("table_schema", Kind::Name),
-        ("table_name", Kind::Name),
-        ("column_name", Kind::Name),
-        ("ordinal_position", Kind::Int),
-        ("column_default", Kind::Text),
-        ("is_nullable", Kind::Text),
-        ("data_type", Kind::Text),
-        ("character_maximum_length", Kind::Int),
-        ("numeric_precision", Kind::Int),
-        ("numeric_scale", Kind::Int),
-        ("udt_name", Kind::Name),
-        ("udt_schema", Kind::Name),
-        ("is_identity", Kind::Text),
-        ("is_generated", Kind::Text),
-        ("is_updatable", Kind::Text),
+        ("table_catalog", PgType::Name),
+        ("table_schema", PgType::Name),
+        ("table_name", PgType::Name),
+        ("column_name", PgType::Name),
+        ("ordinal_position", PgType::Int),
+        ("column_default", PgType::Text),
+        ("is_nullable", PgType::Text),
+        ("data_type", PgType::Text),
+        ("character_maximum_length", PgType::Int),
+        ("numeric_precision", PgType::Int),
+        ("numeric_scale", PgType::Int),
+        ("udt_name", PgType::Name),
+        ("udt_schema", PgType::Name),
+        ("is_identity", PgType::Text),
+        ("is_generated", PgType::Text),
+        ("is_updatable", PgType::Text),
     ];
     let mut rows = Vec::new();
     for (_, table) in numbered(world) {

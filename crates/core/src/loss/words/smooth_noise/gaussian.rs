@@ -72,7 +72,7 @@ impl Shape for Worst {
     fn largest_order(&self) -> f64 {
         let of_pair = |pair: &Pair| 1.0 / (1.0 - pair.ratio.max(1.0).powi(-2));
         let one = self.pairs.iter().map(of_pair).fold(f64::INFINITY, f64::min);
-        // The legs of a chain have orders of up to about so many times its own.
+        // The legs of a chain have orders of up to about this many times its own.
         one * (1.0 - 1e-9) / f64::from(self.owners)
     }
 }

@@ -34,7 +34,7 @@ fn cauchy4_of_all_levels_is_the_golden_one() {
     let last = Levels::last_for(8, vector["input"]["range"].as_u64().unwrap()).unwrap();
     assert_eq!(u64::from(last), expected["last_level"].as_u64().unwrap());
     let noise = noise(Family::Cauchy4, "9/8", "1/3", last);
-    close(Noise(&noise).pure().unwrap(), &expected["epsilon"], 1e-7);
+    close(Smooth(&noise).pure().unwrap(), &expected["epsilon"], 1e-7);
     let levels = noise.table().unwrap();
     let scales = ["3", "27/8", "61/16", "69/16"]
         .map(|text| expected["scales_first"].as_array().unwrap().iter().any(|s| s == text));
@@ -182,7 +182,7 @@ fn neighbours(levels: &Levels) -> Vec<(State, State)> {
 fn claim(family: Family, gamma: &str, alpha: &str, levels: u32) -> (Levels, Claim) {
     let noise = noise(family, gamma, alpha, levels);
     let claim = match family {
-        Family::Cauchy4 => Claim { pure: Some(Noise(&noise).pure().unwrap()), ..Claim::default() },
+        Family::Cauchy4 => Claim { pure: Some(Smooth(&noise).pure().unwrap()), ..Claim::default() },
         Family::DiscreteLaplace => {
             let worst = laplace::Worst::new(noise, noise.table().unwrap(), 1);
             let epsilons = [0.1, 0.25, 0.4, 0.6, 0.8];
@@ -287,15 +287,15 @@ fn a_group_of_thousands_has_no_bound_by_laplace_noise() {
 fn filters_charge_what_accounting_says_or_refuse() {
     let shift = Shift::one_cell(1.0).unwrap();
     let pure = noise(Family::Cauchy4, "9/8", "1/3", 24);
-    let cost = Noise(&pure).price(&shift, 2).unwrap();
-    assert!((cost.pure.unwrap().to_f64() / (2.0 * Noise(&pure).pure().unwrap()) - 1.0).abs() < 1e-12);
+    let cost = Smooth(&pure).price(&shift, 2).unwrap();
+    assert!((cost.pure.unwrap().to_f64() / (2.0 * Smooth(&pure).pure().unwrap()) - 1.0).abs() < 1e-12);
     let gaussian = noise(Family::DiscreteGaussian, "33/32", "1/5", 200);
-    let truncated = Noise(&gaussian).price(&shift, 1).unwrap().truncated.unwrap();
+    let truncated = Smooth(&gaussian).price(&shift, 1).unwrap().truncated.unwrap();
     assert!((truncated.omega.unwrap().to_f64() - 8.375).abs() < 0.2 && truncated.rho.to_f64() < 0.06);
-    let refused = Noise(&gaussian).price(&shift, 100).map(|_| ()).unwrap_err().to_string();
+    let refused = Smooth(&gaussian).price(&shift, 100).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("group of 100"), "{refused}");
     let laplace = noise(Family::DiscreteLaplace, "33/32", "7/20", 100);
-    assert!(Noise(&laplace).price(&shift, 1).map(|_| ()).unwrap_err().to_string().contains("no rule"));
+    assert!(Smooth(&laplace).price(&shift, 1).map(|_| ()).unwrap_err().to_string().contains("no rule"));
 }
 
 /// Gaussian noise by levels has an (ε, δ) by its curve, and none beyond its largest order.

@@ -101,7 +101,7 @@ fn law(median: &RecursiveMedian, values: &[i64]) -> Distribution<i64> {
 fn the_whole_median_costs_no_more_than_its_events_say() {
     for (bits, half_width, most) in [(2, 1, 6), (2, 2, 7), (2, 3, 8), (3, 1, 4)] {
         let median = tiny_median(Leaves::new(bits, 0), half_width);
-        let events = median.events(1).unwrap();
+        let events = median.events(1, &AttributeSet::empty()).unwrap();
         let universe: Vec<i64> = (0..1 << bits).collect();
         let law = |values: &Vec<i64>| law(&median, values);
         check(&neighbours::presence(&universe, most), law, &claim(&events, &Scope::Presence), Slack::ANY);
@@ -159,7 +159,7 @@ fn the_budget_holds_and_the_plan_is_consistent() {
             };
             cell * shift.cells as f64 * event.times() as f64
         };
-        let spent: f64 = median.events(levels).unwrap().iter().map(slope).sum();
+        let spent: f64 = median.events(levels, &AttributeSet::empty()).unwrap().iter().map(slope).sum();
         assert!((0.95 * rho.get()..=rho.get()).contains(&spent), "{spent}");
         let Thresholds { occupied, too_full, margin } = median.recursion.thresholds;
         assert_eq!(2 * too_full + margin, 4 * median.half_width);

@@ -36,6 +36,11 @@ fn check_tree(places: Leaves, epsilon: Option<f64>, most: usize, slack: Slack) {
     let events = tree.events().unwrap();
     check(&neighbours::presence(&universe, most), law, &claim(&events, &Scope::Presence), slack);
     check(&neighbours::person(&universe, most - 1), law, &claim(&events, &Scope::Person), slack);
+    // Another value of the attribute that is looked at, or none.
+    let read = AttributeSet::new(["key"]).unwrap();
+    let changed = claim(&tree.events_of(1, &read).unwrap(), &Scope::Attributes(read));
+    check(&neighbours::person(&universe, most - 1), law, &changed, slack);
+    check(&neighbours::presence(&universe, most - 1), law, &changed, Slack::ANY);
     for (seed, keys) in [vec![0; 3], vec![0, 0, 1]].into_iter().enumerate() {
         let mut bits = InsecureSeededSource::new(70 + seed as u64);
         let draws = 6_000;
@@ -55,6 +60,30 @@ fn a_tree_by_the_exponential_mechanism_costs_what_its_event_says() {
     check_tree(Leaves::new(2, 0), Some(0.6), 4, tight);
     check_tree(Leaves::new(1, 1), Some(0.6), 4, Slack::ANY);
     assert_eq!(tiny_tree(Leaves::new(2, 0), Some(0.6)).events().unwrap()[0].times(), 2);
+}
+
+/// Owners of two values each: both come, both are replaced, one of them is.
+#[test]
+fn a_tree_of_owners_of_two_values_costs_what_its_event_says() {
+    let (places, epsilon) = (Leaves::new(2, 0), 0.6);
+    let tree = tiny_tree(places, Some(epsilon));
+    let law = |keys: &Vec<u128>| keys_law(&|values, range| exponential_point(epsilon, values, range), places, 2, keys);
+    let twos = neighbours::datasets(&[0u128, 1, 2, 3], 2);
+    let with = |others: &Vec<u128>, own: &[u128]| [others.as_slice(), own].concat();
+    let (mut presence, mut person) = (Vec::new(), Vec::new());
+    for others in (0..=2).flat_map(|size| neighbours::datasets(&[0u128, 1, 2, 3], size)) {
+        presence.extend(twos.iter().map(|own| (others.clone(), with(&others, own))));
+        let pairs = twos.iter().flat_map(|old| twos.iter().filter(move |new| old < *new).map(move |new| (old, new)));
+        person.extend(pairs.map(|(old, new)| (with(&others, old), with(&others, new))));
+    }
+    let read = AttributeSet::new(["key"]).unwrap();
+    let events = tree.events_of(2, &read).unwrap();
+    let tight = Slack { pure: 2.5, ..Slack::ANY };
+    check(&presence, law, &claim(&events, &Scope::Presence), tight);
+    check(&person, law, &claim(&events, &Scope::Person), tight);
+    check(&person, law, &claim(&events, &Scope::Attributes(read.clone())), tight);
+    let refused = tiny_tree(places, None).events_of(2, &read).unwrap_err().to_string();
+    assert!(refused.contains("for owners of one value each"), "{refused}");
 }
 
 #[test]

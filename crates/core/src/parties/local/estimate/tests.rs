@@ -1,6 +1,6 @@
 //! Intervals: the probability that they hold the truth, computed exactly for every truth.
 
-use super::super::{FrequencyOracle, Kind};
+use super::super::{FrequencyOracle, ReportKind};
 use super::*;
 
 /// P[the reports that support a value are c] for every c, if m of n owners hold it.
@@ -25,7 +25,7 @@ fn coverage(support: &Support, n: u64, m: u64, intervals: &[Frequency]) -> f64 {
 /// At every ε from where nothing is said to where nearly all is.
 #[test]
 fn few_owners_are_covered_whatever_they_hold() {
-    for kind in Kind::ALL {
+    for kind in ReportKind::ALL {
         for (epsilon, values) in [(1e-3, 3), (0.5, 2), (1.0, 40), (4.0, 5), (12.0, 1000), (40.0, 7)] {
             let support = FrequencyOracle::new(kind, epsilon, values).unwrap().support();
             for n in [1u64, 2, 7, 40] {
@@ -43,10 +43,10 @@ fn few_owners_are_covered_whatever_they_hold() {
 #[test]
 fn many_owners_are_covered_on_both_sides_of_the_normal_law() {
     for (kind, epsilon, values, n) in [
-        (Kind::Unary, 1.0, 9, 5_100),
-        (Kind::Hadamard, 0.7, 9, 4_020),
-        (Kind::Unary, 5.0, 9, 12_000),
-        (Kind::KAry, 2.0, 30, 30_000),
+        (ReportKind::Unary, 1.0, 9, 5_100),
+        (ReportKind::Hadamard, 0.7, 9, 4_020),
+        (ReportKind::Unary, 5.0, 9, 12_000),
+        (ReportKind::KAry, 2.0, 30, 30_000),
     ] {
         let support = FrequencyOracle::new(kind, epsilon, values).unwrap().support();
         let intervals = estimates(&support, n, &(0..=n).collect::<Vec<_>>(), 0.05);
@@ -63,7 +63,7 @@ fn many_owners_are_covered_on_both_sides_of_the_normal_law() {
 /// An interval with the variance of the estimate alone would end below 1 here, half of the time when one owner holds the value.
 #[test]
 fn a_value_that_nobody_was_seen_to_hold_may_have_a_holder() {
-    let support = FrequencyOracle::new(Kind::Unary, 10.0, 5).unwrap().support();
+    let support = FrequencyOracle::new(ReportKind::Unary, 10.0, 5).unwrap().support();
     let seen = support.frequency(1000, 0, 0.05, 1.96);
     assert!(seen.count < 0.0 && seen.high >= 5.0, "{seen:?}");
     assert!(seen.count + 1.96 * seen.standard_error < 1.0);

@@ -2,7 +2,7 @@
 //!
 //! Not every table is worth measuring: of fifteen columns nearly all pairs tell nothing that others do not tell too, and a table of 10,000 cells is mostly noise. So, after
 //! the columns themselves are counted, a small part of the cost goes to noisy *scores*: how far each pair, seen at several levels of coarseness, is from what the
-//! model expects. A tree of pairs that gain more than they cost is measured, scores are asked again, and what is left goes to the pairs that are still worth
+//! model expects. A tree of pairs that gain more than they cost is measured, scores are asked again, of triples too, and what is left goes to the sets that are still worth
 //! most. The model is the most even distribution that has these tables (as in MST \[MMS21\] and AIM \[MMSM22\]); where they differ from us: one score per candidate instead of an exponential mechanism
 //! per round, prices that count only cells that stand out of the noise, several levels of each column in one junction tree, and rows by quotas instead of draws.
 //!
@@ -37,10 +37,15 @@ pub use session::Measured;
 
 /// The shares of the cost that go to the columns themselves, to the scores of each round and to its tables.
 const SINGLES: f64 = 0.3;
+/// A column of more values gets no more than one of this many: it would take from the others what does not help it.
+const WEIGHED_VALUES: f64 = 10_000.0;
 const SCORES: [f64; 2] = [0.02, 0.03];
 const TABLES: [f64; 2] = [0.35, 0.3];
-/// Columns of more values are refused: what is drawn of one is held for each group of rows.
-pub const MOST_VALUES: u32 = 100_000;
+/// Columns that have more values than this together are refused: about 200 bytes are held of each, its noisy count and what became of it.
+pub const MOST_VALUES: u64 = 10_000_000;
+/// In the second round, what goes to the scores of all triples instead of its tables, where there are not too many of them.
+const TRIPLES: f64 = 0.03;
+const MOST_TRIPLES: usize = 600;
 /// Nobody has a table of more people.
 const MOST_PEOPLE: f64 = 1e12;
 
@@ -50,6 +55,7 @@ pub struct Plan {
     sizes: Vec<u32>,
     caps: Caps,
     people: Option<u64>,
+    rows: Option<usize>,
     linked: Vec<(usize, usize)>,
     never: Vec<Never>,
 }
@@ -86,13 +92,21 @@ impl Plan {
     /// Its ρ is within each limit.
     pub fn new(sizes: &[u32], limits: &Limits) -> Result<Self> {
         check_sizes(sizes)?;
-        if let Some(size) = sizes.iter().find(|size| **size > MOST_VALUES) {
+        let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+        if values > MOST_VALUES {
             return Err(Error::refused(format!(
-                "a column has {size} values, and rows are made of columns of at most {MOST_VALUES}: join values, with bins or a map"
+                "the columns have {values} values together, and rows are made of columns with at most {MOST_VALUES}: join values, with bins or a map, or leave columns out"
             )));
         }
         let caps = Caps::new(limits, sizes.len())?;
-        Ok(Self { sizes: sizes.to_vec(), caps, people: limits.public_people, linked: Vec::new(), never: Vec::new() })
+        let (people, rows) = (limits.public_people, None);
+        Ok(Self { sizes: sizes.to_vec(), caps, people, rows, linked: Vec::new(), never: Vec::new() })
+    }
+
+    /// The same with this many rows, from public knowledge or from what was released before, whatever the number of people is.
+    pub fn with_rows(mut self, rows: Option<usize>) -> Self {
+        self.rows = rows;
+        self
     }
 
     /// Measures, fits and makes at most `most` rows.
@@ -118,17 +132,31 @@ impl Plan {
                 .collect();
             session.learn(&answers)?;
         }
-        let number = (session.people as usize).clamp(1, most);
+        let number = self.rows.unwrap_or(session.people as usize).clamp(1, most);
         let columns = session.rows(number);
         Ok(Made { columns, people: session.people, measured: session.measured })
     }
 
-    /// The pairs that are scored in a round, each with the ρ of its scores.
+    /// The pairs, and in the second round the triples, that are scored in a round, each with the ρ of its scores.
     fn scored(&self, round: usize) -> Vec<(Vec<usize>, f64)> {
-        let pairs: Vec<(Vec<usize>, f64)> =
-            sets_of_size(self.sizes.len(), 2).into_iter().map(|pair| (pair, 1.0)).collect();
-        let rho = self.caps.part(SCORES[round]).divided(&pairs, OF_SCORE);
-        pairs.into_iter().zip(rho).map(|((pair, _), rho)| (pair, rho)).collect()
+        let of_size = |size: usize, share: f64| {
+            let sets: Vec<(Vec<usize>, f64)> =
+                sets_of_size(self.sizes.len(), size).into_iter().map(|set| (set, 1.0)).collect();
+            let rho = self.caps.part(share).divided(&sets, OF_SCORE);
+            sets.into_iter().zip(rho).map(|((set, _), rho)| (set, rho)).collect::<Vec<_>>()
+        };
+        let mut scored = of_size(2, SCORES[round]);
+        if self.scores_triples(round) {
+            scored.extend(of_size(3, TRIPLES));
+        }
+        scored
+    }
+
+    /// Whether triples are scored in a round: in the second one, where there are some and not too many.
+    fn scores_triples(&self, round: usize) -> bool {
+        let columns = self.sizes.len();
+        let triples = columns * columns.saturating_sub(1) * columns.saturating_sub(2) / 6;
+        round == 1 && (1..=MOST_TRIPLES).contains(&triples)
     }
 
     /// The ρ of each column's own table.
@@ -138,13 +166,13 @@ impl Plan {
             .sizes
             .iter()
             .enumerate()
-            .map(|(column, &size)| (vec![column], f64::from(size).powf(2.0 / 3.0)))
+            .map(|(column, &size)| (vec![column], f64::from(size).min(WEIGHED_VALUES).powf(2.0 / 3.0)))
             .collect();
         self.caps.part(share).divided(&weighed, OF_TABLE)
     }
 
     fn tables(&self, round: usize) -> Caps {
-        self.caps.part(TABLES[round])
+        self.caps.part(TABLES[round] - if self.scores_triples(round) { TRIPLES } else { 0.0 })
     }
 
     /// What is fixed beforehand: the columns' own tables, and all scores.

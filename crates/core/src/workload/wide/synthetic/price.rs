@@ -2,6 +2,7 @@
 
 use super::levels::Levels;
 use super::tree::{Set, Tree};
+use std::collections::BTreeMap;
 
 /// A set of columns that could be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,25 @@ fn chance(mean: f64) -> f64 {
 /// How far a table is from its expectation by chance alone.
 pub(super) fn by_chance(expected: &[f64]) -> f64 {
     expected.iter().map(|&mean| chance(mean)).sum()
+}
+
+/// Leaves of each triple's score what its pairs do not show: a table is off by at least as much as those of its columns, so that a pair that is off would make all triples
+/// with it look worthwhile.
+pub(super) fn beyond_pairs(candidates: &mut [Candidate]) {
+    let mut pairs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+    for candidate in candidates.iter().filter(|candidate| candidate.set.len() == 2) {
+        let best = pairs.entry((candidate.set[0].0, candidate.set[1].0)).or_default();
+        if candidate.score > best.0 {
+            *best = (candidate.score, candidate.error);
+        }
+    }
+    for triple in candidates.iter_mut().filter(|candidate| candidate.set.len() == 3) {
+        let [one, two, three] = [0, 1, 2].map(|place| triple.set[place].0);
+        let inside = [(one, two), (one, three), (two, three)].map(|pair| pairs.get(&pair).copied().unwrap_or_default());
+        let (score, error) = inside.into_iter().fold((0.0, 0.0), |most, own| if own.0 > most.0 { own } else { most });
+        triple.score -= score;
+        triple.error = triple.error.hypot(error);
+    }
 }
 
 /// The error that measuring leaves is about this over √ρ: only cells that stand out of noise of σ count.
@@ -157,6 +177,26 @@ mod tests {
             assert!((chance(mean) / sum - 1.0).abs() < 1e-9, "{mean}: {} {sum}", chance(mean));
         }
         assert!((chance(30.1) / chance(30.0) - 1.0).abs() < 0.01 && chance(0.0) == 0.0);
+    }
+
+    #[test]
+    fn a_triple_is_worth_what_its_pairs_do_not_show() {
+        let candidate = |columns: &[usize], score: f64, error: f64| Candidate {
+            set: columns.iter().map(|&column| (column, 0)).collect(),
+            score,
+            error,
+            expected: Vec::new(),
+        };
+        let mut all = [
+            candidate(&[0, 1], 100.0, 3.0),
+            candidate(&[0, 1], 90.0, 50.0),
+            candidate(&[0, 2], -40.0, 3.0),
+            candidate(&[0, 1, 2], 130.0, 4.0),
+            candidate(&[0, 2, 3], 70.0, 4.0),
+        ];
+        beyond_pairs(&mut all);
+        assert_eq!(all.each_ref().map(|one| (one.score, one.error))[..3], [(100.0, 3.0), (90.0, 50.0), (-40.0, 3.0)]);
+        assert_eq!((all[3].score, all[3].error, all[4].score, all[4].error), (30.0, 5.0, 70.0, 4.0));
     }
 
     #[test]

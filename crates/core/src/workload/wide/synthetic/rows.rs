@@ -44,8 +44,9 @@ impl Dice {
 
 /// Other columns that are watched at most while a column is drawn: time goes with their number.
 const WATCHED: usize = 40;
-/// A column is watched only where its table with the new one has no more cells than this: each table is held as a whole.
-const WATCHED_CELLS: usize = 2_000_000;
+/// A column is watched only where its table with the new one has no more cells than this, and all of these tables together have no more than the second number: each is
+/// held as a whole.
+const WATCHED_CELLS: (usize, usize) = (2_000_000, 16_000_000);
 /// Values that a row is offered at most.
 const OFFERED: usize = 12;
 
@@ -58,7 +59,7 @@ struct Rows<'a> {
     careful: bool,
 }
 
-/// So many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
+/// This many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
 pub(super) fn rows(levels: &[Levels], model: &Model, number: usize, careful: bool, dice: &mut Dice) -> Vec<Vec<u32>> {
     let columns = levels.len();
     let mut rows = Rows { levels, known: vec![None; columns], bins: vec![vec![0; number]; columns], number, careful };
@@ -81,8 +82,9 @@ pub(super) fn rows(levels: &[Levels], model: &Model, number: usize, careful: boo
 /// Rows that agree in what a column depends on.
 struct Group {
     rows: Vec<u32>,
-    /// The shares of the values among them.
-    shares: Vec<f32>,
+    /// The values that they can have, and the shares of these. No others: all groups together list no value of the clique's table twice, so that they never take more room
+    /// than this table.
+    shares: Vec<(u32, f32)>,
 }
 
 impl Rows<'_> {
@@ -93,16 +95,7 @@ impl Rows<'_> {
         let set: Vec<Node> = given.iter().copied().chain([new]).collect();
         let joint = Onto::new(self.levels, axes, &set).summed(table);
         let groups = self.groups(new, given, &joint);
-        let mut others: Vec<usize> = (0..self.levels.len())
-            .filter(|&other| {
-                let known = self.known[other].map(|known| self.levels[other].0[known].bins);
-                other != column
-                    && known.is_some_and(|size| size.saturating_mul(bins) <= WATCHED_CELLS)
-                    && !given.iter().any(|&(own, at)| own == other && self.known[other] == Some(at))
-            })
-            .collect();
-        dice.shuffle(&mut others);
-        others.truncate(WATCHED);
+        let others = self.watched(new, given, dice);
         let mut wanted = if self.careful { self.wanted(&groups, &others, bins) } else { Vec::new() };
         let mut drawn = vec![0u32; self.number];
         let mut left_over = vec![0.0f32; bins];
@@ -124,6 +117,30 @@ impl Rows<'_> {
         self.known[column] = Some(level);
     }
 
+    /// The other columns whose tables with the new one are looked after, in random order: those that are known, and are not given as finely as they are known.
+    fn watched(&self, (column, level): Node, given: &[Node], dice: &mut Dice) -> Vec<usize> {
+        let cells = |other: usize| {
+            let known = self.known[other].map(|known| self.levels[other].0[known].bins);
+            known.map(|bins| bins.saturating_mul(self.levels[column].0[level].bins))
+        };
+        let mut others: Vec<usize> = (0..self.levels.len())
+            .filter(|&other| {
+                other != column
+                    && cells(other).is_some_and(|cells| cells <= WATCHED_CELLS.0)
+                    && !given.iter().any(|&(own, at)| own == other && self.known[other] == Some(at))
+            })
+            .collect();
+        dice.shuffle(&mut others);
+        others.truncate(WATCHED);
+        let mut room = WATCHED_CELLS.1;
+        others.retain(|&other| {
+            let left = cells(other).and_then(|cells| room.checked_sub(cells));
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        others
+    }
+
     /// The rows by what is given, each group with the shares of the new values.
     fn groups(&self, (column, level): Node, given: &[Node], joint: &[f64]) -> Vec<Group> {
         let bins = self.levels[column].0[level].bins;
@@ -135,40 +152,44 @@ impl Rows<'_> {
                 *place = *place * size + u64::from(map[bin as usize]);
             });
         }
-        let coarse =
-            self.known[column].map(|known| (self.levels[column].map(level, known), self.levels[column].0[known].bins));
-        if let Some((_, size)) = &coarse {
+        let coarse = self.known[column].map(|known| self.inside((column, level), known));
+        if let Some(inside) = &coarse {
             places
                 .iter_mut()
                 .zip(&self.bins[column])
-                .for_each(|(place, &bin)| *place = *place * *size as u64 + u64::from(bin));
+                .for_each(|(place, &bin)| *place = *place * inside.len() as u64 + u64::from(bin));
         }
+        let all: Vec<u32> = (0..bins as u32).collect();
         let mut order: Vec<(u64, u32)> = places.into_iter().zip(0..).collect();
         order.sort_unstable();
         let group = |rows: &[(u64, u32)]| {
             let place = rows[0].0 as usize;
             let (outer, own) = match &coarse {
-                Some((_, size)) => (place / size, Some((place % size) as u32)),
-                None => (place, None),
-            };
-            let is_own = |value: usize| match (&coarse, own) {
-                (Some((map, _)), Some(own)) => map[value] == own,
-                _ => true,
+                Some(inside) => (place / inside.len(), &inside[place % inside.len()]),
+                None => (place, &all),
             };
             let row = &joint[outer * bins..(outer + 1) * bins];
-            let mut shares: Vec<f64> = (0..bins).map(|value| if is_own(value) { row[value] } else { 0.0 }).collect();
-            let mut total: f64 = shares.iter().sum();
-            if total <= 0.0 {
+            let total: f64 = own.iter().map(|&value| row[value as usize]).sum();
+            let share = |&value: &u32| match total > 0.0 {
+                true => (value, (row[value as usize] / total) as f32),
                 // Rounding has put rows where the model has nobody: any value of the bin will do.
-                shares = (0..bins).map(|value| f64::from(u8::from(is_own(value)))).collect();
-                total = shares.iter().sum();
-            }
+                false => (value, (1.0 / own.len() as f64) as f32),
+            };
             Group {
                 rows: rows.iter().map(|&(_, row)| row).collect(),
-                shares: shares.into_iter().map(|share| (share / total) as f32).collect(),
+                shares: own.iter().map(share).filter(|(_, share)| *share > 0.0).collect(),
             }
         };
         order.chunk_by(|one, two| one.0 == two.0).map(group).collect()
+    }
+
+    /// The bins of a column at a level that are inside each bin of a coarser one.
+    fn inside(&self, (column, level): Node, coarser: usize) -> Vec<Vec<u32>> {
+        let mut inside = vec![Vec::new(); self.levels[column].0[coarser].bins];
+        for (bin, wider) in (0u32..).zip(self.levels[column].map(level, coarser)) {
+            inside[wider as usize].push(bin);
+        }
+        inside
     }
 
     /// For each other column, how many rows with each of its bins should get each value.
@@ -189,7 +210,7 @@ impl Rows<'_> {
                 for bin in seen.drain(..) {
                     let number = std::mem::take(&mut numbers[bin as usize]) as f32;
                     let line = &mut wanted[bin as usize * bins..][..bins];
-                    line.iter_mut().zip(&group.shares).for_each(|(wanted, share)| *wanted += number * share);
+                    group.shares.iter().for_each(|&(value, share)| line[value as usize] += number * share);
                 }
             }
             wanted
@@ -250,13 +271,14 @@ fn quotas(group: &Group, left_over: &mut [f32], dice: &mut Dice) -> Vec<u32> {
     let number = group.rows.len();
     let mut values = Vec::with_capacity(number);
     let mut candidates: Vec<(f32, u32)> = Vec::new();
-    for (value, &share) in group.shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+    for &(value, share) in &group.shares {
         let exact = share * number as f32;
         let whole = exact.floor();
-        values.extend(std::iter::repeat_n(value as u32, whole as usize));
-        left_over[value] += exact - whole;
+        values.extend(std::iter::repeat_n(value, whole as usize));
+        let left_over = &mut left_over[value as usize];
+        *left_over += exact - whole;
         // A value with a tiny share is not due before it has waited long.
-        candidates.push((left_over[value] + 0.2 * dice.share() as f32, value as u32));
+        candidates.push((*left_over + 0.2 * dice.share() as f32, value));
     }
     values.truncate(number);
     let missing = number - values.len();

@@ -6,7 +6,7 @@ use super::Plan;
 use super::budget::OF_TABLE;
 use super::levels::Levels;
 use super::model::{Mask, Model, Target};
-use super::price::{Candidate, Chosen, by_chance, spanning, worthwhile};
+use super::price::{Candidate, Chosen, beyond_pairs, by_chance, spanning, worthwhile};
 use super::question::{GRID, Question, Seen};
 use super::rows::{Dice, rows};
 use super::tree::{Node, Set, Tree};
@@ -32,6 +32,8 @@ pub(super) const MOST_SCORED: usize = 20_000;
 const MOST_DRAWN: usize = 200_000;
 /// At about how many bins pairs are looked at: all, and these.
 const BINS: [usize; 5] = [usize::MAX, 32, 16, 8, 4];
+/// And triples: what only three columns show is looked for in few cells.
+const BINS_OF_TRIPLES: [usize; 1] = [8];
 
 /// Everything that is known at some time.
 pub(super) struct Session<'a> {
@@ -117,7 +119,7 @@ impl<'a> Session<'a> {
         self.fit(&[]);
     }
 
-    /// Asks of all pairs, at several levels, how far they are from the model.
+    /// Asks of all pairs, at several levels, and of triples how far they are from the model.
     fn ask_scores(&mut self) -> Result<()> {
         let round = self.round();
         let drawn = if round > 0 { self.model_rows() } else { None };
@@ -149,8 +151,11 @@ impl<'a> Session<'a> {
 
     fn learn_scores(&mut self, asked: &[Question], answers: &[Vec<i64>]) {
         for ((candidate, _), answer) in self.candidates.iter_mut().zip(asked).zip(answers) {
-            candidate.score = answer[0] as f64 / GRID - by_chance(&candidate.expected);
+            // Of triples, what rows of the model have by chance counts too: both tables are samples.
+            let samples = if candidate.set.len() > 2 { std::f64::consts::SQRT_2 } else { 1.0 };
+            candidate.score = answer[0] as f64 / GRID - samples * by_chance(&candidate.expected);
         }
+        beyond_pairs(&mut self.candidates);
     }
 
     /// Asks for the tables that are worth it.
@@ -249,7 +254,7 @@ impl<'a> Session<'a> {
         Records::new(self.plan.sizes.clone(), columns).ok()
     }
 
-    /// So many rows of the model, column by column.
+    /// This many rows of the model, column by column.
     pub(super) fn rows(&mut self, number: usize) -> Vec<Vec<u32>> {
         let mut columns = match &self.model {
             Some(model) => rows(&self.levels, model, number, true, &mut self.dice),
@@ -270,7 +275,10 @@ impl<'a> Session<'a> {
         let cells =
             |set: &Set| -> usize { set.iter().map(|&(column, level)| self.levels[column].0[level].bins).product() };
         let at = |bins: &usize| -> Set { columns.iter().map(|&column| node(column, *bins)).collect() };
-        let mut sets: Vec<Set> = BINS.iter().map(at).collect();
+        let mut sets: Vec<Set> = match columns.len() {
+            0..=2 => BINS.iter().map(at).collect(),
+            _ => BINS_OF_TRIPLES.iter().map(at).collect(),
+        };
         sets.dedup();
         let coarsest = sets[sets.len() - 1].clone();
         sets.retain(|set| cells(set) <= MOST_SCORED);

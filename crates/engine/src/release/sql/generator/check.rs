@@ -3,12 +3,13 @@
 use super::compare;
 use super::moves::too_far;
 use super::neighbours::Neighbour;
-use super::query::Query;
+use super::query::RandomQuery;
 use super::windows;
 use super::world::{Rows, World};
 use crate::backend::Backend;
 use crate::backend::bound::Bounds;
 use crate::backend::hash::Key;
+use crate::backend::ranks::Ranks;
 use crate::project::{Bounding, Project, Request};
 use crate::release::output::Answers;
 use crate::release::sql::answer::{Drawn, Part, answers, answers_of_parts, noised};
@@ -30,13 +31,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) struct Case {
     pub world: World,
     pub rows: Rows,
-    pub query: Query,
+    pub query: RandomQuery,
     pub neighbours: Vec<Neighbour>,
     pub key: (u64, u64),
     /// Whether the window form is run too.
     pub windows: bool,
     /// Whether the answer is drawn and finished too.
     pub answered: bool,
+}
+
+impl Case {
+    /// The secret of ranks that other engines make too.
+    pub fn secret(&self) -> String {
+        format!("{:016x}{:016x}", self.key.0, self.key.1)
+    }
 }
 
 /// What came of a case.
@@ -147,7 +155,7 @@ impl Trial<'_> {
         // Some is not written as text.
         let untold = matches!(statements(cut, &self.project), Err(DataFusionError::NotImplemented(_)));
         if case.windows && !untold {
-            self.same_by_windows(cut, context, &base)?;
+            self.same_by_windows(cut, context)?;
         }
         for neighbour in &case.neighbours {
             let other = self.run(cut, &neighbour.rows)?;
@@ -194,10 +202,13 @@ impl Trial<'_> {
         Ok(found)
     }
 
-    fn same_by_windows(&self, cut: &Cut, context: &SessionContext, base: &Integers) -> Result<(), Failure> {
+    /// One pass with the ranks that other engines make too, and the text that they are given.
+    fn same_by_windows(&self, cut: &Cut, context: &SessionContext) -> Result<(), Failure> {
+        let base = integers(cut, &self.backend, Ranks::sha(&self.case.secret()));
+        let base = base.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
         let found = windows::cells(cut, &self.project, &self.backend, context, self.case);
         let found = found.map_err(|how| Failure::new(Class::Windows, how))?;
-        let ours = windows::filled(base);
+        let ours = windows::filled(&base);
         if found == ours {
             return Ok(());
         }
@@ -214,7 +225,7 @@ impl Trial<'_> {
         Ok(compared && cuts.len() == queries.len())
     }
 
-    fn branch_in_sqlite(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
+    fn branch_in_sqlite(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
         if cut.sets.is_empty() {
             return self.same_as(cut, query);
         }
@@ -227,7 +238,7 @@ impl Trial<'_> {
         Ok(compared)
     }
 
-    fn same_as(&mut self, cut: &Cut, query: &Query) -> Result<bool, Failure> {
+    fn same_as(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
         let expected = super::oracle::groups(&self.case.world, &self.case.rows, query);
         let Some(expected) = expected else { return Ok(false) };
         let found = self.run(cut, &self.case.rows)?;

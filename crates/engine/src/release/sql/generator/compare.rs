@@ -1,7 +1,7 @@
 //! The engine's integers beside those of the oracle, aggregate by aggregate and key by key.
 
 use super::oracle::{Group, different};
-use super::query::{Function, Query};
+use super::query::{Function, RandomQuery};
 use super::value::Value;
 use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Whether the query's keys and aggregates can be distinguished from the plan's; what differs, where something does.
 pub(super) fn same(
-    query: &Query,
+    query: &RandomQuery,
     cut: &Cut,
     found: &Integers,
     expected: BTreeMap<Vec<Value>, Group>,
@@ -91,14 +91,14 @@ fn from_rows(computation: &Computation, cut: &Cut, function: Function, arguments
 }
 
 /// The different aggregates of SELECT in their order.
-fn distinct(query: &Query) -> Vec<usize> {
+fn distinct(query: &RandomQuery) -> Vec<usize> {
     let mut texts = HashSet::new();
     let all = query.aggregates.iter().enumerate();
     all.filter(|(_, aggregate)| texts.insert(aggregate.text())).map(|(index, _)| index).collect()
 }
 
 /// Which of our keys each key of the plan is; none where that cannot be said.
-fn key_order(query: &Query, cut: &Cut) -> Option<Vec<usize>> {
+fn key_order(query: &RandomQuery, cut: &Cut) -> Option<Vec<usize>> {
     if cut.query.keys.len() == query.grouped.len() {
         return Some(query.grouped.clone());
     }

@@ -5,7 +5,7 @@
 //! text, casts of fractions to text, `REAL` and `DECIMAL`, `lower`, `upper` and `ILIKE` (ASCII only in SQLite), `LIKE` on numbers,
 //! `substr`, `left` and `right` with a negative number, comparisons of texts with numbers.
 
-use super::expression::{Expr, Kind, Type, literal, negated, quoted};
+use super::expression::{Expr, ExprKind, Type, literal, negated, quoted};
 use super::value::Value;
 use crate::calendar::{shown_day, shown_moment};
 
@@ -14,46 +14,46 @@ pub(super) fn sqlite(expression: &Expr) -> Option<String> {
     let parts = &expression.parts;
     let one = |index: usize| sqlite(&parts[index]);
     Some(match &expression.kind {
-        Kind::Column { table, name } if table.is_empty() => quoted(name),
-        Kind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
-        Kind::Literal(value) => match value {
+        ExprKind::Column { table, name } if table.is_empty() => quoted(name),
+        ExprKind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
+        ExprKind::Literal(value) => match value {
             Value::Bool(truth) => i32::from(*truth).to_string(),
             Value::Date(day) => format!("'{}'", shown_day(*day)),
             Value::Moment(moment) => format!("'{}'", shown_moment(*moment)),
             other => literal(other),
         },
-        Kind::Negative => match parts[0].of {
+        ExprKind::Negative => match parts[0].of {
             // To DataFusion −0.0 is less than 0.0.
             Type::Float => return None,
             of if of.is_number() && of != Type::Narrow && !parts[0].wild => format!("(-{})", one(0)?),
             _ => return None,
         },
-        Kind::Not if parts[0].of == Type::Bool => format!("(NOT {})", one(0)?),
-        Kind::Not => return None,
-        Kind::Binary(operator) => binary(operator, expression.of, &parts[0], &parts[1])?,
-        Kind::Call(name) => call(name, expression)?,
+        ExprKind::Not if parts[0].of == Type::Bool => format!("(NOT {})", one(0)?),
+        ExprKind::Not => return None,
+        ExprKind::Binary(operator) => binary(operator, expression.of, &parts[0], &parts[1])?,
+        ExprKind::Call(name) => call(name, expression)?,
         // Of 31 January SQLite makes 3 March.
-        Kind::Shift(_) => return None,
-        Kind::Cast { to, .. } => cast(to, &parts[0])?,
-        Kind::Case { operand, otherwise } => case(expression, *operand, *otherwise)?,
-        Kind::Is(words) => match (*words, parts[0].of) {
+        ExprKind::Shift(_) => return None,
+        ExprKind::Cast { to, .. } => cast(to, &parts[0])?,
+        ExprKind::Case { operand, otherwise } => case(expression, *operand, *otherwise)?,
+        ExprKind::Is(words) => match (*words, parts[0].of) {
             ("NULL" | "UNKNOWN", _) => format!("({} IS NULL)", one(0)?),
             ("NOT NULL" | "NOT UNKNOWN", _) => format!("({} IS NOT NULL)", one(0)?),
             (words, Type::Bool) => format!("({} IS {words})", one(0)?),
             _ => return None,
         },
-        Kind::Between { not } => {
+        ExprKind::Between { not } => {
             let all = alike(parts)?;
             format!("({}{} BETWEEN {} AND {})", all[0], negated(*not), all[1], all[2])
         }
-        Kind::In { not } => {
+        ExprKind::In { not } => {
             let all = alike(parts)?;
             format!("({}{} IN ({}))", all[0], negated(*not), all[1..].join(", "))
         }
-        Kind::Like { word } if *word != "ILIKE" && parts[0].of == Type::Text => {
+        ExprKind::Like { word } if *word != "ILIKE" && parts[0].of == Type::Text => {
             format!("({} {word} {})", one(0)?, one(1)?)
         }
-        Kind::Like { .. } => return None,
+        ExprKind::Like { .. } => return None,
     })
 }
 
@@ -197,7 +197,7 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
         "right" if not_negative(&parts[1]) => {
             Some(format!("(CASE {1} WHEN 0 THEN substr({0}, 1, 0) ELSE substr({0}, -{1}) END)", one(0)?, one(1)?))
         }
-        "substr" if matches!(parts[1].kind, Kind::Literal(Value::Int(1..))) && not_negative(&parts[2]) => {
+        "substr" if matches!(parts[1].kind, ExprKind::Literal(Value::Int(1..))) && not_negative(&parts[2]) => {
             Some(format!("substr({}, {}, {})", one(0)?, one(1)?, one(2)?))
         }
         "concat" if texts => Some(format!("(COALESCE({}, '') || COALESCE({}, ''))", one(0)?, one(1)?)),
@@ -207,7 +207,7 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
 
 /// A part of a date: dates and times are texts in SQLite, as ISO 8601 writes them.
 fn part(word: &Expr, date: &str) -> Option<String> {
-    let Kind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let ExprKind::Literal(Value::Text(word)) = &word.kind else { return None };
     let (from, length) = match word.as_str() {
         "year" => (1, 4),
         "month" => (6, 2),
@@ -219,7 +219,7 @@ fn part(word: &Expr, date: &str) -> Option<String> {
 
 /// The beginning of a unit.
 fn start(word: &Expr, date: &str) -> Option<String> {
-    let Kind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let ExprKind::Literal(Value::Text(word)) = &word.kind else { return None };
     let (length, rest) = match word.as_str() {
         "year" => (4, "-01-01T00:00:00"),
         "month" => (7, "-01T00:00:00"),
@@ -230,7 +230,7 @@ fn start(word: &Expr, date: &str) -> Option<String> {
 }
 
 fn not_negative(expression: &Expr) -> bool {
-    matches!(expression.kind, Kind::Literal(Value::Int(0..)))
+    matches!(expression.kind, ExprKind::Literal(Value::Int(0..)))
 }
 
 /// Rounding of numbers of moderate size; SQLite has no such functions.

@@ -44,7 +44,7 @@ impl Type {
 
 #[derive(Debug, Clone)]
 pub(super) struct Expr {
-    pub kind: Kind,
+    pub kind: ExprKind,
     pub parts: Vec<Expr>,
     pub of: Type,
     /// Whether a number has no public bounds, so that arithmetic may leave what numbers can hold.
@@ -52,7 +52,7 @@ pub(super) struct Expr {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ExprKind {
     Column {
         table: String,
         name: String,
@@ -87,40 +87,40 @@ pub(super) enum Kind {
 }
 
 impl Expr {
-    pub fn new(kind: Kind, of: Type, parts: Vec<Expr>) -> Self {
+    pub fn new(kind: ExprKind, of: Type, parts: Vec<Expr>) -> Self {
         let wild = parts.iter().any(|part| part.wild);
         Self { kind, parts, of, wild }
     }
 
     pub fn literal(value: Value, of: Type) -> Self {
         let wild = matches!(value, Value::Int(n) if n.unsigned_abs() > 1 << 53);
-        Self { kind: Kind::Literal(value), parts: Vec::new(), of, wild }
+        Self { kind: ExprKind::Literal(value), parts: Vec::new(), of, wild }
     }
 
     pub fn binary(operator: &'static str, of: Type, left: Expr, right: Expr) -> Self {
-        Self::new(Kind::Binary(operator), of, vec![left, right])
+        Self::new(ExprKind::Binary(operator), of, vec![left, right])
     }
 
     /// The query's text, with all parentheses.
     pub fn text(&self) -> String {
         let part = |index: usize| self.parts[index].text();
         match &self.kind {
-            Kind::Column { table, name } if table.is_empty() => quoted(name),
-            Kind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
-            Kind::Literal(value) => literal(value),
-            Kind::Negative => format!("(-{})", part(0)),
-            Kind::Not => format!("(NOT {})", part(0)),
-            Kind::Binary(operator) => format!("({} {operator} {})", part(0), part(1)),
-            Kind::Call(name) => format!("{name}({})", listed(&self.parts)),
-            Kind::Shift(by) => format!("({} {by})", part(0)),
-            Kind::Cast { attempt, to } => {
+            ExprKind::Column { table, name } if table.is_empty() => quoted(name),
+            ExprKind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
+            ExprKind::Literal(value) => literal(value),
+            ExprKind::Negative => format!("(-{})", part(0)),
+            ExprKind::Not => format!("(NOT {})", part(0)),
+            ExprKind::Binary(operator) => format!("({} {operator} {})", part(0), part(1)),
+            ExprKind::Call(name) => format!("{name}({})", listed(&self.parts)),
+            ExprKind::Shift(by) => format!("({} {by})", part(0)),
+            ExprKind::Cast { attempt, to } => {
                 format!("{}({} AS {to})", if *attempt { "TRY_CAST" } else { "CAST" }, part(0))
             }
-            Kind::Case { operand, otherwise } => self.case(*operand, *otherwise, &Expr::text),
-            Kind::Is(words) => format!("({} IS {words})", part(0)),
-            Kind::Between { not } => format!("({}{} BETWEEN {} AND {})", part(0), negated(*not), part(1), part(2)),
-            Kind::In { not } => format!("({}{} IN ({}))", part(0), negated(*not), listed(&self.parts[1..])),
-            Kind::Like { word } => format!("({} {word} {})", part(0), part(1)),
+            ExprKind::Case { operand, otherwise } => self.case(*operand, *otherwise, &Expr::text),
+            ExprKind::Is(words) => format!("({} IS {words})", part(0)),
+            ExprKind::Between { not } => format!("({}{} BETWEEN {} AND {})", part(0), negated(*not), part(1), part(2)),
+            ExprKind::In { not } => format!("({}{} IN ({}))", part(0), negated(*not), listed(&self.parts[1..])),
+            ExprKind::Like { word } => format!("({} {word} {})", part(0), part(1)),
         }
     }
 
@@ -145,7 +145,7 @@ impl Expr {
     /// Simpler expressions in its place, simplest first.
     pub fn simpler(&self) -> Vec<Expr> {
         let mut all = Vec::new();
-        if !matches!(self.kind, Kind::Literal(_) | Kind::Column { .. }) {
+        if !matches!(self.kind, ExprKind::Literal(_) | ExprKind::Column { .. }) {
             let simplest = match self.of {
                 Type::Bool => Value::Bool(true),
                 Type::Int | Type::Narrow => Value::Int(1),
@@ -157,12 +157,12 @@ impl Expr {
             all.push(Expr::literal(simplest, self.of));
             all.extend(self.parts.iter().filter(|part| part.of == self.of).cloned());
         }
-        if let Kind::Case { operand: false, otherwise } = self.kind
+        if let ExprKind::Case { operand: false, otherwise } = self.kind
             && self.parts.len() > 3
         {
             all.push(Expr {
                 parts: self.parts[2..].to_vec(),
-                kind: Kind::Case { operand: false, otherwise },
+                kind: ExprKind::Case { operand: false, otherwise },
                 ..self.clone()
             });
         }

@@ -1,6 +1,6 @@
 //! What a query reads: tables, sub-queries, common table expressions and joins.
 
-use super::expression::{Expr, Kind, Type, quoted};
+use super::expression::{Expr, ExprKind, Type, quoted};
 use super::world::{Whose, World};
 use crate::project::Domain;
 
@@ -165,7 +165,7 @@ pub(super) const HIDDEN: &str = "whose row this is";
 
 impl Known {
     pub fn expression(&self) -> Expr {
-        let kind = Kind::Column { table: self.table.clone(), name: self.name.clone() };
+        let kind = ExprKind::Column { table: self.table.clone(), name: self.name.clone() };
         Expr { kind, parts: Vec::new(), of: self.of, wild: self.wild }
     }
 }

@@ -1,7 +1,7 @@
 //! Random expressions from the grammar that queries may use on private rows.
 
 use super::bytes::Bytes;
-use super::expression::{Expr, Kind, Type};
+use super::expression::{Expr, ExprKind, Type};
 use super::query::Known;
 use super::value::{TEXTS, Value};
 
@@ -82,7 +82,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
         if !fitting.is_empty() && !self.bytes.chance(15) {
             let mut column = self.bytes.pick(&fitting).expression();
             // Sometimes without the table, where the name alone says which column it is and no alias can be meant.
-            if let Kind::Column { table, name } = &mut column.kind
+            if let ExprKind::Column { table, name } = &mut column.kind
                 && self.columns.iter().filter(|known| known.name == *name).count() == 1
                 && !super::query::ALIASES.contains(&name.as_str())
                 && self.bytes.chance(30)
@@ -116,7 +116,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
         let of = self.bytes.pick(types);
         parts.push(self.leaf(of));
         let of = parts[1].of.or(parts[3].of).or(parts[4].of);
-        Expr::new(Kind::Case { operand: false, otherwise: true }, of, parts)
+        Expr::new(ExprKind::Case { operand: false, otherwise: true }, of, parts)
     }
 
     /// CASE, COALESCE, NULLIF, GREATEST, LEAST.
@@ -130,7 +130,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 let operand = self.any(depth);
                 let parts = vec![operand.clone(), self.near(operand.of, 0), self.near(of, depth), self.near(of, depth)];
                 let of = parts[2].of.or(parts[3].of);
-                Expr::new(Kind::Case { operand: true, otherwise: true }, of, parts)
+                Expr::new(ExprKind::Case { operand: true, otherwise: true }, of, parts)
             }
             _ => {
                 let mut parts = Vec::new();
@@ -145,7 +145,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 let branches = parts.len() - usize::from(otherwise);
                 let values = parts[..branches].iter().skip(1).step_by(2).chain(&parts[branches..]);
                 let of = values.map(|part| part.of).reduce(Type::or).unwrap_or(of);
-                Expr::new(Kind::Case { operand: false, otherwise }, of, parts)
+                Expr::new(ExprKind::Case { operand: false, otherwise }, of, parts)
             }
         }
     }
@@ -153,7 +153,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
     fn pair(&mut self, name: &'static str, of: Type, depth: usize) -> Expr {
         let (left, right) = (self.of(of, depth), self.near(of, depth));
         let of = if name == "NULLIF" { left.of } else { left.of.or(right.of) };
-        Expr::new(Kind::Call(name), of, vec![left, right])
+        Expr::new(ExprKind::Call(name), of, vec![left, right])
     }
 
     fn truth(&mut self, depth: usize) -> Expr {
@@ -168,36 +168,36 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 let (left, right) = (self.of(Type::Bool, depth), self.of(Type::Bool, depth));
                 Expr::binary(word, Type::Bool, left, right)
             }
-            3 => Expr::new(Kind::Not, Type::Bool, vec![self.of(Type::Bool, depth)]),
+            3 => Expr::new(ExprKind::Not, Type::Bool, vec![self.of(Type::Bool, depth)]),
             4 => {
                 let words = self.bytes.pick(&["NULL", "NOT NULL"]);
-                Expr::new(Kind::Is(words), Type::Bool, vec![self.any(depth)])
+                Expr::new(ExprKind::Is(words), Type::Bool, vec![self.any(depth)])
             }
             5 => {
                 let words = self.bytes.pick(&["TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"]);
-                Expr::new(Kind::Is(words), Type::Bool, vec![self.of(Type::Bool, depth)])
+                Expr::new(ExprKind::Is(words), Type::Bool, vec![self.of(Type::Bool, depth)])
             }
             6 => {
                 let first = self.any(depth);
                 let parts = vec![first.clone(), self.near(first.of, 0), self.near(first.of, 0)];
-                Expr::new(Kind::Between { not: self.bytes.chance(30) }, Type::Bool, parts)
+                Expr::new(ExprKind::Between { not: self.bytes.chance(30) }, Type::Bool, parts)
             }
             7 => {
                 let first = self.any(depth);
                 let mut parts = vec![first.clone()];
                 (0..1 + self.bytes.below(3)).for_each(|_| parts.push(self.near(first.of, 0)));
-                Expr::new(Kind::In { not: self.bytes.chance(30) }, Type::Bool, parts)
+                Expr::new(ExprKind::In { not: self.bytes.chance(30) }, Type::Bool, parts)
             }
             8 => {
                 let word = self.bytes.pick(&["LIKE", "NOT LIKE", "ILIKE"]);
                 let pattern = Value::text(self.bytes.pick(&["a%", "%", "_", "%1", "0_%", "", "é"]));
                 let parts = vec![self.near(Type::Text, depth), Expr::literal(pattern, Type::Text)];
-                Expr::new(Kind::Like { word }, Type::Bool, parts)
+                Expr::new(ExprKind::Like { word }, Type::Bool, parts)
             }
             _ => {
                 let name = self.bytes.pick(&["starts_with", "ends_with"]);
                 let parts = vec![self.of(Type::Text, depth), self.of(Type::Text, 0)];
-                Expr::new(Kind::Call(name), Type::Bool, parts)
+                Expr::new(ExprKind::Call(name), Type::Bool, parts)
             }
         }
     }
@@ -213,17 +213,19 @@ impl<'a, 'b> Grammar<'a, 'b> {
             ])
         };
         match (self.bytes.below(4), of) {
-            (0, of) => Expr::new(Kind::Shift(shift(self.bytes)), of, vec![self.of(of, depth)]),
+            (0, of) => Expr::new(ExprKind::Shift(shift(self.bytes)), of, vec![self.of(of, depth)]),
             (_, Type::Date) => {
                 let attempt = self.bytes.chance(30);
-                Expr::new(Kind::Cast { attempt, to: "DATE" }, of, vec![self.near(Type::Time, depth)])
+                Expr::new(ExprKind::Cast { attempt, to: "DATE" }, of, vec![self.near(Type::Time, depth)])
             }
-            (1, _) => Expr::new(Kind::Cast { attempt: false, to: "TIMESTAMP" }, of, vec![self.near(Type::Date, depth)]),
+            (1, _) => {
+                Expr::new(ExprKind::Cast { attempt: false, to: "TIMESTAMP" }, of, vec![self.near(Type::Date, depth)])
+            }
             _ => {
                 let units = ["month", "year", "day", "week", "quarter", "hour", "minute", "second", "decade"];
                 let unit = Expr::literal(Value::text(self.bytes.pick(&units)), Type::Text);
                 let inner = self.dated().unwrap_or(Type::Time);
-                Expr::new(Kind::Call("date_trunc"), of, vec![unit, self.of(inner, depth)])
+                Expr::new(ExprKind::Call("date_trunc"), of, vec![unit, self.of(inner, depth)])
             }
         }
     }
@@ -236,7 +238,11 @@ impl<'a, 'b> Grammar<'a, 'b> {
             return Expr::binary("-", Type::Int, left, right);
         }
         if self.bytes.chance(10) {
-            return Expr::new(Kind::Cast { attempt: false, to: "INT" }, Type::Narrow, vec![self.of(Type::Date, depth)]);
+            return Expr::new(
+                ExprKind::Cast { attempt: false, to: "INT" },
+                Type::Narrow,
+                vec![self.of(Type::Date, depth)],
+            );
         }
         let parts = [
             "year", "month", "day", "quarter", "week", "dow", "isodow", "doy", "isoyear", "hour", "minute", "second",
@@ -245,7 +251,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
         let part = self.bytes.pick(&parts);
         let number = if part == "epoch" { Type::Float } else { Type::Narrow };
         Expr::new(
-            Kind::Call("date_part"),
+            ExprKind::Call("date_part"),
             number,
             vec![Expr::literal(Value::text(part), Type::Text), self.of(of, depth)],
         )
@@ -269,7 +275,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
             }
             3 => {
                 let inner = self.of(Type::Int, depth);
-                let kind = if self.bytes.chance(50) { Kind::Negative } else { Kind::Call("abs") };
+                let kind = if self.bytes.chance(50) { ExprKind::Negative } else { ExprKind::Call("abs") };
                 Expr::new(kind, inner.of, vec![inner])
             }
             4 | 5 => {
@@ -283,16 +289,17 @@ impl<'a, 'b> Grammar<'a, 'b> {
                     ("SMALLINT", Type::Narrow),
                     ("INT UNSIGNED", Type::Narrow),
                 ]);
-                Expr::new(Kind::Cast { attempt: self.bytes.chance(40), to }, of, vec![inner])
+                Expr::new(ExprKind::Cast { attempt: self.bytes.chance(40), to }, of, vec![inner])
             }
-            6 => Expr::new(Kind::Call("length"), Type::Narrow, vec![self.of(Type::Text, depth)]),
+            6 => Expr::new(ExprKind::Call("length"), Type::Narrow, vec![self.of(Type::Text, depth)]),
             7 => {
                 let parts = vec![self.of(Type::Text, depth), self.of(Type::Text, 0)];
-                Expr::new(Kind::Call("strpos"), Type::Narrow, parts)
+                Expr::new(ExprKind::Call("strpos"), Type::Narrow, parts)
             }
             _ => {
-                let rounded = Expr::new(Kind::Call(self.rounding()), Type::Float, vec![self.of(Type::Float, depth)]);
-                Expr::new(Kind::Cast { attempt: self.bytes.chance(40), to: "BIGINT" }, Type::Int, vec![rounded])
+                let rounded =
+                    Expr::new(ExprKind::Call(self.rounding()), Type::Float, vec![self.of(Type::Float, depth)]);
+                Expr::new(ExprKind::Cast { attempt: self.bytes.chance(40), to: "BIGINT" }, Type::Int, vec![rounded])
             }
         }
     }
@@ -312,7 +319,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                     let exponent = Expr::literal(written, Type::Float);
                     parts.push(if self.bytes.chance(25) { self.number(depth) } else { exponent });
                 }
-                Expr::new(Kind::Call(name), Type::Float, parts)
+                Expr::new(ExprKind::Call(name), Type::Float, parts)
             }
             0 | 1 => {
                 let operator = self.bytes.pick(&["+", "-", "*"]);
@@ -326,17 +333,17 @@ impl<'a, 'b> Grammar<'a, 'b> {
             }
             3 => {
                 let to = self.bytes.pick(&["DOUBLE", "DOUBLE", "DOUBLE", "REAL", "DECIMAL(10, 2)"]);
-                Expr::new(Kind::Cast { attempt: self.bytes.chance(40), to }, Type::Float, vec![self.any(depth)])
+                Expr::new(ExprKind::Cast { attempt: self.bytes.chance(40), to }, Type::Float, vec![self.any(depth)])
             }
-            4 => Expr::new(Kind::Call(self.rounding()), Type::Float, vec![self.number(depth)]),
+            4 => Expr::new(ExprKind::Call(self.rounding()), Type::Float, vec![self.number(depth)]),
             5 => {
-                let kind = self.bytes.pick(&[Kind::Negative, Kind::Call("abs"), Kind::Call("signum")]);
+                let kind = self.bytes.pick(&[ExprKind::Negative, ExprKind::Call("abs"), ExprKind::Call("signum")]);
                 Expr::new(kind, Type::Float, vec![self.of(Type::Float, depth)])
             }
             _ => {
                 let text = Value::text(self.bytes.pick(&["NaN", "inf", "1.5"]));
                 Expr::new(
-                    Kind::Cast { attempt: true, to: "DOUBLE" },
+                    ExprKind::Cast { attempt: true, to: "DOUBLE" },
                     Type::Float,
                     vec![Expr::literal(text, Type::Text)],
                 )
@@ -358,29 +365,33 @@ impl<'a, 'b> Grammar<'a, 'b> {
         match self.bytes.below(kinds) {
             7 => {
                 let from = Expr::literal(Value::Int(self.bytes.pick(&[1, 2, 0, -1])), Type::Int);
-                Expr::new(Kind::Call("substr"), Type::Text, vec![self.of(Type::Text, depth), from, short(self.bytes)])
+                Expr::new(
+                    ExprKind::Call("substr"),
+                    Type::Text,
+                    vec![self.of(Type::Text, depth), from, short(self.bytes)],
+                )
             }
             0 => {
                 let name = self.bytes.pick(&["lower", "upper", "trim", "ltrim", "rtrim"]);
-                Expr::new(Kind::Call(name), Type::Text, vec![self.of(Type::Text, depth)])
+                Expr::new(ExprKind::Call(name), Type::Text, vec![self.of(Type::Text, depth)])
             }
             1 => {
                 let name = self.bytes.pick(&["left", "right"]);
                 let parts = vec![self.of(Type::Text, depth), short(self.bytes)];
-                Expr::new(Kind::Call(name), Type::Text, parts)
+                Expr::new(ExprKind::Call(name), Type::Text, parts)
             }
             2 => {
                 let parts = vec![self.of(Type::Text, depth), self.spelled(), self.spelled()];
-                Expr::new(Kind::Call("replace"), Type::Text, parts)
+                Expr::new(ExprKind::Call("replace"), Type::Text, parts)
             }
-            3 => Expr::new(Kind::Call("concat"), Type::Text, vec![self.of(Type::Text, depth), self.any(depth)]),
+            3 => Expr::new(ExprKind::Call("concat"), Type::Text, vec![self.of(Type::Text, depth), self.any(depth)]),
             4 => {
                 let (left, right) = (self.of(Type::Text, depth), self.near(Type::Text, depth));
                 Expr::binary("||", Type::Text, left, right)
             }
             _ => {
                 let attempt = self.bytes.chance(30);
-                Expr::new(Kind::Cast { attempt, to: "VARCHAR" }, Type::Text, vec![self.any(depth)])
+                Expr::new(ExprKind::Cast { attempt, to: "VARCHAR" }, Type::Text, vec![self.any(depth)])
             }
         }
     }

@@ -25,7 +25,7 @@ mod world;
 
 use bytes::Bytes;
 use check::{Case, Outcome, check};
-use query::Query;
+use query::RandomQuery;
 use world::World;
 
 /// The case that some bytes stand for.
@@ -33,7 +33,7 @@ fn case_of(mut bytes: Bytes<'_>, neighbours: usize) -> Case {
     let key = (bytes.word() % 4, 0);
     let (windows, answered) = (bytes.chance(30), bytes.chance(12));
     let world = World::drawn(&mut bytes);
-    let query = Query::drawn(&mut bytes, &world);
+    let query = RandomQuery::drawn(&mut bytes, &world);
     let rows = world.rows(&mut bytes);
     let neighbours = neighbours::neighbours(&mut bytes, &world, &rows, neighbours);
     Case { world, rows, query, neighbours, key, windows, answered }

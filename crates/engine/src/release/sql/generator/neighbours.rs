@@ -20,7 +20,7 @@ enum Person {
     Named(String),
 }
 
-/// So many neighbours, of every scope in turn.
+/// This many neighbours, of every scope in turn.
 pub(super) fn neighbours(bytes: &mut Bytes<'_>, world: &World, rows: &Rows, count: usize) -> Vec<Neighbour> {
     let first = bytes.below(6);
     (0..count)

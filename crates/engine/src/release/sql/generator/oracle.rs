@@ -1,9 +1,9 @@
 //! The same integers by another way: SQLite joins, filters and computes; grouping and summing is done here.
 
 use super::dialect::sqlite;
-use super::expression::{Expr, Kind, Type, quoted};
+use super::expression::{Expr, ExprKind, Type, quoted};
 use super::from::Writer;
-use super::query::{Aggregate, Function, Query};
+use super::query::{Aggregate, Function, RandomQuery};
 use super::value::{Value, named};
 use super::world::{Rows, World};
 use crate::calendar::{Zone, day, moment, shown_day, shown_moment};
@@ -18,7 +18,7 @@ pub(super) struct Group {
 }
 
 /// The groups by key; none where the dialects differ somewhere in the query.
-pub(super) fn groups(world: &World, rows: &Rows, query: &Query) -> Option<BTreeMap<Vec<Value>, Group>> {
+pub(super) fn groups(world: &World, rows: &Rows, query: &RandomQuery) -> Option<BTreeMap<Vec<Value>, Group>> {
     let writer = Writer { expression: &sqlite, carries_owner: true };
     let mut common = Vec::new();
     let from = query.from.text(world, &writer, &mut common)?;
@@ -73,7 +73,9 @@ pub(super) fn different(values: &[Value]) -> i128 {
 fn argument(aggregate: &Aggregate) -> Option<String> {
     let text = match (&aggregate.argument, aggregate.function) {
         (None, _) => "1".to_string(),
-        (Some(column @ Expr { kind: Kind::Column { .. }, .. }), Function::Count | Function::Different) => column.text(),
+        (Some(column @ Expr { kind: ExprKind::Column { .. }, .. }), Function::Count | Function::Different) => {
+            column.text()
+        }
         (Some(argument), Function::Rows | Function::Count | Function::Different) => sqlite(argument)?,
         (Some(argument), _) if argument.of.is_number() || argument.of.is_date() => sqlite(argument)?,
         _ => return None,

@@ -8,7 +8,7 @@ use super::grammar::Grammar;
 use super::world::{Whose, World};
 
 #[derive(Debug, Clone)]
-pub(super) struct Query {
+pub(super) struct RandomQuery {
     pub from: From,
     pub filter: Option<Expr>,
     pub keys: Vec<Key>,
@@ -24,7 +24,7 @@ pub(super) struct Query {
     /// Whether all of it is a sub-query.
     pub wrapped: bool,
     /// The second branch of a UNION ALL, over the same rows.
-    pub beside: Option<Box<Query>>,
+    pub beside: Option<Box<RandomQuery>>,
 }
 
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ pub(super) const ALIASES: [&str; 12] = [
     "scumble_key_0",
 ];
 
-impl Query {
+impl RandomQuery {
     pub fn drawn(bytes: &mut Bytes<'_>, world: &World) -> Self {
         let mut names = 0;
         let from = source(bytes, world, &mut names);
@@ -342,7 +342,7 @@ fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
     let expression = if expression.of == Type::Time && bytes.chance(90) { month(expression) } else { expression };
     let alias = bytes.chance(50).then(|| bytes.pick(&ALIASES).to_string());
     let clashes = alias.as_ref().is_some_and(|alias| columns.iter().any(|known| known.name == *alias));
-    let is_number = matches!(expression.kind, super::expression::Kind::Literal(super::value::Value::Int(_)));
+    let is_number = matches!(expression.kind, super::expression::ExprKind::Literal(super::value::Value::Int(_)));
     let by = match bytes.below(4) {
         // A bare number would be taken for a place.
         0 | 1 if !is_number => By::Expression,
@@ -355,7 +355,7 @@ fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
 /// The month of a time.
 fn month(time: Expr) -> Expr {
     let unit = Expr::literal(super::value::Value::text("month"), Type::Text);
-    Expr::new(super::expression::Kind::Call("date_trunc"), Type::Time, vec![unit, time])
+    Expr::new(super::expression::ExprKind::Call("date_trunc"), Type::Time, vec![unit, time])
 }
 
 fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
@@ -405,7 +405,7 @@ fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
 }
 
 /// HAVING, ORDER BY and LIMIT.
-fn rest(bytes: &mut Bytes<'_>, query: &Query) -> Vec<String> {
+fn rest(bytes: &mut Bytes<'_>, query: &RandomQuery) -> Vec<String> {
     let mut rest = Vec::new();
     if !query.keys.is_empty() && bytes.chance(15) {
         let counted = bytes.pick(&query.aggregates).text();
@@ -422,7 +422,7 @@ fn rest(bytes: &mut Bytes<'_>, query: &Query) -> Vec<String> {
 }
 
 fn is_literal(key: &Expr) -> bool {
-    matches!(key.kind, super::expression::Kind::Literal(_))
+    matches!(key.kind, super::expression::ExprKind::Literal(_))
 }
 
 /// What is read, now and then as one row for each owner.

@@ -2,7 +2,7 @@
 
 use super::check::{Case, Class, Failure, Outcome, check};
 use super::expression::literal;
-use super::query::Query;
+use super::query::RandomQuery;
 use super::world::World;
 use datafusion::prelude::SessionContext;
 
@@ -49,7 +49,7 @@ fn simpler(case: &Case, class: Class) -> Vec<Case> {
     if case.windows && class != Class::Windows {
         all.push(Case { windows: false, ..case.clone() });
     }
-    all.extend(case.query.simpler().into_iter().map(|query: Query| Case { query, ..case.clone() }));
+    all.extend(case.query.simpler().into_iter().map(|query: RandomQuery| Case { query, ..case.clone() }));
     let rows = |case: &Case| {
         case.rows.iter().chain(case.neighbours.iter().flat_map(|one| &one.rows)).flatten().cloned().collect::<Vec<_>>()
     };

@@ -2,11 +2,10 @@
 
 use super::check::Case;
 use crate::backend::Backend;
-use crate::backend::hash::Key;
 use crate::project::Project;
 use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
-use crate::sql::window::{functions::functions, statements};
+use crate::sql::window::{functions::sha256, with_secret};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
@@ -52,10 +51,8 @@ pub(super) fn cells(
     context: &SessionContext,
     case: &Case,
 ) -> Result<Cells, String> {
-    let texts = statements(cut, project).map_err(|error| format!("no text: {error}"))?;
-    for function in functions(Key(case.key.0, case.key.1)) {
-        context.register_udf(function);
-    }
+    let texts = with_secret(cut, project, &case.secret()).map_err(|error| format!("no text: {error}"))?;
+    context.register_udf(sha256());
     let (world, used) = (&case.world, case.query.from.tables());
     for index in used.iter().copied() {
         let table = &world.tables[index];

@@ -27,7 +27,7 @@ pub(super) struct World {
 pub(super) struct Table {
     pub name: String,
     pub whose: Whose,
-    pub columns: Vec<Column>,
+    pub columns: Vec<WorldColumn>,
 }
 
 /// Whose rows a table holds.
@@ -39,7 +39,7 @@ pub(super) enum Whose {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(super) struct WorldColumn {
     pub name: String,
     /// What files hold.
     pub domain: Domain,
@@ -54,7 +54,7 @@ pub(super) struct Recoded {
     values: Option<Vec<String>>,
 }
 
-impl Column {
+impl WorldColumn {
     /// The values that are listed for it, where they are texts of files.
     fn listed(&self) -> Option<&Vec<String>> {
         match (&self.domain, &self.recoded) {
@@ -288,7 +288,7 @@ fn table(bytes: &mut Bytes<'_>, name: &str, whose: Whose) -> Table {
             5..=10 => (dated(bytes), None),
             _ => (domain(bytes), None),
         };
-        let column = Column { name: name.clone(), domain, recoded };
+        let column = WorldColumn { name: name.clone(), domain, recoded };
         names.insert(name).then_some(column)
     });
     let columns = columns.collect();
@@ -364,7 +364,7 @@ fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
     }
 }
 
-fn declaration(column: &Column) -> String {
+fn declaration(column: &WorldColumn) -> String {
     let plain = declaration_of(&column.domain);
     let Some(Recoded { by, values }) = &column.recoded else { return plain };
     let more = match by {

@@ -44,7 +44,7 @@ impl Chance for Told<'_> {
     }
 
     fn is_shown(&mut self, _: &KeySelection, _: u64) -> bool {
-        unreachable!("its law is known: no coin is told")
+        unreachable!("its law is known: no coin is drawn")
     }
 }
 

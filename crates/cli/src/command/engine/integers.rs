@@ -1,0 +1,62 @@
+//! `scumble integers`: the exact integers of a release as SQL for another engine, where the rows are.
+
+use super::runner;
+use crate::failure::Failure;
+use crate::output::print;
+use clap::Args;
+use scumble_engine::nearest;
+use scumble_engine::project::Project;
+use scumble_engine::release::Engine;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// What `integers` takes.
+#[derive(Args)]
+#[command(
+    after_help = "Nothing is run and nothing is charged. The statements hold the secret that chooses rows, and what they give is exact: neither is \
+                  private. The same job is printed until it is released.\n\nExample:\n  scumble integers \"by clinic\" --dialect duckdb > job.sql\n  \
+                  scumble release --only \"by clinic\" --integers results/"
+)]
+pub struct Arguments {
+    /// The release
+    name: String,
+    /// The engine that will run it: postgres, duckdb, spark or bigquery
+    #[arg(long, value_name = "ENGINE", value_parser = ["postgres", "duckdb", "spark", "bigquery"])]
+    dialect: String,
+    /// The project file
+    #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
+    project: PathBuf,
+    /// Another ledger than the project's
+    #[arg(long, value_name = "PATH")]
+    ledger: Option<PathBuf>,
+    /// Print the statements within JSON
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but the statements, as always
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let project = Project::open(&arguments.project)?;
+    let Some(request) = project.releases.iter().find(|request| request.name == arguments.name) else {
+        let hint = nearest(&arguments.name, project.releases.iter().map(|request| request.name.as_str()));
+        let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
+        return Err(Failure::Input(format!(
+            "there is no release '{}' in {}{hint}",
+            arguments.name,
+            project.path.display()
+        )));
+    };
+    let engine = Engine::named(&arguments.dialect)
+        .ok_or_else(|| Failure::Input(format!("there is no dialect '{}'", arguments.dialect)))?;
+    let job = runner(&project, arguments.ledger.as_ref()).job(request, engine)?;
+    if arguments.json {
+        return print(&format!(
+            "{:#}\n",
+            json!({ "release": arguments.name, "dialect": arguments.dialect, "sql": job })
+        ));
+    }
+    print(&job)
+}

@@ -1,0 +1,124 @@
+//! A PostgreSQL server that computes integers where its rows are. Nothing but aggregates comes back.
+
+mod scram;
+mod secret;
+mod wire;
+
+use crate::error::{Error, Result};
+use crate::project::Server;
+use std::collections::BTreeMap;
+use wire::{Connection, Trouble};
+
+pub(crate) use wire::Row;
+
+/// The oldest server that has SHA-256.
+const OLDEST: u32 = 110_000;
+
+/// A connection to a server, in one transaction that reads and sees one moment.
+pub(crate) struct Session {
+    connection: Connection,
+    server: Server,
+}
+
+/// A column of a table there.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    /// The name of its type.
+    pub kind: String,
+    /// Whether equal texts are equal bytes.
+    pub by_bytes: bool,
+}
+
+impl Session {
+    /// Logs in and begins the transaction.
+    pub fn begin(server: &Server) -> Result<Self> {
+        let place = place(server);
+        let connection = Connection::open(server).map_err(|trouble| log_in(&place, &trouble))?;
+        let mut session = Self { connection, server: server.clone() };
+        let begin = format!(
+            "SET statement_timeout = '{}s'; SET lock_timeout = '60s'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; \
+             BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            server.timeout
+        );
+        session.rows(&begin)?;
+        let version = session.one("SHOW server_version_num")?.parse::<u32>().unwrap_or(0);
+        if version < OLDEST {
+            return Err(Error::input(format!("{place} is older than PostgreSQL 11, which is the first with SHA-256")));
+        }
+        if session.one("SHOW server_encoding")? != "UTF8" {
+            return Err(Error::input(format!("{place} holds texts in another encoding than UTF8")));
+        }
+        Ok(session)
+    }
+
+    /// The columns of a table, by name; none where there is no such table.
+    pub fn columns(&mut self, table: &Server) -> Result<Option<BTreeMap<String, Stored>>> {
+        let name = table.named().replace('\'', "''");
+        if self.one(&format!("SELECT CASE WHEN to_regclass('{name}') IS NULL THEN 'no' ELSE 'yes' END"))? == "no" {
+            return Ok(None);
+        }
+        // Whether a collation is one of bytes is known from version 12 on; before, all were.
+        let rows = self.rows(&format!(
+            "SELECT a.attname, t.typname, COALESCE(to_jsonb(c) ->> 'collisdeterministic', 'true') FROM pg_attribute a \
+             JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_collation c ON c.oid = a.attcollation \
+             WHERE a.attrelid = to_regclass('{name}') AND a.attnum > 0 AND NOT a.attisdropped"
+        ))?;
+        let column = |row: Row| match <[Option<String>; 3]>::try_from(row) {
+            Ok([Some(name), Some(kind), Some(by_bytes)]) => Some((name, Stored { kind, by_bytes: by_bytes == "true" })),
+            _ => None,
+        };
+        Ok(Some(rows.into_iter().filter_map(column).collect()))
+    }
+
+    /// Whether the server can run a statement; no row is looked at.
+    pub fn plan(&mut self, statement: &str) -> Result<()> {
+        self.rows(&format!("EXPLAIN {statement}")).map(drop)
+    }
+
+    /// The rows of a statement.
+    pub fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+        let place = place(&self.server);
+        self.connection.run(statement).map(|(_, rows)| rows).map_err(|trouble| while_running(&place, &trouble))
+    }
+
+    fn one(&mut self, statement: &str) -> Result<String> {
+        let first = self.rows(statement)?.into_iter().next().and_then(|row| row.into_iter().next());
+        Ok(first.flatten().unwrap_or_default())
+    }
+}
+
+fn place(server: &Server) -> String {
+    format!("the server at {}:{}", server.host, server.port)
+}
+
+/// Why there is no connection.
+fn log_in(place: &str, trouble: &Trouble) -> Error {
+    match trouble {
+        Trouble::Away => {
+            Error::machine(format!("{place} is not there: look whether it runs, and at its host and port"))
+        }
+        Trouble::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
+        Trouble::Refused(code) => match code.as_str() {
+            "28P01" | "28000" => Error::input(format!(
+                "{place} does not let this user in: look at the user's name and at the password (PGPASSWORD, password_file or ~/.pgpass, which nobody else may read)"
+            )),
+            "3D000" => Error::input(format!("{place} has no such database")),
+            code => Error::machine(format!("{place} refuses to connect (its code is {code})")),
+        },
+    }
+}
+
+/// Why a statement failed; the server's own words are not repeated, because they quote values.
+fn while_running(place: &str, trouble: &Trouble) -> Error {
+    match trouble {
+        Trouble::Away => Error::machine(format!("{place} is gone in the middle of a statement")),
+        Trouble::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
+        Trouble::Refused(code) => match code.as_str() {
+            "42501" => Error::input(format!("{place} does not let this user read the table (GRANT SELECT)")),
+            "57014" => {
+                Error::machine(format!("{place} took longer than the statement's timeout (timeout= in the address)"))
+            }
+            code => Error::machine(format!("{place} cannot run the statement (its code is {code})")),
+        },
+    }
+}

@@ -1,0 +1,97 @@
+//! Why something was refused, on its way to an exception of Python.
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use scumble_engine::{Error, Origin};
+
+/// A sentence, and which exception says it.
+#[derive(Debug)]
+pub struct Failure {
+    class: &'static str,
+    sentence: String,
+    /// The line of a text that Python made, where something in it is wrong.
+    line: Option<usize>,
+}
+
+impl Failure {
+    /// Wrong input.
+    pub fn input(sentence: impl Into<String>) -> Self {
+        Self { class: "InputError", sentence: sentence.into(), line: None }
+    }
+
+    /// The machine failed.
+    pub fn machine(sentence: impl Into<String>) -> Self {
+        Self { class: "MachineError", sentence: sentence.into(), line: None }
+    }
+
+    /// The same about a text that stands in no file: the line in the place of the path.
+    pub fn of_text(error: Error) -> Self {
+        let line = match &error {
+            Error::Input { place: Some(place), .. } if matches!(place.origin, Origin::File(_)) => Some(place.line),
+            _ => None,
+        };
+        Self { line, ..Self::from(if line.is_some() { error.without_place() } else { error }) }
+    }
+
+    /// The same with another name for a file that there is not.
+    pub fn calling(mut self, path: &str, name: &str) -> Self {
+        self.sentence = self.sentence.replace(path, name);
+        self
+    }
+
+    fn raised(self, py: Python<'_>) -> PyResult<PyErr> {
+        let class = py.import("scumble._errors")?.getattr(self.class)?;
+        let error = PyErr::from_type(class.cast_into::<PyType>()?, (self.sentence,));
+        error.value(py).setattr("line", self.line)?;
+        Ok(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let class = match error {
+            Error::Input { .. } => "InputError",
+            Error::Budget(_) => "BudgetError",
+            Error::Machine(_) => "MachineError",
+        };
+        Self { class, sentence: in_python(&error.to_string()), line: None }
+    }
+}
+
+/// A sentence that names the program's commands and flags, with what stands for them in Python.
+fn in_python(sentence: &str) -> String {
+    for change in ["raise", "lower"] {
+        if let Some((before, rest)) = sentence.split_once(&format!("with scumble budget {change} ")) {
+            let after = rest.split_once("--because \"…\"").map_or("", |(_, after)| after);
+            let after = after.replace("into the file", "in its place");
+            return format!("{before}with session.{change}_budget(\"…\"){after}");
+        }
+    }
+    let mut words = sentence.replace("name its folder with --out", "name its folder with out=");
+    if let Some(start) = words.find("--again ") {
+        words.truncate(start);
+        words.push_str("release(again=True)");
+    }
+    words
+}
+
+impl From<scumble::Error> for Failure {
+    fn from(error: scumble::Error) -> Self {
+        Self::input(error.to_string())
+    }
+}
+
+impl From<scumble_wire::WireError> for Failure {
+    /// The document is made of arguments: its fields are called as they are, and it has no name.
+    fn from(error: scumble_wire::WireError) -> Self {
+        let sentence = error.to_string();
+        let sentence = sentence.strip_prefix("$.").or(sentence.strip_prefix("$: ")).unwrap_or(&sentence);
+        Self::input(sentence)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| failure.raised(py).unwrap_or_else(|error| error))
+    }
+}

@@ -1,0 +1,39 @@
+//! The native half of the Python package `scumble`: texts and bytes in, texts and bytes out.
+//!
+//! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON and TOML, rows in Arrow's IPC format, and arrays of
+//! integers as bytes: so that no reference into memory that Python may change is held while the interpreter is free to run, and no `unsafe` is
+//! needed. Nothing is computed here that the engine or the core does not compute for the program too.
+
+mod attack;
+mod calculators;
+mod chart;
+mod failure;
+mod limits;
+mod noise;
+mod plan;
+mod session;
+mod work;
+
+/// What Python imports as `scumble._native`.
+#[pyo3::pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::attack::{membership, reconstruct};
+    #[pymodule_export]
+    use crate::calculators::{account, attacker, audit_counts, audit_one_run, audit_outputs, calibrate, curve, event};
+    #[pymodule_export]
+    use crate::chart::{bars, lines};
+    #[pymodule_export]
+    use crate::limits::limit;
+    #[pymodule_export]
+    use crate::noise::noise;
+    #[pymodule_export]
+    use crate::session::{Frame, Project, kinds};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("version", env!("CARGO_PKG_VERSION"))
+    }
+}

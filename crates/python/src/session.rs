@@ -1,0 +1,441 @@
+//! A project, from its file or from frames in memory: planned, paid for and published by the engine.
+//!
+//! A project is read anew for each call. That takes well under a millisecond beside what a release takes, and nothing has to be kept that
+//! could not cross threads.
+
+use crate::failure::Failure;
+use crate::plan::told;
+use crate::work::{charged, computed};
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use scumble::noise::SecureSource;
+use scumble::quantity::Exact;
+use scumble::scope::AttributeSet;
+use scumble_engine::ledger::{Change, Ledger};
+use scumble_engine::project::{self, Request};
+use scumble_engine::release::kinds::{KINDS, schema};
+use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
+use scumble_engine::report::Report;
+use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::{Batches, Stop, check};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// The rows of a data frame: a stream in Arrow's IPC format, in bytes of Python, which nothing changes.
+#[pyclass(frozen, module = "scumble._native")]
+pub struct Frame(Batches);
+
+#[pymethods]
+impl Frame {
+    #[new]
+    fn new(py: Python<'_>, stream: Bound<'_, PyBytes>) -> PyResult<Self> {
+        let stream = Bytes::from_owner(PyBackedBytes::from(stream));
+        Ok(Self(computed(py, move || Ok(Batches::of_stream(stream)?))?))
+    }
+
+    /// How many columns and rows there are; nothing about their values.
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// The kinds of releases, as `scumble kinds --json` prints them.
+#[pyfunction]
+pub fn kinds() -> String {
+    Value::Array(KINDS.iter().map(|kind| schema(kind)).collect()).to_string()
+}
+
+/// Where a project comes from.
+#[derive(Clone)]
+enum Source {
+    File(PathBuf),
+    Memory { path: PathBuf, text: String, rows: BTreeMap<String, Batches> },
+}
+
+/// A project, its ledger and the folder of its outputs.
+#[pyclass(frozen, module = "scumble._native")]
+pub struct Project(Desk);
+
+/// The same for a thread of its own.
+#[derive(Clone)]
+struct Desk {
+    source: Source,
+    ledger: Option<PathBuf>,
+    out: Option<PathBuf>,
+    stop: Stop,
+}
+
+/// Which release is meant.
+enum Asked {
+    /// One of the project file, by its name.
+    Named(String),
+    /// One that is written as in a project file.
+    Written(String),
+}
+
+#[pymethods]
+impl Project {
+    /// A project file.
+    #[staticmethod]
+    #[pyo3(signature = (path, ledger=None, out=None))]
+    fn open(py: Python<'_>, path: PathBuf, ledger: Option<PathBuf>, out: Option<PathBuf>) -> PyResult<Self> {
+        Self::tried(py, Desk { source: Source::File(path), ledger, out, stop: Stop::default() })
+    }
+
+    /// The text of a project and the rows of its tables; `path` is where its file would be.
+    #[staticmethod]
+    #[pyo3(signature = (path, text, frames, ledger=None, out=None))]
+    fn in_memory(
+        py: Python<'_>,
+        path: PathBuf,
+        text: String,
+        frames: BTreeMap<String, Py<Frame>>,
+        ledger: Option<PathBuf>,
+        out: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let rows = frames.into_iter().map(|(name, frame)| (name, frame.get().0.clone())).collect();
+        Self::tried(py, Desk { source: Source::Memory { path, text, rows }, ledger, out, stop: Stop::default() })
+    }
+
+    /// Tables, budget and releases, as JSON.
+    fn described(&self, py: Python<'_>) -> PyResult<String> {
+        let desk = self.0.clone();
+        computed(py, move || Ok(desk.described(&desk.project()?).to_string()))
+    }
+
+    /// Whether the tables are what is declared.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let desk = self.0.clone();
+        computed(py, move || {
+            let project = desk.project()?;
+            let names: Vec<String> = project.tables.keys().cloned().collect();
+            Ok(check::check(&project, &names)?)
+        })
+    }
+
+    /// What a release would cost whom; charges nothing and touches no data.
+    #[pyo3(signature = (asked, *, named, delta=None))]
+    fn plan(&self, py: Python<'_>, asked: String, named: bool, delta: Option<String>) -> PyResult<String> {
+        let (desk, asked) = (self.0.clone(), Asked::new(asked, named));
+        computed(py, move || {
+            let project = desk.project()?;
+            let runner = desk.runner(&project);
+            let priced = || -> Result<Value> {
+                let planned = runner.plan(&asked.request(&project)?)?;
+                told(&runner, &project, &planned, delta.as_deref())
+            };
+            Ok(priced().map_err(|failure| desk.said(failure))?.to_string())
+        })
+    }
+
+    /// Pays for a release and publishes it, or gives what was published before with the same declaration.
+    /// `planned` is the digest of the project that it was planned in.
+    #[pyo3(signature = (asked, *, named, again, planned))]
+    fn release(&self, py: Python<'_>, asked: String, named: bool, again: bool, planned: String) -> PyResult<String> {
+        let (desk, asked) = (self.0.clone(), Asked::new(asked, named));
+        let stop = Stop::default();
+        let desk = Desk { stop: stop.clone(), ..desk };
+        charged(py, stop, move || {
+            let released = desk.release(&asked, again, &planned).map_err(|failure| desk.said(failure))?;
+            Ok(released.to_string())
+        })
+    }
+
+    /// Answers questions to an interactive release, one after the other; a round is charged when it opens.
+    #[pyo3(signature = (asked, questions, *, named, planned))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        asked: String,
+        questions: Vec<String>,
+        named: bool,
+        planned: String,
+    ) -> PyResult<String> {
+        let stop = Stop::default();
+        let desk = Desk { stop: stop.clone(), ..self.0.clone() };
+        let asked = Asked::new(asked, named);
+        charged(py, stop, move || {
+            let answers = desk.ask(&asked, &questions, &planned).map_err(|failure| desk.said(failure))?;
+            Ok(Value::Array(answers).to_string())
+        })
+    }
+
+    /// What has been spent and what is left, in every scope; none where there is no ledger yet.
+    #[pyo3(signature = (delta=None, sets=Vec::new(), group=None))]
+    fn ledger(
+        &self,
+        py: Python<'_>,
+        delta: Option<String>,
+        sets: Vec<Vec<String>>,
+        group: Option<u32>,
+    ) -> PyResult<String> {
+        let desk = self.0.clone();
+        computed(py, move || Ok(desk.spent(delta.as_deref(), &sets, group)?.to_string()))
+    }
+
+    /// Checks that no entry of the ledger was edited, removed or moved; gives its head.
+    fn verify(&self, py: Python<'_>) -> PyResult<Option<(u64, String)>> {
+        let desk = self.0.clone();
+        computed(py, move || {
+            let project = desk.project()?;
+            let ledger = Ledger::open_existing(desk.runner(&project).ledger())?;
+            let head = ledger.map(|ledger| ledger.verify()).transpose()?;
+            Ok(head.map(|head| (head.entries, head.hex())))
+        })
+    }
+
+    /// Puts the project's budget in force in the ledger, with a reason; gives the number of the entry.
+    fn change_budget(&self, py: Python<'_>, because: String, raise: bool) -> PyResult<u64> {
+        let desk = self.0.clone();
+        charged(py, Stop::default(), move || {
+            if because.trim().is_empty() {
+                return Err(Failure::input("a changed budget needs a reason, for whoever reads the ledger"));
+            }
+            let project = desk.project()?;
+            let ledger = Ledger::open_existing(desk.runner(&project).ledger())?;
+            let mut ledger =
+                ledger.ok_or_else(|| Failure::input("there is no ledger yet: nothing has been released"))?;
+            let change = if raise { Change::Raise } else { Change::Lower };
+            Ok(ledger.change_budget(&project.budget, because.trim(), change)?.entries)
+        })
+    }
+
+    /// Writes the report of everything that the ledger holds; gives the path of the page.
+    fn report(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        let desk = self.0.clone();
+        computed(py, move || desk.report())
+    }
+}
+
+impl Project {
+    /// What is wrong with a project is said where it is made.
+    fn tried(py: Python<'_>, desk: Desk) -> PyResult<Self> {
+        let copy = desk.clone();
+        computed(py, move || copy.project().map(drop))?;
+        Ok(Self(desk))
+    }
+}
+
+impl Asked {
+    fn new(asked: String, named: bool) -> Self {
+        if named { Self::Named(asked) } else { Self::Written(asked) }
+    }
+
+    fn request(&self, project: &project::Project) -> Result<Request> {
+        match self {
+            Self::Named(name) => {
+                let found = project.releases.iter().find(|request| request.name == *name);
+                found.cloned().ok_or_else(|| {
+                    let names = project.releases.iter().map(|request| request.name.as_str());
+                    let hint = scumble_engine::nearest(name, names);
+                    let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
+                    Failure::input(format!("there is no release '{name}' in {}{hint}", project.path.display()))
+                })
+            }
+            Self::Written(text) => {
+                let request = Request::of_text(text)?;
+                match project.releases.iter().any(|other| other.name.trim() == request.name.trim()) {
+                    false => Ok(request),
+                    true => Err(Failure::input(format!(
+                        "the project file has a release '{}', whose files this would replace: give it another name",
+                        request.name.trim()
+                    ))),
+                }
+            }
+        }
+    }
+}
+
+impl Desk {
+    fn project(&self) -> Result<project::Project> {
+        let mut project = match &self.source {
+            Source::File(path) => project::Project::open(path)?,
+            Source::Memory { path, text, rows } => {
+                project::Project::in_memory(path, text, rows.clone()).map_err(Failure::of_text)?
+            }
+        };
+        project.stop = self.stop.clone();
+        Ok(project)
+    }
+
+    /// The project, if it is the one in which something was planned.
+    fn planned(&self, digest: &str) -> Result<project::Project> {
+        let project = self.project()?;
+        match project.digest == digest {
+            true => Ok(project),
+            false => Err(Failure::input(format!(
+                "{} has changed since this was planned, and nothing was charged: plan it again",
+                project.path.display()
+            ))),
+        }
+    }
+
+    fn ask(&self, asked: &Asked, questions: &[String], planned: &str) -> Result<Vec<Value>> {
+        let project = self.planned(planned)?;
+        let runner = self.runner(&project);
+        let request = asked.request(&project)?;
+        let mut asking = runner.asking(&request, &self.out(&project))?;
+        // What is wrong with one of them is said before any is paid for.
+        for question in questions {
+            asking.understood(question)?;
+        }
+        let mut bits = SecureSource::new()?;
+        let mut answers = Vec::new();
+        for question in questions {
+            let answered = asking.ask(question, &mut bits)?;
+            answers.push(json!({
+                "question": answered.question, "answer": answered.answer, "within": answered.within,
+                "how": answered.how.words(), "charged": answered.charged, "rounds": [answered.rounds.0, answered.rounds.1],
+                "notes": answered.notes,
+            }));
+        }
+        Ok(answers)
+    }
+
+    /// A session has no file that it could be called after.
+    fn said(&self, failure: Failure) -> Failure {
+        match &self.source {
+            Source::File(_) => failure,
+            Source::Memory { path, .. } => {
+                failure.calling(&path.display().to_string(), "this session").calling("the project file", "this session")
+            }
+        }
+    }
+
+    fn runner<'p>(&self, project: &'p project::Project) -> Runner<'p> {
+        match &self.ledger {
+            Some(path) => Runner::with_ledger(project, path.clone()),
+            None => Runner::new(project),
+        }
+    }
+
+    fn out(&self, project: &project::Project) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| project.folder().join("out"))
+    }
+
+    fn described(&self, project: &project::Project) -> Value {
+        let tables: Value = project
+            .tables
+            .values()
+            .map(|table| {
+                let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+                let shown = json!({ "owner": table.owner, "public": table.public, "columns": columns });
+                (table.name.clone(), shown)
+            })
+            .collect();
+        let releases: Vec<Value> =
+            project.releases.iter().map(|request| json!({ "name": request.name, "kind": request.kind })).collect();
+        json!({
+            "tables": tables, "releases": releases,
+            "ledger": self.runner(project).ledger().display().to_string(), "out": self.out(project).display().to_string(),
+        })
+    }
+
+    fn release(&self, asked: &Asked, again: bool, planned: &str) -> Result<Value> {
+        let project = self.planned(planned)?;
+        let runner = self.runner(&project);
+        let planned = [runner.plan(&asked.request(&project)?)?];
+        let out = self.out(&project);
+        runner.hold_budget()?;
+        let again = if again { vec![planned[0].request.name.clone()] } else { Vec::new() };
+        let kept = runner.kept(&planned, &out, &again)?.into_iter().flatten().next();
+        match kept {
+            Some(kept) => kept_json(&kept, &planned[0]),
+            None => {
+                let mut bits = SecureSource::new()?;
+                let (outcomes, head) = runner.release(&planned, &out, &mut bits, |_| ())?;
+                let outcome = outcomes.first().ok_or_else(|| Failure::machine("a release without an outcome"))?;
+                let mut shown = outcome_json(outcome, &planned[0]);
+                shown["ledger_head"] = json!(head.hex());
+                Ok(shown)
+            }
+        }
+    }
+
+    fn spent(&self, delta: Option<&str>, sets: &[Vec<String>], group: Option<u32>) -> Result<Value> {
+        let project = self.project()?;
+        let known = project.attributes();
+        let sets = sets
+            .iter()
+            .map(|names| AttributeSet::new(names.iter().map(String::as_str)))
+            .collect::<scumble::Result<Vec<_>>>()?;
+        if let Some(unknown) = sets.iter().flat_map(|set| set.iter()).find(|name| !known.contains(*name)) {
+            return Err(Failure::input(format!("'{unknown}' is no declared column of the project")));
+        }
+        let delta = delta.map(str::parse::<Exact>).transpose()?;
+        let group = match group {
+            None => None,
+            Some(size) => Some(NonZeroU32::new(size).ok_or_else(|| Failure::input("a group has at least one owner"))?),
+        };
+        let path = self.runner(&project).ledger().to_path_buf();
+        let ledger = Ledger::open_existing(&path)?;
+        let charges = ledger.as_ref().map_or(Ok(Vec::new()), Ledger::charges)?;
+        let in_force = ledger.as_ref().map(|ledger| ledger.standing(&[])).transpose()?;
+        let budget = in_force.and_then(|(standing, _)| standing.budget()).unwrap_or_else(|| project.budget.clone());
+        let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group };
+        let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
+        let head = ledger.as_ref().map(Ledger::head).transpose()?;
+        shown["head"] = json!(head.as_ref().map(|head| head.hex()));
+        shown["entries"] = json!(head.map_or(0, |head| head.entries));
+        shown["path"] = json!(path.display().to_string());
+        Ok(shown)
+    }
+
+    fn report(&self) -> Result<PathBuf> {
+        /// This many charges are listed one by one.
+        const RECENT: usize = 200;
+        let project = self.project()?;
+        let (runner, out) = (self.runner(&project), self.out(&project));
+        let ledger = Ledger::open_existing(runner.ledger())?
+            .ok_or_else(|| Failure::input("there is nothing to report: nothing has been released yet"))?;
+        Report::places(&out)?;
+        let (charges, standing) = runner.recent(RECENT)?;
+        let (published, unshown) = published(&out, &charges);
+        let report = Report {
+            project: &project,
+            charges: &charges,
+            standing: &standing,
+            published: &published,
+            unshown: &unshown,
+            time: Report::now(),
+            head: ledger.head()?,
+        };
+        Ok(report.write(&out)?)
+    }
+}
+
+fn outcome_json(outcome: &Outcome, planned: &Planned) -> Value {
+    json!({
+        "name": outcome.name, "kind": planned.request.kind, "kept": Value::Null, "sequence": outcome.sequence, "files": paths(&outcome.files),
+        "columns": columns(&outcome.answers.columns), "answers": outcome.answers.json(),
+    })
+}
+
+fn paths(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|path| path.display().to_string()).collect()
+}
+
+/// The names of an answer's columns in their order, and whether each has an error beside it.
+fn columns(columns: &[scumble_engine::release::AnswerColumn]) -> Value {
+    columns.iter().map(|column| json!({ "name": column.name, "noisy": column.uncertainty.is_some() })).collect()
+}
+
+/// What was published before, as its file has it.
+fn kept_json(kept: &Kept, planned: &Planned) -> Result<Value> {
+    let path = kept.files.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
+    let text = path.and_then(|path| std::fs::read_to_string(path).ok());
+    let shown: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let shown =
+        shown.ok_or_else(|| Failure::machine(format!("what was published as '{}' cannot be read", kept.name)))?;
+    Ok(json!({
+        "name": kept.name, "kind": planned.request.kind, "kept": { "time": kept.time, "data_changed": kept.data_changed },
+        "sequence": kept.sequence, "files": paths(&kept.files), "columns": shown["report"]["columns"], "answers": shown["answers"],
+        "ledger_head": shown["ledger_head"],
+    }))
+}
