@@ -206,10 +206,13 @@ impl Rows {
     }
 }
 
+/// A list of waiting rows grows by this many at least.
+const STEP: usize = 1024;
+
 /// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
 fn move_behind<T>(list: &mut Vec<T>, more: &mut Vec<T>) {
     if list.capacity() - list.len() < more.len() {
-        list.reserve_exact(more.len().max(list.len() / 4));
+        list.reserve_exact(more.len().max(list.len() / 4).max(STEP));
     }
     list.append(more);
 }
