@@ -398,3 +398,14 @@ fn groups_have_their_share_of_the_rows_that_count() {
         assert!(chi_square < 57.0, "{hash}: {chi_square}");
     }
 }
+
+/// The story: with a bound on groups beside the one on all rows, of 180 rows on time and 20 late ones ten of each counted: a group had no more rows to choose from than count in all.
+#[test]
+fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
+    let bounds = |groups, rows_per_group| Bounds { groups, rows_per_group, rows: 20 }.deciding();
+    let decided = |bounds: Bounds| (bounds.groups, bounds.rows_per_group);
+    assert_eq!(decided(bounds(2, 20)), (2, u64::MAX));
+    assert_eq!(decided(bounds(20, 5)), (u64::MAX, 5));
+    assert_eq!(decided(bounds(2, 5)), (2, 5));
+    assert_eq!(decided(bounds(30, 30)), (u64::MAX, u64::MAX));
+}
