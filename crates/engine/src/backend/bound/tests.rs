@@ -50,13 +50,14 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
         let copy = members.iter().filter(|(_, other)| other == value).count();
         members.push((copy_rank(KEY, row_rank(KEY, rank, &[*value]), copy as u64), *value));
     }
-    let by_all_rows_alone = bounds.groups >= bounds.rows && bounds.rows_per_group >= bounds.rows;
     let mut kept = Kept::default();
     for groups in owners.into_values() {
         let mut groups: Vec<Group> = groups.into_iter().collect();
         groups.iter_mut().for_each(|(_, members)| members.sort_unstable());
-        if !by_all_rows_alone {
+        if bounds.groups < bounds.rows {
             groups.truncate(bounds.groups as usize);
+        }
+        if bounds.rows_per_group < bounds.rows {
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
         }
         let of_group = |(index, ((rank, _), members)): (usize, &Group)| {
