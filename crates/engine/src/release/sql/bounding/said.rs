@@ -266,13 +266,11 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
     }
     let (half, own_half) = (noise.quantile(0.04), own_noise.quantile(0.02));
     let (own_low, own_high) = (own - own_half, own + own_half);
-    let (low, high) = if least >= 0 {
+    if least >= 0 {
         ((wide - half).max(own_low), (wide + half).max(own_high))
     } else {
         ((wide - half).min(own_low), (wide + half).min(own_high))
-    };
-    // The number itself is in it, also where the noise of the wide one alone says otherwise: nobody believes a number beside its interval.
-    (low.min(own), high.max(own))
+    }
 }
 
 /// The same where rows are missing for certain, and nobody knows how many: they only add to a number that cannot fall, and so on.
