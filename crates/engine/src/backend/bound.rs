@@ -56,7 +56,10 @@ impl Bounds {
     /// and a bound of R rows in a group would leave of 180 rows on time and 20 late ones 20 of each to choose from.
     pub fn deciding(self) -> Self {
         let below = |bound: u64| if bound >= self.rows { u64::MAX } else { bound };
-        Self { groups: below(self.groups), rows_per_group: below(self.rows_per_group), rows: self.rows }
+        // The first R rows of a single group are a uniform sample as they are.
+        let groups = below(self.groups);
+        let rows_per_group = if groups == 1 { self.rows_per_group } else { below(self.rows_per_group) };
+        Self { groups, rows_per_group, rows: self.rows }
     }
 }
 

@@ -57,7 +57,7 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
         if bounds.groups < bounds.rows {
             groups.truncate(bounds.groups as usize);
         }
-        if bounds.rows_per_group < bounds.rows {
+        if bounds.rows_per_group < bounds.rows || (bounds.groups == 1 && bounds.rows > 1) {
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
         }
         let of_group = |(index, ((rank, _), members)): (usize, &Group)| {
@@ -408,5 +408,7 @@ fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
     assert_eq!(decided(bounds(2, 20)), (2, u64::MAX));
     assert_eq!(decided(bounds(20, 5)), (u64::MAX, 5));
     assert_eq!(decided(bounds(2, 5)), (2, 5));
+    assert_eq!(decided(bounds(1, 20)), (1, 20));
+    assert_eq!(decided(Bounds { groups: 1, rows_per_group: 1, rows: 1 }.deciding()), (u64::MAX, u64::MAX));
     assert_eq!(decided(bounds(30, 30)), (u64::MAX, u64::MAX));
 }
