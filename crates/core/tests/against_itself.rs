@@ -177,7 +177,7 @@ fn five_answers(epsilon: f64) -> Pair {
 const TIMES: [u64; 8] =
     [1, 100, 10_000, 1_000_000, 1_000_000_000, 1_000_000_000_000, 1_000_000_000_000_000, 1_000_000_000_000_000_000];
 
-/// Every second case; all of them where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+/// Every second case; all of them where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
 fn some<T>(cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     cases.into_iter().step_by(if std::env::var_os("SCUMBLE_THOROUGH").is_some() { 1 } else { 4 })
 }

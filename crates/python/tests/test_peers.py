@@ -67,5 +67,5 @@ def test_dp_accounting() -> None:
     accounting = pytest.importorskip("dp_accounting")
     theirs = accounting.pld.PLDAccountant().compose(accounting.GaussianDpEvent(1.0), 100).get_epsilon(1e-6)
     near(theirs, sc.account(sc.Gaussian(1.0, times=100), delta=1e-6).epsilon, 0.01 * theirs)
-    event = accounting.calibrate_dp_mechanism(accounting.pld.PLDAccountant, accounting.GaussianDpEvent, 1.0, 1e-6, tol=1e-4)
-    near(event.noise_multiplier, sc.calibrate(sc.Gaussian(), epsilon=1.0, delta=1e-6).to_dict()["sigma"], 0.01)
+    multiplier = accounting.calibrate_dp_mechanism(accounting.pld.PLDAccountant, accounting.GaussianDpEvent, 1.0, 1e-6, tol=1e-4)
+    near(multiplier, sc.calibrate(sc.Gaussian(), epsilon=1.0, delta=1e-6).to_dict()["sigma"], 0.01)

@@ -117,7 +117,7 @@ pub fn exactly(spent: f64, cost: f64) {
     assert!(spent <= cost && spent >= cost * (1.0 - 1e-12), "{spent} is not {cost}");
 }
 
-/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
 pub fn effort(few: u64, many: u64) -> u64 {
     if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
 }

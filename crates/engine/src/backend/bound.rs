@@ -7,7 +7,8 @@
 //! - if g·r > R, a group of n rows has n places with the ranks h'(the group's rank, 0), …, h'(the group's rank, n − 1), and of a group with c of an owner's R smallest
 //!   its first c rows stay; h' is another function than the hash of values.
 //!
-//! Where neither groups nor rows of a group have a bound below R, the first two rules are left out ([`Bounds::deciding`]): R rows are in no more than R groups.
+//! Where groups have no bound below R, the first rule is left out, and where rows of a group have none, the second ([`Bounds::deciding`]): R rows are in no more than R groups, and no more
+//! than R in one.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
@@ -51,12 +52,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds that decide: none on groups and on rows of one group, where each is at least R. What R rows there are is decided by R alone then.
+    /// The bounds that decide: none on groups, or on rows of one group, where it is at least R. R rows are in no more groups than R and no more in one group, whoever chooses them;
+    /// and a bound of R rows in a group would leave of 180 rows on time and 20 late ones 20 of each to choose from.
     pub fn deciding(self) -> Self {
-        match self.groups.min(self.rows_per_group) >= self.rows {
-            true => Self { groups: u64::MAX, rows_per_group: u64::MAX, ..self },
-            false => self,
-        }
+        let below = |bound: u64| if bound >= self.rows { u64::MAX } else { bound };
+        // The first R rows of a single group are a uniform sample as they are.
+        let groups = below(self.groups);
+        let rows_per_group = if groups == 1 { self.rows_per_group } else { below(self.rows_per_group) };
+        Self { groups, rows_per_group, rows: self.rows }
     }
 }
 
@@ -206,10 +209,13 @@ impl Rows {
     }
 }
 
+/// A list of waiting rows grows by this many at least.
+const STEP: usize = 1024;
+
 /// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
 fn move_behind<T>(list: &mut Vec<T>, more: &mut Vec<T>) {
     if list.capacity() - list.len() < more.len() {
-        list.reserve_exact(more.len().max(list.len() / 4));
+        list.reserve_exact(more.len().max(list.len() / 4).max(STEP));
     }
     list.append(more);
 }

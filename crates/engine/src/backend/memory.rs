@@ -12,7 +12,7 @@ const LEAST_FREE: u64 = 256_000_000;
 /// How much memory rows may take, and where those go that do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// All of it, in bytes. Half of it is for rows that wait, the other half for reading and for the part that is being summed up.
+    /// All of it, in bytes. Two fifths of it are for rows that wait (whose lists have room for a quarter more), the rest is for reading and for the part that is being summed up.
     pub bytes: u64,
     /// Folders for the temporary file, the first that can be written to.
     pub folders: Vec<PathBuf>,
@@ -48,7 +48,7 @@ impl Memory {
 
     /// How many bytes each of this many parts may hold.
     pub fn share(&self, parts: usize) -> usize {
-        usize::try_from(self.bytes / 2 / parts as u64).unwrap_or(usize::MAX)
+        usize::try_from(self.bytes / 5 * 2 / parts as u64).unwrap_or(usize::MAX)
     }
 }
 

@@ -94,7 +94,7 @@ fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
     let Some(owner) = &table.owner else { return Ok(false) };
     for file in files {
         let (_, kind) = Columns::of(file, table)?.find(owner)?;
-        if !kind.is_some_and(|kind| kind.is_integer() && kind != DataType::UInt64) {
+        if !kind.is_some_and(|kind| plain(&kind).is_integer() && *plain(&kind) != DataType::UInt64) {
             return Ok(false);
         }
     }
@@ -140,14 +140,17 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
     if let Some(owner) = &table.owner {
         let (place, kind) = columns.find(owner)?;
         let kind = kind.unwrap_or(TEXT);
-        if !(kind.is_integer() || is_text(&kind)) {
+        if !(plain(&kind).is_integer() || is_text(&kind)) {
             return Err(Error::input(format!(
                 "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}{}",
                 file.path.display(),
-                if is_bytes(&kind) { BYTES } else { "" }
+                if is_bytes(&kind) { BYTES } else { "; write it as whole numbers or as texts" }
             )));
         }
-        part.push(place, owner, (read_as(&kind), Wanted::Text), |input, kind| converted(input, kind, owner_as));
+        part.push(place, owner, (read_as(&kind), Wanted::Text), |input, kind| {
+            let input = if kind == plain(kind) { input } else { cast(input, plain(kind).clone()) };
+            converted(input, plain(kind), owner_as)
+        });
     }
     for column in &table.columns {
         let in_files = column.in_files();
@@ -204,7 +207,9 @@ impl<'a> Columns<'a> {
     fn find(&self, name: &str) -> Result<(usize, Option<DataType>)> {
         self.by_name.get(name).cloned().ok_or_else(|| {
             let known = self.by_name.keys().filter(|_| self.has_names);
-            let hint = self.separator().unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
+            let no_names = || (!self.has_names).then(|| NO_NAMES.to_string());
+            let hint = self.separator().or_else(no_names);
+            let hint = hint.unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
             if self.file.partition.iter().any(|(said, _)| said == name) {
                 return Error::input(format!(
                     "{}: the owner column '{name}' must be in the files, not in the names of folders",
@@ -289,6 +294,9 @@ fn fits(kind: &DataType, domain: &Domain) -> bool {
     }
 }
 
+/// What to do about a file in which no declared name was found.
+const NO_NAMES: &str = ": its first line has none of the declared names; if the file has no line of names, say header = [\"…\"] for the table";
+
 /// What to do about bytes that are declared as something else.
 const BYTES: &str = ": bytes are no texts, as nobody says which letters they are; write it as text (Utf8)";
 
@@ -311,7 +319,14 @@ fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
         }
         (DataType::Date32 | DataType::Date64, _) => ": declare it as date",
         (DataType::Timestamp(..), _) => ": declare it as timestamp",
-        _ => "",
+        (kind, Domain::Bool) if plain(kind).is_integer() => {
+            ": declare it as int, with lower = 0 and upper = 1, or write it as booleans"
+        }
+        (kind, _) if plain(kind).is_integer() => ": declare it as int, or write it as the declared type",
+        (kind, _) if plain(kind).is_floating() => ": declare it as float, or write it as the declared type",
+        (DataType::Boolean, _) => ": declare it as bool",
+        (kind, _) if is_text(kind) => ": declare it as category, or write it as the declared type",
+        _ => ": write it as the declared type",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
 use super::field::{Field, Placed};
+use super::output::check_names;
 use super::rows::{BOUNDING, TABLE, column, private_table, quoted};
 use super::sql::{BOUNDING_REPORT, analysed};
 use super::top::MAX_BYTES;
@@ -51,6 +52,8 @@ pub(super) fn is_huge(request: &Request) -> Result<bool> {
 /// The query that such a release is, and where errors of it are.
 pub(super) fn query(request: &Request, project: &Project) -> Result<(String, Place)> {
     let Counted { table, names, place } = counted(request, project)?;
+    check_names(names.iter().map(|name| (name.as_str(), false)).chain([("count", true)]), &[])
+        .map_err(|error| error.or_at(place.clone()))?;
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
     Ok((sql, place))

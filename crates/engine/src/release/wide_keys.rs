@@ -192,7 +192,9 @@ impl Values {
         let column = column(table, &name)?;
         let keys = Keys::new(&asked, &column.domain, bytes)?;
         let (quoted_column, quoted_table) = (quoted(&column.name), quoted(&table.name));
-        let sql = format!("SELECT {quoted_column}, COUNT(*) AS n FROM {quoted_table} GROUP BY {quoted_column}");
+        // Longer than the column's name, and so another one.
+        let count = quoted(&format!("{}#", column.name));
+        let sql = format!("SELECT {quoted_column}, COUNT(*) AS {count} FROM {quoted_table} GROUP BY {quoted_column}");
         let own = bounding(request)?.or(table.bounding);
         let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1).saturating_mul(own.rows_per_group.unwrap_or(1)));
         // All of an owner's rows may have one value: only the total counts.

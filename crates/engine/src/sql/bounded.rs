@@ -534,7 +534,8 @@ impl Sums {
     }
 
     /// Takes in a row: whether it is its owner's first in this cell, and its values, first those of measures, then those that are ranked.
-    #[inline]
+    // A call for each kept row was 4% of a bounded group-by.
+    #[inline(always)]
     pub fn add_row(&mut self, cut: &Cut, first: bool, values: &[i64]) {
         let mut next = values.iter();
         for (index, measure) in cut.query.measures.iter().enumerate() {

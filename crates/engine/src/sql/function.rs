@@ -97,7 +97,7 @@ pub(super) fn check(function: &ScalarFunction) -> Result<(), String> {
 /// The functions that are.
 pub(super) fn answered() -> String {
     let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
-    format!("these are: {}, and MOD as %", names.join(", "))
+    format!("these are: {}, and MOD (or %), EXTRACT (or date_part) and date_trunc", names.join(", "))
 }
 
 fn written(argument: &Expr) -> Option<i64> {

@@ -253,7 +253,7 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                 source.error(&field.name, format!("there is no declared column '{}'{hint}", field.name))
             }
             SchemaError::AmbiguousReference { field } => source
-                .error(&field.name, format!("'{}' is in more than one table; write TABLE.{}", field.name, field.name)),
+                .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
             other => source.error("", other.to_string()),
         },
         other => {

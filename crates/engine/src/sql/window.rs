@@ -505,8 +505,11 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
          , {row_place} AS scumble_row_place FROM scumble_ranked)"
     );
     text.push_str(", scumble_first AS (SELECT * FROM scumble_placed");
-    if groups < u64::MAX {
-        text.push_str(&format!(" WHERE scumble_group_place <= {groups} AND scumble_row_place <= {rows_per_group}"));
+    let bounds = [("scumble_group_place", groups), ("scumble_row_place", rows_per_group)];
+    let bounds = bounds.iter().filter(|(_, bound)| *bound < u64::MAX);
+    let bounds: Vec<String> = bounds.map(|(place, bound)| format!("{place} <= {bound}")).collect();
+    if !bounds.is_empty() {
+        text.push_str(&format!(" WHERE {}", bounds.join(" AND ")));
     }
     text.push(')');
     if groups.saturating_mul(rows_per_group) <= rows {

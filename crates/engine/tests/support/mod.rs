@@ -8,7 +8,7 @@ use scumble_engine::release::{Outcome, Planned, Runner};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run`.
+/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
 pub fn effort<T>(few: T, many: T) -> T {
     if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
 }

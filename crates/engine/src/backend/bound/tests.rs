@@ -50,13 +50,14 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
         let copy = members.iter().filter(|(_, other)| other == value).count();
         members.push((copy_rank(KEY, row_rank(KEY, rank, &[*value]), copy as u64), *value));
     }
-    let by_all_rows_alone = bounds.groups >= bounds.rows && bounds.rows_per_group >= bounds.rows;
     let mut kept = Kept::default();
     for groups in owners.into_values() {
         let mut groups: Vec<Group> = groups.into_iter().collect();
         groups.iter_mut().for_each(|(_, members)| members.sort_unstable());
-        if !by_all_rows_alone {
+        if bounds.groups < bounds.rows {
             groups.truncate(bounds.groups as usize);
+        }
+        if bounds.rows_per_group < bounds.rows || (bounds.groups == 1 && bounds.rows > 1) {
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
         }
         let of_group = |(index, ((rank, _), members)): (usize, &Group)| {
@@ -397,4 +398,17 @@ fn groups_have_their_share_of_the_rows_that_count() {
         assert!(found.is_empty() && possible == 6, "{found:?}, {possible}");
         assert!(chi_square < 57.0, "{hash}: {chi_square}");
     }
+}
+
+/// The story: with a bound on groups beside the one on all rows, of 180 rows on time and 20 late ones ten of each counted: a group had no more rows to choose from than count in all.
+#[test]
+fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
+    let bounds = |groups, rows_per_group| Bounds { groups, rows_per_group, rows: 20 }.deciding();
+    let decided = |bounds: Bounds| (bounds.groups, bounds.rows_per_group);
+    assert_eq!(decided(bounds(2, 20)), (2, u64::MAX));
+    assert_eq!(decided(bounds(20, 5)), (u64::MAX, 5));
+    assert_eq!(decided(bounds(2, 5)), (2, 5));
+    assert_eq!(decided(bounds(1, 20)), (1, 20));
+    assert_eq!(decided(Bounds { groups: 1, rows_per_group: 1, rows: 1 }.deciding()), (u64::MAX, u64::MAX));
+    assert_eq!(decided(bounds(30, 30)), (u64::MAX, u64::MAX));
 }

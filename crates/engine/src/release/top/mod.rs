@@ -5,7 +5,7 @@ mod way;
 use super::field::{Field, Listed, Placed, Word};
 use super::histogram::{COLUMN, COLUMNS, Counted as Asked, counted};
 use super::noise::described;
-use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
 use super::sql::{cell, rows_without_a_key};
 use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
@@ -116,8 +116,11 @@ struct Scores {
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let scores = Rc::new(Scores::new(request, project)?);
     let (wanted, method) = (wanted(request, &scores)?, METHOD.read(request)?.unwrap_or(TopMethod::Auto));
+    let place = counted(request, project)?.place;
     Ok(Analysed::new(move |cost| {
         let way = scores.within(cost, wanted, method)?;
+        let columns = scores.names.iter().map(|name| (name.as_str(), false));
+        check_names(columns.chain([(way.column(), true)]), &[]).map_err(|error| error.or_at(place.clone()))?;
         let scores = Rc::clone(&scores);
         Ok(Priced::new(way.events.clone(), move |events| scores.plan(way, events)))
     }))
@@ -151,7 +154,10 @@ impl Scores {
         let texts = texts(request, table, &names)?;
         let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let owners = table.owner.as_ref().map_or("*".to_string(), |owner| format!("DISTINCT {}", quoted(owner)));
-        let sql = format!("SELECT {columns}, COUNT({owners}) AS n FROM {} GROUP BY {columns}", quoted(&table.name));
+        // Longer than the name of any of the columns, and so none of them.
+        let count = quoted(&format!("{}#", names.join("#")));
+        let sql =
+            format!("SELECT {columns}, COUNT({owners}) AS {count} FROM {} GROUP BY {columns}", quoted(&table.name));
         let backend = Backend::without_data(project)?;
         let bounds = bounds(request, table)?;
         let cut = match &texts {

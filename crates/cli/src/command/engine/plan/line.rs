@@ -18,7 +18,7 @@ pub fn line(planned: &Planned, project: &Project, delta: &Exact) -> Result<Strin
     let parts = [
         Some(costs(planned, project, delta)?),
         Some(errors(&plan.expected)).filter(|errors| !errors.is_empty()),
-        threshold(&plan.rule["keys"]),
+        threshold(&plan.rule),
         plan.estimates.as_ref().map(|estimates| cut_off(estimates.words())),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -72,9 +72,17 @@ fn errors(expected: &[Expected]) -> String {
 }
 
 /// How many owners a key needs.
-fn threshold(keys: &Value) -> Option<String> {
-    let needed = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64())?;
+/// Of several groupings or queries the one that needs most.
+fn threshold(rule: &Value) -> Option<String> {
+    let needed = owners_needed(rule)?;
     Some(format!("a key needs about {needed} owners to show"))
+}
+
+fn owners_needed(rule: &Value) -> Option<u64> {
+    let keys = &rule["keys"];
+    let own = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64());
+    let parts = ["groupings", "union"].into_iter().filter_map(|part| rule[part].as_array()).flatten();
+    parts.filter_map(owners_needed).chain(own).max()
 }
 
 /// What counts of an owner, in the words that the answers say it in.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many queries are tried: a quarter for whoever wants to see the tests pass in minutes, all of them where `SCUMBLE_THOROUGH` is set, as in
-/// `.ci/run`; as many as the environment variable `SCUMBLE_QUERIES` says, where it is set.
+/// `.ci/run --thorough`; as many as the environment variable `SCUMBLE_QUERIES` says, where it is set.
 fn queries(few: u64, many: u64) -> u64 {
     wanted("SCUMBLE_QUERIES", effort(few, many))
 }
