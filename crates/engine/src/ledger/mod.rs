@@ -25,13 +25,13 @@ pub use standing::Standing;
 use crate::budget::{Budget, Sums};
 use crate::error::{Error, Result};
 use crate::{file, time};
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 pub(crate) use store::Reservation;
 use store::Trouble;
 
@@ -41,6 +41,8 @@ const VERSION: i32 = 4;
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// And after this long we try again where SQLite itself does not wait.
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// An open ledger.
 pub struct Ledger {
@@ -110,6 +112,18 @@ impl Ledger {
         Ok(Self { connection, identity, path, doubtful: false })
     }
 
+    /// Changes to WAL. SQLite does not wait here for another process that is just doing the same, however long it may wait elsewhere: so we do.
+    fn use_wal(&self) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            match self.connection.pragma_update(None, "journal_mode", "WAL") {
+                Ok(()) => return Ok(()),
+                Err(error) if is_busy(&error) && begun.elapsed() < PATIENCE => std::thread::sleep(MOMENT),
+                Err(error) => return Err(trouble(&self.path, &error)),
+            }
+        }
+    }
+
     /// Checks that this is a ledger of a version that we know, or makes an empty file into one.
     fn prepare(&mut self) -> Result<()> {
         // The tables first: they and the application's number are made in one transaction, so whoever sees the tables of another
@@ -123,7 +137,7 @@ impl Ledger {
             let sentence = "was written by a newer scumble; use that one";
             return Err(Error::input(format!("{} {sentence}", self.path.display())));
         }
-        self.connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| trouble(&self.path, &error))?;
+        self.use_wal()?;
         self.connection.pragma_update(None, "synchronous", "FULL").map_err(|error| trouble(&self.path, &error))?;
         if self.number("synchronous")? != SYNCHRONOUS_FULL {
             return Err(Error::machine(format!("the ledger {} cannot be written durably", self.path.display())));
@@ -482,13 +496,17 @@ fn replaced(path: &Path) -> Error {
     Error::machine(format!("the ledger {} {sentence}", path.display()))
 }
 
+/// Whether another process is in the way.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 fn trouble(path: &Path, error: &rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode;
     let place = path.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Error::input(format!("{place} is not a ledger of scumble")),
         Some(ErrorCode::CannotOpen) => path::cannot_open(path),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+        _ if is_busy(error) => {
             Error::machine(format!("the ledger {place} has been in use by another process for a minute; try again"))
         }
         _ => Error::machine(format!("the ledger {place} cannot be used ({error})")),
