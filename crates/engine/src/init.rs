@@ -4,6 +4,7 @@
 //! release has read a column, a ledger holds it to its declaration: a guess would stay.)
 
 use crate::backend::files::files;
+use crate::backend::tables::separator_hint;
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::place::suggestion;
@@ -22,14 +23,47 @@ pub enum Owner {
     Rows,
 }
 
+/// How the table's CSV files are written, where that is not as usual.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// What stands between two fields.
+    pub separator: Option<String>,
+    /// The encoding of the letters.
+    pub encoding: Option<String>,
+    /// The names of the columns, for files without a line of names.
+    pub header: Option<Vec<String>>,
+}
+
+impl Written {
+    fn layout(&self) -> Result<Layout> {
+        Layout::said(self.separator.as_deref(), self.encoding.as_deref(), self.header.as_deref())
+    }
+
+    /// The lines of a project file that say so.
+    fn lines(&self) -> Result<String> {
+        let (layout, mut lines) = (self.layout()?, String::new());
+        if self.separator.is_some() {
+            let _ = writeln!(lines, "separator = {}", quoted(&char::from(layout.separator).to_string()));
+        }
+        if self.encoding.is_some() {
+            let _ = writeln!(lines, "encoding = {}", quoted(&layout.encoding.name().to_lowercase()));
+        }
+        if let Some(names) = &self.header {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            let _ = writeln!(lines, "header = [{}]", names.join(", "));
+        }
+        Ok(lines)
+    }
+}
+
 /// The names of a table's columns.
-pub fn columns(source: &Path) -> Result<Vec<String>> {
-    Ok(named(source)?.into_iter().map(|(name, _)| name).collect())
+pub fn columns(source: &Path, written: &Written) -> Result<Vec<String>> {
+    Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
 /// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
-pub fn starter(source: &Path, owner: &Owner, project: &Path) -> Result<String> {
-    let columns = named(source)?;
+pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) -> Result<String> {
+    let columns = named(source, written)?;
     if let Owner::Column(owner) = owner
         && !columns.iter().any(|(name, _)| name == owner)
     {
@@ -39,23 +73,29 @@ pub fn starter(source: &Path, owner: &Owner, project: &Path) -> Result<String> {
         return Err(Error::input(format!("{} has no column '{owner}'{hint}", source.display())));
     }
     let name = table_name(source);
-    let way = way(source, project);
+    let (way, lines) = (way(source, project), written.lines()?);
     // A table may be called like a word of SQL: what is written is what can be planned.
-    let first = text(&name, &way, owner, &columns);
+    let first = text(&name, (&way, &lines), owner, &columns);
     match planned(project, &first) {
         Ok(()) => Ok(first),
         Err(_) => {
-            let other = text(&format!("{name}_table"), &way, owner, &columns);
+            let other = text(&format!("{name}_table"), (&way, &lines), owner, &columns);
             planned(project, &other).map(|()| other)
         }
     }
 }
 
-fn named(source: &Path) -> Result<Vec<(String, Option<DataType>)>> {
-    let files = files(source, &Layout::default())?;
+fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataType>)>> {
+    let files = files(source, &written.layout()?)?;
     let Some(first) = files.first() else { return Ok(Vec::new()) };
+    let columns = first.columns()?;
+    let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+    if let Some(hint) = separator_hint(first, names.iter()) {
+        let hint = hint.replace("say separator = ", "say --separator ").replace(" for the table", "");
+        return Err(Error::input(format!("{} has one column alone{hint}", first.path.display())));
+    }
     let of_folders = first.partition.iter().map(|(column, _)| (column.clone(), None));
-    Ok(first.columns()?.into_iter().chain(of_folders).collect())
+    Ok(columns.into_iter().chain(of_folders).collect())
 }
 
 fn planned(path: &Path, text: &str) -> Result<()> {
@@ -78,12 +118,12 @@ fn way(source: &Path, project: &Path) -> String {
     if beside || source.is_absolute() { source.display().to_string() } else { real(source).display().to_string() }
 }
 
-fn text(table: &str, source: &str, owner: &Owner, columns: &[(String, Option<DataType>)]) -> String {
+fn text(table: &str, (source, written): (&str, &str), owner: &Owner, columns: &[(String, Option<DataType>)]) -> String {
     let mut text = String::new();
     let _ = write!(
         text,
         "# A first project file, from the table's column names and types and from who its owner is: no row was read.\n\n\
-         [dataset.{table}]\nsource = {}\n",
+         [dataset.{table}]\nsource = {}\n{written}",
         quoted(source)
     );
     match owner {

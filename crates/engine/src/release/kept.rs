@@ -79,6 +79,13 @@ impl Runner<'_> {
         }
     }
 
+    /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
+    pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.commits == 0);
+        Ok(charges.map(|charge| charge.head.entries).collect())
+    }
+
     /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
     pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
         // Of an interactive release there is always more to ask.

@@ -10,6 +10,7 @@ use scumble::noise::{BitSource, SecureSource};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How the names of a release's files end, in the order in which they are written.
 pub(super) const ENDS: [&str; 3] = ["csv", "parquet", "json"];
@@ -23,6 +24,7 @@ pub(crate) fn file_names(release: &str) -> [String; 3] {
 pub(crate) struct Places {
     folder: PathBuf,
     files: Vec<Pending>,
+    keeps_earlier: bool,
 }
 
 struct Pending {
@@ -37,7 +39,7 @@ impl Places {
     pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
         fs::create_dir_all(folder)
             .map_err(|error| Error::input(format!("the folder {} cannot be made ({error})", folder.display())))?;
-        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new() };
+        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new(), keeps_earlier: false };
         for name in names {
             let place = folder.join(name);
             free(&place)?;
@@ -49,6 +51,12 @@ impl Places {
             places.files.push(Pending { temporary, file, place });
         }
         Ok(places)
+    }
+
+    /// The same, where files that are replaced stay in the folder [`EARLIER`]: what was published was published.
+    pub fn keeping_earlier(mut self) -> Self {
+        self.keeps_earlier = true;
+        self
     }
 
     /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
@@ -72,6 +80,9 @@ impl Places {
         if let Some(taken) = self.files.iter().find(|pending| free(&pending.place).is_err()) {
             return Err(io::Error::other(format!("{} is a link or a folder", taken.place.display())));
         }
+        if self.keeps_earlier {
+            self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place))?;
+        }
         let mut put = Vec::new();
         for pending in &self.files {
             if let Err(error) = fs::rename(&pending.temporary, &pending.place) {
@@ -91,6 +102,60 @@ impl Places {
 impl Drop for Places {
     fn drop(&mut self) {
         self.files.iter().for_each(|pending| drop(fs::remove_file(&pending.temporary)));
+    }
+}
+
+/// The folder of files that were published and replaced.
+const EARLIER: &str = "earlier";
+
+/// Where a file with these contents is kept once another has its place.
+pub(super) fn earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
+    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
+    let short = digest.get(..16).unwrap_or(digest);
+    folder.join(EARLIER).join(format!("{stem}-{short}.{end}"))
+}
+
+/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place.
+fn keep(folder: &Path, place: &Path) -> io::Result<()> {
+    let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+    let bytes = match fs::read(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    let kept = earlier(folder, name, &crate::digest(&bytes));
+    if let Some(parent) = kept.parent() {
+        fs::create_dir_all(parent)?;
+        if !fs::symlink_metadata(parent)?.is_dir() {
+            return Err(io::Error::other(format!("{} is a link", parent.display())));
+        }
+    }
+    // Not every disk knows two names for one file.
+    let linked = fs::hard_link(place, &kept).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Ok(()),
+        _ => OpenOptions::new().write(true).create_new(true).open(&kept)?.write_all(&bytes),
+    });
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+/// A temporary file of a process that is not there any more is older than this.
+const OLD: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes temporary files that somebody who was killed has left a day ago or before.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(".scumble-") && name.ends_with(".tmp")) else {
+            continue;
+        };
+        let age =
+            entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok()?.elapsed().ok());
+        if age.is_some_and(|age| age > OLD) {
+            drop(fs::remove_file(folder.join(name)));
+        }
     }
 }
 
@@ -138,6 +203,23 @@ mod tests {
         assert!(places.put(&[b"1", b"2"]).is_err());
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "the two links and nothing else");
+    }
+
+    /// Whoever was killed left an empty file for ever.
+    #[test]
+    fn what_the_killed_left_is_swept_after_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+        };
+        make(".scumble-0123456789abcdef.tmp", 90_000);
+        make(".scumble-fedcba9876543210.tmp", 3_000);
+        make("counts.csv", 90_000);
+        sweep(folder.path());
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".scumble-fedcba9876543210.tmp", "counts.csv"]);
     }
 
     /// Two runs under one name left the CSV of one beside the JSON of the other.

@@ -523,7 +523,7 @@ fn decimal(number: f64) -> String {
 
 /// The places of a release's files.
 pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
-    Places::claim(out, &file_names(&planned.request.name))
+    Ok(Places::claim(out, &file_names(&planned.request.name))?.keeping_earlier())
 }
 
 #[cfg(test)]

@@ -244,6 +244,8 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
     per_owner::unfolded(whole(aggregate, below, query), source)
 }
 
+const SAME_NAME: &str = "two columns of the result have the same name; give each a name of its own behind AS";
+
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
 fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
     match error.find_root() {
@@ -254,7 +256,9 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
             }
             SchemaError::AmbiguousReference { field } => source
                 .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
-            other => source.error("", other.to_string()),
+            SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. } => {
+                source.error("", SAME_NAME)
+            }
         },
         other => {
             let message = other.strip_backtrace();
@@ -268,6 +272,9 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                     name.to_uppercase()
                 );
                 return source.error(name, sentence);
+            }
+            if line.contains("unique expression names") {
+                return source.error("", SAME_NAME);
             }
             if line.contains("UNION queries have different number of columns") {
                 return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");

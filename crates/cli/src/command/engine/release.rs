@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Kept, Outcome};
+use scumble_engine::release::{Kept, Outcome, Runner};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -81,6 +81,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             paid.push(planned);
         }
     }
+    if !quiet {
+        paid.iter().try_for_each(|planned| tell_interrupted(&runner, &planned.request.name))?;
+    }
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
@@ -115,6 +118,18 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)> {
     let only = arguments.only.iter().map(|name| ("--only", name));
     only.chain(arguments.again.iter().map(|name| ("--again", name)))
+}
+
+/// A charge is never taken back: whoever pays a second time reads so.
+fn tell_interrupted(runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
+    let entries = runner.interrupted(name)?;
+    if let Some(last) = entries.last() {
+        let times = if entries.len() == 1 { "once" } else { "more than once" };
+        say(&format!(
+            "{name} was charged {times} and not completed (ledger entry {last}): that charge stays, and it is charged again"
+        ));
+    }
+    Ok(())
 }
 
 fn known(project: &Project, name: &str) -> Result<(), Failure> {

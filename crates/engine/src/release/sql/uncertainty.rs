@@ -10,7 +10,7 @@ use super::ratio;
 use super::region::{self, Axis, Ball, Derived, Points, least_units};
 use super::spread::{Cumulants, Law};
 use crate::backend::Backend;
-use crate::backend::functions::Grid;
+use crate::backend::functions::{Grid, in_units};
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::Uncertainty;
@@ -119,7 +119,7 @@ impl Known<'_> {
                 None => (self.private.noises[measure].quantile(0.05), self.noises[measure].law.deviation),
             };
             let of = move |cell: &NoisyCell| {
-                let middle = cell.sums[measure] as f64 * step;
+                let middle = in_units(cell.sums[measure] as f64, step);
                 Uncertainty { standard_error: deviation * step, low: middle - half * step, high: middle + half * step }
             };
             cells.iter().map(of).collect()
@@ -406,7 +406,7 @@ fn between(one: Uncertainty, (low, high): (f64, f64), axes: &[Axis]) -> Uncertai
 }
 
 /// The measures of an aggregate.
-fn measures(aggregate: &Computation) -> Vec<usize> {
+pub(super) fn measures(aggregate: &Computation) -> Vec<usize> {
     match aggregate {
         Computation::Count(measure) => vec![*measure],
         Computation::Sum { steps, .. } => vec![*steps],

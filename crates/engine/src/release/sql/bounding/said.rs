@@ -7,6 +7,7 @@ use crate::backend::bound::{Bounds, Contribution};
 use crate::error::Result;
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Uncertainty};
+use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
 use crate::sql::query::Measure;
 use datafusion::common::ScalarValue;
@@ -78,9 +79,9 @@ impl BoundingReport {
         (answers, rows): (&mut Answers, &[usize]),
         (noisy, private): (&Noisy, &Private),
         chance: &mut dyn Chance,
-        measures: &[Measure],
+        cut: &Cut,
     ) -> Result<()> {
-        let noises = &private.report;
+        let (noises, measures) = (&private.report, &cut.query.measures);
         let drawn = self.drawn(looked, noisy, noises, chance)?;
         let of_cells = &noises[self.numbers.len()..];
         let is_short = drawn.least_beyond() > 0.0;
@@ -96,8 +97,25 @@ impl BoundingReport {
             }
             answers.details.intervals.push(widened.column.clone());
         }
+        self.say_computed((answers, rows), (noisy, private), &drawn.beside, (cut, is_short))?;
+        let is_cut = self.share_cut(&drawn, Number::RowsCut, Number::RowsKept).is_some_and(|cut| cut.low > 0.0);
+        if !is_cut {
+            self.hold_their_numbers(answers);
+        }
         self.tell(&drawn, answers);
         Ok(())
+    }
+
+    /// Where nothing is cut off as far as anybody knows, a number beside its own interval would only puzzle: the intervals are made to hold theirs.
+    fn hold_their_numbers(&self, answers: &mut Answers) {
+        for name in self.about_all() {
+            let Some(column) = answers.columns.iter_mut().find(|column| column.name == name) else { continue };
+            let Some(intervals) = column.uncertainty.as_mut() else { continue };
+            for (interval, number) in intervals.iter_mut().zip(&column.cells) {
+                let Some(number) = number.number() else { continue };
+                *interval = Uncertainty { low: interval.low.min(number), high: interval.high.max(number), ..*interval };
+            }
+        }
     }
 
     fn drawn(&self, looked: &Looked, noisy: &Noisy, noises: &[Noise], chance: &mut dyn Chance) -> Result<Drawn> {
@@ -139,7 +157,7 @@ impl BoundingReport {
             shown.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
             words.push(self.beyond_words(least, most));
         }
-        let about_all: Vec<&String> = self.columns.iter().map(|column| &column.column).collect();
+        let about_all: Vec<&str> = self.about_all().collect();
         shown.insert("intervals_of_all_rows".to_string(), json!(about_all));
         shown.insert("of_the_bounded_table".to_string(), json!(self.bounded));
         answers.details.facts.insert("bounding_report".to_string(), Value::Object(shown));
@@ -168,10 +186,16 @@ impl BoundingReport {
         Some(ShareCut::new(drawn.get(cut)?, drawn.get(kept)?))
     }
 
+    /// The columns whose intervals are about all rows.
+    fn about_all(&self) -> impl Iterator<Item = &str> {
+        let direct = self.columns.iter().map(|column| column.column.as_str());
+        direct.chain(self.computed.iter().map(|column| column.column.as_str()))
+    }
+
     /// What the release's numbers are about, beside its bounds.
     pub fn about(&self) -> String {
         let names = |list: Vec<&str>| list.join(", ");
-        let all = names(self.columns.iter().map(|column| column.column.as_str()).collect());
+        let all = names(self.about_all().collect());
         let bounded = names(self.bounded.iter().map(String::as_str).collect());
         let Bounds { groups, rows_per_group, rows } = self.wide;
         let looked = match self.grouped {
@@ -264,7 +288,7 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
         let half = noise.quantile(0.05);
         return (wide - half, wide + half);
     }
-    let (half, own_half) = (noise.quantile(0.04), own_noise.quantile(0.02));
+    let (half, own_half) = (noise.quantile(0.03), own_noise.quantile(0.04));
     let (own_low, own_high) = (own - own_half, own + own_half);
     if least >= 0 {
         ((wide - half).max(own_low), (wide + half).max(own_high))
