@@ -226,7 +226,9 @@ impl BoundingReport {
             Some(Computation::Sum { steps, step }) => (*steps, *step),
             _ => {
                 let Some(computed) = Computed::new(index, output, query) else { return self.bounded.push(column) };
-                computed.measures.iter().for_each(|measure| drop(self.beside(*measure)));
+                for measure in &computed.measures {
+                    self.beside(*measure);
+                }
                 return self.computed.push(computed);
             }
         };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::release::sql::bounding::REPORT;
+use crate::release::sql::uncertainty::uncertainties;
 use scumble::event::Moves;
 
 /// A plan with a bounding report.
