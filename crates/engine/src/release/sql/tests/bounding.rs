@@ -302,6 +302,7 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
             }
             let drawn = &mut Drawn(&mut bits);
             report.say(&looked, (&mut answers, &rows), (&noisy, &priced.private), drawn, &query.cut).unwrap();
+            eprintln!("NOTES {:?}", answers.notes);
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().1 += share / f64::from(runs);
             }
