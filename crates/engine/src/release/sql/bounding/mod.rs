@@ -22,8 +22,8 @@
 //! # What the interval covers
 //! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
 //! w = a where nobody has more than the wider bounds. The interval from max(w̃ − q₂, b̃ − q₁) to max(w̃ + q₂, b̃ + q₁), where w̃ misses w by more than q₂ on
-//! either side with probability 1.6% each, and b̃ misses b by more than q₁ on either side with probability 1.8% each, holds a with probability 95% then: it lies too high with
-//! probability 3.4%, and too low with 1.6%. Its lower end may lie above b̃: it is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. What is computed from
+//! either side with probability 1.75% each, and b̃ misses b by more than q₁ on either side with probability 1.5% each, holds a with probability 95% then: it lies too high with
+//! probability 3.25%, and too low with 1.75%. Its lower end may lie above b̃: it is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. What is computed from
 //! several measures (AVG, VAR, CORR, quotients, …) has the interval that a release of the wider table with the report's noise would have. Of owners with more than the
 //! wider bounds it holds what these let count, and where there are some for certain, it has no end on the side to which rows add, and a mean may be
 //! anything within its declared bounds. Where the report does not say for certain that rows are cut off, each interval is made to reach to the number beside it:

@@ -288,7 +288,7 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
         let half = noise.quantile(0.05);
         return (wide - half, wide + half);
     }
-    let (half, own_half) = (noise.quantile(0.032), own_noise.quantile(0.036));
+    let (half, own_half) = (noise.quantile(0.035), own_noise.quantile(0.03));
     let (own_low, own_high) = (own - own_half, own + own_half);
     if least >= 0 {
         ((wide - half).max(own_low), (wide + half).max(own_high))

@@ -302,7 +302,6 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
             }
             let drawn = &mut Drawn(&mut bits);
             report.say(&looked, (&mut answers, &rows), (&noisy, &priced.private), drawn, &query.cut).unwrap();
-            eprintln!("NOTES {:?}", answers.notes);
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().1 += share / f64::from(runs);
             }
@@ -319,6 +318,7 @@ fn intervals_hold_the_raw_numbers_of_skewed_owners() {
         let sql = "SELECT k, COUNT(*) AS n, SUM(x) AS s, SUM(x + 1) AS p FROM t GROUP BY k";
         let held = coverage(sql, cost);
         assert!(held["n"].0 < 0.8, "without the report {held:?}");
+        eprintln!("{cost} {held:?}");
         for (column, (_, covered)) in held {
             assert!((0.935..=0.975).contains(&covered), "{cost}, {column}: {covered}");
         }
