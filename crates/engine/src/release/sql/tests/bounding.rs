@@ -318,7 +318,6 @@ fn intervals_hold_the_raw_numbers_of_skewed_owners() {
         let sql = "SELECT k, COUNT(*) AS n, SUM(x) AS s, SUM(x + 1) AS p FROM t GROUP BY k";
         let held = coverage(sql, cost);
         assert!(held["n"].0 < 0.8, "without the report {held:?}");
-        eprintln!("{cost} {held:?}");
         for (column, (_, covered)) in held {
             assert!((0.935..=0.975).contains(&covered), "{cost}, {column}: {covered}");
         }
