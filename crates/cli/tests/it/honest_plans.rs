@@ -120,8 +120,10 @@ fn plans_say_how_many_owners_a_key_needs() {
 #[test]
 fn a_key_that_needs_many_of_all_owners_is_warned_of() {
     let plan = |owners: u64| {
-        let project =
-            format!("{PEOPLE}{}", release("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "epsilon = 1.0"));
+        let project = format!(
+            "{PEOPLE}{}",
+            release("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "epsilon = 1.0, delta = 1e-9")
+        );
         let project = project.replace("public_owners = 1000", &format!("public_owners = {owners}"));
         let folder = Folder::with(&[("scumble.toml", &project), ("people.csv", "age,disease,state\n")]);
         (folder.json(&["plan", "--json"]), folder.stdout(&["plan"]))

@@ -471,7 +471,9 @@ fn have_bounds(describer: &Describer<'_>, expression: &Expr) -> Result<bool> {
     let columns = expression.column_refs();
     let mut all = !columns.is_empty();
     for column in columns {
-        all &= describer.expression(&Expr::Column(column.clone()))?.interval.is_some();
+        let column = Expr::Column(column.clone());
+        // A date always has some interval, that of all dates.
+        all &= describer.kind(&column)?.is_numeric() && describer.expression(&column)?.interval.is_some();
     }
     Ok(all)
 }
