@@ -153,6 +153,27 @@ fn what_is_not_answered_is_said_as_it_is() {
     ] {
         folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
     }
+    for (sql, words) in [
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE age = 'old'",
+            "age is a number and is compared with the text 'old', which is none",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE disease > 5",
+            "disease holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in disease = 'none'",
+        ),
+        ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds texts"),
+        (
+            "SELECT disease, COUNT(*) AS n FROM people",
+            "query:1:8: disease is neither in GROUP BY nor inside of an aggregate: write GROUP BY disease",
+        ),
+        ("SELECT SUM(disease) AS n FROM people", "query:1:8: SUM does not take what it is given here"),
+        ("SELECT COUNT(*) AS n FROM people WHERE (age > 5) = 'yes'", "a truth value is compared with something else"),
+        ("SELECT COUNT(*) AS n, SUM(age) AS n FROM people", "query:1:20: two columns of the result are called 'n'"),
+    ] {
+        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
+    }
+    assert!(!folder.file("scumble.ledger").exists(), "nothing is charged");
     folder.stdout(&["query", "SELECT SUM(LN(GREATEST(age - 18, 1))) AS s FROM people", "--cost", "epsilon=1"]);
     let nothing = people(&release("SELECT 1 / 0 * COUNT(*) AS n FROM people", "epsilon = 1.0"));
     for plan in [nothing.stdout(&["plan"]), nothing.stdout(&["plan", "--details"])] {

@@ -44,6 +44,31 @@ fn spent(folder: &Folder) -> f64 {
     epsilon(&ledger(folder)["person"])
 }
 
+/// What no answer depends on, and how a keyword is written, make no other release; another declaration is told before it is paid for.
+#[test]
+fn the_same_release_in_other_words_is_kept() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let same = [
+        counts().replace("SELECT", "select").replace("GROUP BY", "group by"),
+        counts().replace("cost =", "expected_rows = 500\ncost ="),
+        counts().replace("cost =", "noise = \"auto\"\ncost ="),
+    ];
+    for release in same {
+        folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{release}"));
+        assert!(folder.stdout(&["release"]).contains("kept: counts"), "{release}");
+    }
+    assert_eq!(spent(&folder), 0.5);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("epsilon = 0.5", "epsilon = 0.25")));
+    let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
+    assert!(
+        told.contains(
+            "counts was published with another declaration (ledger entry 4): this is another release, and is paid for"
+        ),
+        "{told}"
+    );
+}
+
 /// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
 #[test]
 fn a_second_release_keeps_what_is_published() {
@@ -384,6 +409,14 @@ fn reports_add_up_over_runs() {
     let report = folder.json_file("out/report.json");
     assert_eq!((&report["releases"][2]["answers"]["rows"], &report["releases"][2]["replaced"]), (&first, &true.into()));
     assert!(folder.read("out/report.html").contains("entry 4 of the ledger; paid for again since"));
+    // Where earlier files cannot be kept, nothing is charged.
+    fs::rename(folder.file("out/earlier"), folder.file("elsewhere")).unwrap();
+    folder.write("out/earlier", "in the way");
+    let before = spent(&folder);
+    folder.refused(&["release", "--again", "counts"], 2, "what is published cannot be kept in");
+    assert_eq!(spent(&folder), before);
+    fs::remove_file(folder.file("out/earlier")).unwrap();
+    fs::rename(folder.file("elsewhere"), folder.file("out/earlier")).unwrap();
     // Without the earlier files it says what it cannot show.
     fs::remove_dir_all(folder.file("out/earlier")).unwrap();
     folder.stdout(&["release"]);
@@ -498,7 +531,7 @@ fn names_that_collide_are_refused() {
     check([counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(), "a second release is called 'Counts'");
     check(
         counts().replace("sex, COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n"),
-        "two columns of the result have the same name",
+        "two columns of the result are called 'n'",
     );
     // A query would take the files of a release.
     let folder = folder(&counts());
@@ -565,7 +598,11 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     let folder = Folder::with(&[("visits.csv", visits)]);
     let said = folder.refused(&["init", "visits.csv"], 2, "who are the rows about? give --owner COLUMN");
     assert!(said.contains("id, age, day of visit") && said.contains("--no-owner"), "{said}");
-    folder.refused(&["init", "visits.csv", "--owner", "idd"], 2, "has no column 'idd' (did you mean 'id'?)");
+    folder.refused(
+        &["init", "visits.csv", "--owner", "idd"],
+        2,
+        "has no column 'idd' (did you mean 'id'?); if its first line names no columns, give their names with --header",
+    );
     folder.refused(&["init", "visits.csv", "--owner", "id", "--no-owner"], 2, "--no-owner");
     assert!(!folder.file("scumble.toml").exists());
     folder.stdout(&["init", "visits.csv", "--owner", "id"]);
@@ -594,6 +631,16 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     assert!(folder.read("semicolons.toml").contains("separator = \";\"\nencoding = \"windows-1252\"\n"));
     folder.stdout(&["release", "semicolons.toml", "--ledger", "semicolons.ledger", "--out", "semicolons"]);
     folder.write("bare.csv", "a,30\nb,40\n");
+    folder.refused(
+        &["init", "bare.csv", "--header", "id", "--no-owner"],
+        2,
+        "the first row of bare.csv has 2 fields, and --header names 1: name each",
+    );
+    folder.refused(&["init", "bare.csv", "--header", "id,", "--no-owner"], 2, "header: each column needs a name");
+    folder.write("quoted.csv", "'id','age'\n'a','30'\n");
+    folder.refused(&["init", "quoted.csv", "--owner", "id"], 2, "stand in ': if fields stand in ', say --quote \"'\"");
+    folder.stdout(&["init", "quoted.csv", "--owner", "id", "--quote", "'", "--output", "quoted.toml"]);
+    folder.stdout(&["check", "quoted.toml"]);
     folder.stdout(&["init", "bare.csv", "--header", "id,age", "--owner", "id", "--output", "bare.toml"]);
     folder.stdout(&["release", "bare.toml", "--ledger", "bare.ledger", "--out", "bare"]);
     // It runs as it is, and a column that is declared afterwards is no other table.

@@ -372,6 +372,16 @@ impl DataFile {
         })
     }
 
+    /// How many fields the first row of a CSV file has, its line of names included; none of a file without rows.
+    pub fn width(&self) -> Result<Option<usize>> {
+        if self.form != Form::Csv {
+            return Ok(None);
+        }
+        let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("field {}", field + 1));
+        let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
+        Ok(records.advance().map_err(wrong)?.then(|| records.fields().len()))
+    }
+
     /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.
     pub fn expected_rows(&self) -> Option<u64> {
         match self.form {

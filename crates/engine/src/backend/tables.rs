@@ -227,6 +227,11 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// A separator as one writes it.
+pub(crate) fn sign_shown(sign: char) -> String {
+    if sign == '\t' { "\\t".to_string() } else { sign.to_string() }
+}
+
 /// What the line of names of a CSV file seems to be separated by, where the declared separator does not occur in it.
 pub(crate) fn separator_hint<'a>(
     file: &DataFile,
@@ -235,7 +240,7 @@ pub(crate) fn separator_hint<'a>(
     let is_one = names.len() == 1 && file.form == Form::Csv;
     let only = names.next().filter(|_| is_one)?;
     let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
-    let shown = if sign == '\t' { "\\t".to_string() } else { sign.to_string() };
+    let shown = sign_shown(sign);
     if file.layout.separator == b'\t' && sign == ',' {
         return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; call it .csv, with separator = \",\"".to_string());
     }

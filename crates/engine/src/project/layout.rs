@@ -67,18 +67,30 @@ impl Layout {
     }
 
     /// What somebody says of a file before there is a project file.
-    pub(crate) fn said(separator: Option<&str>, encoding: Option<&str>, header: Option<&[String]>) -> Result<Self> {
+    pub(crate) fn said(
+        separator: Option<&str>,
+        quote: Option<&str>,
+        encoding: Option<&str>,
+        header: Option<&[String]>,
+    ) -> Result<Self> {
         let usual = Self::default();
         let wrong = |what: &str, sentence: &str| Error::input(format!("{what}: {sentence}"));
+        let quote =
+            quote.map_or(Ok(usual.quote), |text| sign(text).map(Some).ok_or_else(|| wrong("quote", ONE_SIGN)))?;
+        let header = header.map(|names| names.iter().map(|name| name.trim().to_string()).collect::<Vec<_>>());
+        if header.as_ref().is_some_and(|names| names.iter().any(String::is_empty)) {
+            return Err(wrong("header", "each column needs a name, as in id,age"));
+        }
         Ok(Self {
             separator: separator.map_or(Ok(usual.separator), |text| {
                 let text = if text == "\\t" { "\t" } else { text };
-                sign(text).filter(|sign| Some(*sign) != usual.quote).ok_or_else(|| wrong("separator", ONE_SIGN))
+                sign(text).filter(|sign| Some(*sign) != quote).ok_or_else(|| wrong("separator", ONE_SIGN))
             })?,
+            quote,
             encoding: encoding.map_or(Ok(usual.encoding), |name| {
                 encoding_called(name).ok_or_else(|| wrong("encoding", NO_ENCODING))
             })?,
-            header: header.map(<[String]>::to_vec),
+            header,
             ..usual
         })
     }

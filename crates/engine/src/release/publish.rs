@@ -24,7 +24,6 @@ pub(crate) fn file_names(release: &str) -> [String; 3] {
 pub(crate) struct Places {
     folder: PathBuf,
     files: Vec<Pending>,
-    keeps_earlier: bool,
 }
 
 struct Pending {
@@ -39,7 +38,7 @@ impl Places {
     pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
         fs::create_dir_all(folder)
             .map_err(|error| Error::input(format!("the folder {} cannot be made ({error})", folder.display())))?;
-        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new(), keeps_earlier: false };
+        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new() };
         for name in names {
             let place = folder.join(name);
             free(&place)?;
@@ -53,10 +52,16 @@ impl Places {
         Ok(places)
     }
 
-    /// The same, where files that are replaced stay in the folder [`EARLIER`]: what was published was published.
-    pub fn keeping_earlier(mut self) -> Self {
-        self.keeps_earlier = true;
-        self
+    /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published. They get their second names now, before
+    /// anything is charged.
+    pub fn keeping_earlier(self) -> Result<Self> {
+        let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place));
+        kept.map(|()| self).map_err(|(place, error)| {
+            Error::input(format!(
+                "what is published cannot be kept in {} ({error}): move that out of the way, or give another --out",
+                place.display()
+            ))
+        })
     }
 
     /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
@@ -79,9 +84,6 @@ impl Places {
         folder.lock()?;
         if let Some(taken) = self.files.iter().find(|pending| free(&pending.place).is_err()) {
             return Err(io::Error::other(format!("{} is a link or a folder", taken.place.display())));
-        }
-        if self.keeps_earlier {
-            self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place))?;
         }
         let mut put = Vec::new();
         for pending in &self.files {
@@ -115,29 +117,31 @@ pub(super) fn earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
     folder.join(EARLIER).join(format!("{stem}-{short}.{end}"))
 }
 
-/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place.
-fn keep(folder: &Path, place: &Path) -> io::Result<()> {
+/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says where.
+fn keep(folder: &Path, place: &Path) -> std::result::Result<(), (PathBuf, io::Error)> {
     let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let bytes = match fs::read(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        read => read?,
+        read => read.map_err(|error| (place.to_path_buf(), error))?,
     };
+    let inner = folder.join(EARLIER);
     let kept = earlier(folder, name, &crate::digest(&bytes));
-    if let Some(parent) = kept.parent() {
-        fs::create_dir_all(parent)?;
-        if !fs::symlink_metadata(parent)?.is_dir() {
-            return Err(io::Error::other(format!("{} is a link", parent.display())));
-        }
+    second_name(place, &inner, &kept, &bytes).map_err(|error| (inner, error))
+}
+
+fn second_name(place: &Path, folder: &Path, kept: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Err(error) = fs::create_dir(folder)
+        && !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir())
+    {
+        return Err(error);
     }
     // Not every disk knows two names for one file.
-    let linked = fs::hard_link(place, &kept).or_else(|error| match error.kind() {
+    let copied = || OpenOptions::new().write(true).create_new(true).open(kept)?.write_all(bytes);
+    let made = fs::hard_link(place, kept).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Ok(()),
-        _ => OpenOptions::new().write(true).create_new(true).open(&kept)?.write_all(&bytes),
+        _ => copied(),
     });
-    match linked {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
+    made.or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
 }
 
 /// A temporary file of a process that is not there any more is older than this.

@@ -11,6 +11,7 @@ pub(crate) mod below;
 mod bounded;
 mod casts;
 pub(crate) mod cells;
+mod compared;
 mod dates;
 pub(crate) mod derivation;
 pub(crate) mod describe;
@@ -24,6 +25,7 @@ pub(crate) mod pair;
 pub(crate) mod per_owner;
 pub(crate) mod possible;
 pub(crate) mod query;
+mod refusals;
 mod refuse;
 pub(crate) mod sensitivity;
 pub(crate) mod sets;
@@ -190,6 +192,7 @@ fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
         .map_err(|error| not_planned(source, &error))?;
     union::refuse_mixed(&plan, source)?;
+    compared::refuse_strangers(&plan, project, source)?;
     Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
 }
 
@@ -244,20 +247,30 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
     per_owner::unfolded(whole(aggregate, below, query), source)
 }
 
-const SAME_NAME: &str = "two columns of the result have the same name; give each a name of its own behind AS";
+/// The refusal of two columns of one name.
+fn same_name(source: &Source<'_>, name: &str) -> Error {
+    source.error(name, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+}
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
 fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {
+                if let Some(capital) = valid_fields.iter().find(|column| column.name.to_lowercase() == field.name) {
+                    let sentence = format!(
+                        "a name with capital letters stands in double quotes: write \"{}\"",
+                        capital.name
+                    );
+                    return source.error(&field.name, sentence);
+                }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 source.error(&field.name, format!("there is no declared column '{}'{hint}", field.name))
             }
             SchemaError::AmbiguousReference { field } => source
                 .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
-            SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. } => {
-                source.error("", SAME_NAME)
+            SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+                same_name(source, name)
             }
         },
         other => {
@@ -273,8 +286,8 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                 );
                 return source.error(name, sentence);
             }
-            if line.contains("unique expression names") {
-                return source.error("", SAME_NAME);
+            if let Some(refusal) = refusals::of(&line, source) {
+                return refusal;
             }
             if line.contains("UNION queries have different number of columns") {
                 return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");

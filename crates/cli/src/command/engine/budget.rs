@@ -118,6 +118,9 @@ fn limits(limits: &Value) -> String {
 /// The ledger holds every digit of a δ; it is shown as everywhere else, 1e-9, where that is the same number.
 fn in_short(limit: &str) -> String {
     let Some((most, delta)) = limit.rsplit_once(" at delta ") else { return limit.to_string() };
+    if delta == "0" {
+        return most.to_string();
+    }
     let short = delta.parse::<f64>().map(|delta| format!("{delta:e}")).unwrap_or_default();
     let is_same = matches!((short.parse::<Exact>(), delta.parse::<Exact>()), (Ok(short), Ok(delta)) if short == delta);
     format!("{most} at delta {}", if is_same { &short } else { delta })

@@ -24,6 +24,9 @@ pub struct Arguments {
     /// What stands between two fields of a CSV file, as in ';' or '\t'
     #[arg(long, value_name = "SIGN")]
     separator: Option<String>,
+    /// What stands around texts of a CSV file, where it is not a double quotation mark
+    #[arg(long, value_name = "SIGN")]
+    quote: Option<String>,
     /// How the letters of a CSV file are written, as in latin1
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
@@ -40,8 +43,12 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let Arguments { separator, encoding, header, .. } = arguments;
-    let written = Written { separator: separator.clone(), encoding: encoding.clone(), header: header.clone() };
+    let written = Written {
+        separator: arguments.separator.clone(),
+        quote: arguments.quote.clone(),
+        encoding: arguments.encoding.clone(),
+        header: arguments.header.clone(),
+    };
     let names = columns(&arguments.table, &written)?;
     let owner = match (&arguments.owner, arguments.no_owner) {
         (Some(owner), _) => Owner::Column(owner.clone()),

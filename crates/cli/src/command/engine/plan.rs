@@ -13,6 +13,7 @@ use scumble_engine::attackers::answer;
 use scumble_engine::budget::rounded_up;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{Planned, Runner};
+use scumble_engine::report::digits;
 use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -134,8 +135,8 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
     text.push_str(&granted(&planned.plan.rule["granted"]));
     let errors = planned.plan.expected.clone().into_iter().map(|expected| {
-        let assumed = expected.assumed.map(|assumed| format!("about {:.4}", assumed.standard_error));
-        let known = expected.standard_error.map(|error| format!("{error:.4}"));
+        let assumed = expected.assumed.map(|assumed| format!("about {}", digits(assumed.standard_error)));
+        let known = expected.standard_error.map(digits);
         let error = known.or(assumed).unwrap_or_else(|| "?".to_string());
         vec![expected.column, error, expected.about]
     });

@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Kept, Outcome, Runner};
+use scumble_engine::release::{Kept, Outcome, Planned, Runner};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -40,7 +40,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
     for (flag, name) in named(arguments) {
-        known(&project, name)?;
+        let request = known(&project, name)?;
+        if flag == "--again" && request.kind == "interactive" {
+            return Err(asked_one_by_one(name));
+        }
         if flag == "--again" && !(arguments.only.is_empty() || arguments.only.contains(name)) {
             return Err(Failure::Input(format!(
                 "--again '{name}' asks for a release that --only leaves out: name it there too"
@@ -59,10 +62,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         .partition(|request| request.kind == "interactive");
     // What is asked one question after the other is not released with the others.
     if let Some(request) = asked.first().filter(|_| wanted.is_empty() || !arguments.only.is_empty()) {
-        return Err(Failure::Input(format!(
-            "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
-            name = request.name
-        )));
+        return Err(asked_one_by_one(&request.name));
     }
     let planned = wanted.into_iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     if planned.is_empty() {
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         }
     }
     if !quiet {
-        paid.iter().try_for_each(|planned| tell_interrupted(&runner, &planned.request.name))?;
+        paid.iter().try_for_each(|planned| tell_paid_again(&runner, planned))?;
     }
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
@@ -121,7 +121,13 @@ fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)>
 }
 
 /// A charge is never taken back: whoever pays a second time reads so.
-fn tell_interrupted(runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
+fn tell_paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<(), Failure> {
+    let name = &planned.request.name;
+    if let Some(entry) = runner.published_otherwise(planned)? {
+        say(&format!(
+            "{name} was published with another declaration (ledger entry {entry}): this is another release, and is paid for"
+        ));
+    }
     let entries = runner.interrupted(name)?;
     if let Some(last) = entries.last() {
         let times = if entries.len() == 1 { "once" } else { "more than once" };
@@ -132,9 +138,15 @@ fn tell_interrupted(runner: &Runner<'_>, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn known(project: &Project, name: &str) -> Result<(), Failure> {
-    if project.releases.iter().any(|request| request.name == name) {
-        return Ok(());
+fn asked_one_by_one(name: &str) -> Failure {
+    Failure::Input(format!(
+        "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\""
+    ))
+}
+
+fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
+    if let Some(request) = project.releases.iter().find(|request| request.name == name) {
+        return Ok(request);
     }
     let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
     let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));

@@ -119,8 +119,9 @@ impl Known<'_> {
                 None => (self.private.noises[measure].quantile(0.05), self.noises[measure].law.deviation),
             };
             let of = move |cell: &NoisyCell| {
-                let middle = in_units(cell.sums[measure] as f64, step);
-                Uncertainty { standard_error: deviation * step, low: middle - half * step, high: middle + half * step }
+                let middle = cell.sums[measure] as f64;
+                let (low, high) = (in_units(middle - half, step), in_units(middle + half, step));
+                Uncertainty { standard_error: deviation * step, low, high }
             };
             cells.iter().map(of).collect()
         };

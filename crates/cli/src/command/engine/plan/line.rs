@@ -73,6 +73,9 @@ fn errors(expected: &[Expected]) -> String {
 
 /// How many owners a key needs: of several groupings or queries the one that needs most, of a tree of joins its largest threshold.
 fn threshold(rule: &Value) -> Option<String> {
+    if let Some(lead) = rule["keys"]["lead_for_95_percent"].as_u64() {
+        return Some(format!("a value needs about {lead} owners more than the next one to show"));
+    }
     let needed = owners_needed(rule)?;
     Some(format!("a key needs about {needed} owners to show"))
 }
@@ -80,8 +83,10 @@ fn threshold(rule: &Value) -> Option<String> {
 fn owners_needed(rule: &Value) -> Option<u64> {
     let keys = &rule["keys"];
     let whole = |value: &Value| value.as_f64().filter(|number| *number > 0.0).map(|number| number.ceil() as u64);
-    let own = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64()).or(whole(&rule["threshold"]));
-    let parts = ["groupings", "union", "tree"].into_iter().filter_map(|part| rule[part].as_array()).flatten();
+    let own = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64());
+    let nodes = rule["tree"].as_array().into_iter().flatten().filter_map(|node| whole(&node["threshold"]));
+    let own = own.into_iter().chain(nodes).max();
+    let parts = ["groupings", "union"].into_iter().filter_map(|part| rule[part].as_array()).flatten();
     parts.filter_map(owners_needed).chain(own).max()
 }
 

@@ -4,6 +4,7 @@ use super::super::Private;
 use super::super::answer::{Chance, Noisy};
 use super::{BoundingReport, Number, Widened, mistaken};
 use crate::backend::bound::{Bounds, Contribution};
+use crate::backend::functions::in_units;
 use crate::error::Result;
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Uncertainty};
@@ -93,7 +94,7 @@ impl BoundingReport {
                 let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
                 let found = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
                 let (low, high) = if is_short { opened(found, &measures[measure]) } else { found };
-                *interval = Uncertainty { low: low * step, high: high * step, ..*interval };
+                *interval = Uncertainty { low: in_units(low, step), high: in_units(high, step), ..*interval };
             }
             answers.details.intervals.push(widened.column.clone());
         }
