@@ -798,9 +798,19 @@ fn the_line_of_a_plan_says_what_a_key_needs() {
         let said = folder.stdout(&["plan"]);
         assert!(said.contains("; a key needs about "), "{said}");
     }
-    for release in
-        ["kind = \"top\"\ncolumn = \"free\"\nnumber = 3", "kind = \"heavy-hitters\"\ncolumns = [\"free\", \"place\"]"]
-    {
+    let lead = format!(
+        "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\nkind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"gap\"\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
+    );
+    let folder = Folder::with(&[("scumble.toml", lead.as_str()), ("t.csv", "count,n,free,place\n")]);
+    let said = folder.stdout(&["plan"]);
+    assert!(
+        said.contains("; a value needs about ") && said.contains(" owners more than the next one to show"),
+        "{said}"
+    );
+    for release in [
+        "kind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"counts\"",
+        "kind = \"heavy-hitters\"\ncolumns = [\"free\", \"place\"]",
+    ] {
         let project = format!(
             "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\n{release}\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
         );
