@@ -8,7 +8,7 @@
 
 use crate::backend::csv::Trouble;
 use crate::backend::files::{DataFile, Form};
-use crate::backend::tables::sign_shown;
+use crate::backend::tables::separator_hint;
 use crate::backend::text::TextRows;
 use crate::backend::value::{LONGEST_TEXT, Wanted, quote_hint};
 use crate::backend::{Backend, tables};
@@ -222,12 +222,10 @@ fn scan(table: &Table, file: &DataFile) -> Result<()> {
                 None => "the line of column names",
             };
             let only = rows.field(0).filter(|_| width == 1).unwrap_or_default();
-            let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign)).map(sign_shown);
+            let sign = separator_hint(file, [only.to_string()].iter());
             let quoted = (0..width).any(|field| rows.field(field).is_some_and(|text| text.starts_with('\'')));
             let remedy = match sign {
-                Some(sign) => {
-                    format!("the file seems to be separated by '{sign}', so say separator = \"{sign}\" for the table")
-                }
+                Some(hint) => hint.trim_start_matches(": ").to_string(),
                 None if quoted => quote_hint('\''),
                 None if file.layout.header.is_some() => {
                     "name each of its fields in header, or correct the row".to_string()

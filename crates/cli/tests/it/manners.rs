@@ -60,10 +60,17 @@ fn the_same_release_in_other_words_is_kept() {
     }
     assert_eq!(spent(&folder), 0.5);
     folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("epsilon = 0.5", "epsilon = 0.25")));
+    let planned = folder.stdout(&["plan"]);
+    assert!(
+        planned.contains(
+            "counts was published with another declaration (entry 4): this is another release, and is paid for"
+        ),
+        "{planned}"
+    );
     let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
     assert!(
         told.contains(
-            "counts was published with another declaration (ledger entry 4): this is another release, and is paid for"
+            "counts was published with another declaration before (ledger entry 4): this was another release, and was paid for"
         ),
         "{told}"
     );
@@ -162,7 +169,7 @@ fn a_run_that_was_interrupted_goes_on() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
         told.contains(
-            "total was charged once and not completed (ledger entry 6): that charge stays, and it is charged again"
+            "total had been charged once and not completed (ledger entry 6): that charge stays, and it was charged again"
         ),
         "{told}"
     );

@@ -197,7 +197,11 @@ fn a_renamed_file_is_checked_again() {
     let ask = ["query", "SELECT COUNT(*) AS n FROM t", "--cost", "epsilon=1", "--json"];
     folder.json(&ask);
     fs::rename(folder.file("t/a.csv"), folder.file("t/a.tsv")).unwrap();
-    refused(&folder.run(&ask), 2, "a.tsv:1: this row has 1 fields");
+    refused(
+        &folder.run(&ask),
+        2,
+        "a.tsv:1: this row has 1 field, and the table's header has 2; the file is read with tabs between its fields",
+    );
 }
 
 #[test]

@@ -228,7 +228,7 @@ impl<'a> Columns<'a> {
 }
 
 /// A separator as one writes it.
-pub(crate) fn sign_shown(sign: char) -> String {
+fn sign_shown(sign: char) -> String {
     if sign == '\t' { "\\t".to_string() } else { sign.to_string() }
 }
 

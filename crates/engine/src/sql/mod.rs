@@ -141,7 +141,13 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// A refusal at the first place where `word` stands in the query, if it does.
     pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
-        let offset = self.sql.to_lowercase().find(&word.to_lowercase());
+        let (sql, low) = (self.sql.to_lowercase(), word.to_lowercase());
+        let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let is_whole =
+            |at: usize| !is_letter(sql[..at].chars().next_back()) && !is_letter(sql[at + low.len()..].chars().next());
+        // The name n is not meant where COUNT has one.
+        let places = || sql.match_indices(&low).map(|(at, _)| at);
+        let offset = places().find(|at| is_whole(*at)).or_else(|| places().next());
         match offset {
             Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
             _ => Error::input(format!("query: {}", sentence.into())),

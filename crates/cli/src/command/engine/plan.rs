@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Tell all: every scope, every error, what nobody could beat, what weaker attackers learn
     #[arg(long, conflicts_with = "suggest_bounds")]
     details: bool,
-    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged once to the ledger
+    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged to the ledger each time
     #[arg(long, value_name = "NAME", requires = "cost")]
     suggest_bounds: Option<String>,
     /// What that may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
@@ -93,7 +93,13 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
                 let (name, day) = (&planned.request.name, time.split('T').next().unwrap_or_default());
                 text.push_str(&format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"));
             }
-            (None, false) => text.push_str(&short_text(planned, &project, &delta)?),
+            (None, false) => {
+                text.push_str(&short_text(planned, &project, &delta)?);
+                if let Some(entry) = runner.published_otherwise(planned)? {
+                    let name = &planned.request.name;
+                    text.push_str(&format!("{name} was published with another declaration (entry {entry}): this is another release, and is paid for\n"));
+                }
+            }
             (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),
         }
     }

@@ -81,12 +81,12 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             paid.push(planned);
         }
     }
-    if !quiet {
-        paid.iter().try_for_each(|planned| tell_paid_again(&runner, planned))?;
-    }
+    let paid_again = paid.iter().map(|planned| paid_again(&runner, planned)).collect::<Result<Vec<_>, _>>()?;
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
+    // A run that is refused has paid for nothing, and says one sentence.
+    paid_again.iter().flatten().filter(|_| !quiet).for_each(|sentence| say(sentence));
     if let Some(folder) = given.filter(|_| !quiet) {
         say(&format!("{} holds exact numbers, which are not private: remove it and the job", folder.display()));
     }
@@ -120,22 +120,18 @@ fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)>
     only.chain(arguments.again.iter().map(|name| ("--again", name)))
 }
 
-/// A charge is never taken back: whoever pays a second time reads so.
-fn tell_paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<(), Failure> {
+/// What somebody should know who pays for a name a second time: a charge is never taken back.
+fn paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<Vec<String>, Failure> {
     let name = &planned.request.name;
-    if let Some(entry) = runner.published_otherwise(planned)? {
-        say(&format!(
-            "{name} was published with another declaration (ledger entry {entry}): this is another release, and is paid for"
-        ));
-    }
+    let otherwise = runner.published_otherwise(planned)?.map(|entry| {
+        format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
+    });
     let entries = runner.interrupted(name)?;
-    if let Some(last) = entries.last() {
+    let interrupted = entries.last().map(|last| {
         let times = if entries.len() == 1 { "once" } else { "more than once" };
-        say(&format!(
-            "{name} was charged {times} and not completed (ledger entry {last}): that charge stays, and it is charged again"
-        ));
-    }
-    Ok(())
+        format!("{name} had been charged {times} and not completed (ledger entry {last}): that charge stays, and it was charged again")
+    });
+    Ok(otherwise.into_iter().chain(interrupted).collect())
 }
 
 fn asked_one_by_one(name: &str) -> Failure {

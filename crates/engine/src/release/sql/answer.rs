@@ -201,7 +201,7 @@ impl<'a> Released<'a> {
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
-                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown."
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that has fewer and is shown by luck the numbers are too large, and no interval says so."
                 ));
             }
         }

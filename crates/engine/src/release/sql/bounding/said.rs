@@ -152,7 +152,7 @@ impl BoundingReport {
         for (name, cut) in [("rows", &rows), ("groups", &groups)] {
             let Some(cut) = cut else { continue };
             shown.insert(name.to_string(), cut.json());
-            words.push(cut.words(name));
+            words.push(cut.words(name, least > 0.0));
         }
         if let Some((found, most)) = beyond {
             shown.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
@@ -262,9 +262,13 @@ impl ShareCut {
         json!({ "cut": self.cut, "kept": self.kept, "share_cut": self.share, "share_cut_interval": [self.low, self.high] })
     }
 
-    fn words(&self, what: &str) -> String {
+    fn words(&self, what: &str, is_short: bool) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
+        let of = &format!("{of}, as far as it looks,");
+        if is_short {
+            return format!("At least {} of {of} are cut off.", percent(self.low));
+        }
         if self.high - self.low > LITTLE_IS_KNOWN {
             return format!(
                 "Of {of} {} to {} are cut off (95% interval): at this cost the noise is too large to say more.",
@@ -329,10 +333,15 @@ mod tests {
         let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
         assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
         assert!(
-            unknown.words("rows").starts_with("Of the rows 0.0% to 100.0% are cut off"),
+            unknown.words("rows", false).starts_with("Of the rows, as far as it looks, 0.0% to 100.0% are cut off"),
             "{}",
-            unknown.words("rows")
+            unknown.words("rows", false)
         );
-        assert!(found.words("rows").starts_with("About 30.0% of the rows"), "{}", found.words("rows"));
+        assert!(
+            found.words("rows", false).starts_with("About 30.0% of the rows, as"),
+            "{}",
+            found.words("rows", false)
+        );
+        assert_eq!(found.words("rows", true), "At least 21.1% of the rows, as far as it looks, are cut off.");
     }
 }
