@@ -33,7 +33,7 @@ pub(super) fn mean(sum: (f64, Law), count: (f64, Law), least: f64, most: f64) ->
         Set::Outside(..) | Set::Everything => (everything, f64::INFINITY),
     };
     let set = if set.0 <= set.1 { set } else { everything };
-    let (low, high) = match of_sum.deviation.min(of_count.deviation) < SMALL {
+    let (low, high) = match of_sum.deviation.max(of_count.deviation) < SMALL {
         true => hull(set, box_of((sum, of_sum.far), (count, of_count.far), everything)),
         false => set,
     };

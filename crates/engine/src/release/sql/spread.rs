@@ -54,11 +54,12 @@ pub(super) const SMALL: f64 = 5.0;
 /// for two counts with hardly any noise: it is brought up to the next one. Where the factors have nothing in common and some noise is small, all noises together are within what each is.
 pub(super) fn half_width(noises: &[(f64, Law)], far: &[f64]) -> f64 {
     let all: f64 = noises.iter().zip(far).map(|((factor, _), far)| factor.abs() * far).sum();
-    if noises.iter().filter(|(factor, _)| *factor != 0.0).count() < 2 {
-        return all;
-    }
     let mut sum = Cumulants::default();
     noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
+    if noises.iter().filter(|(factor, _)| *factor != 0.0).count() < 2 {
+        // A number with noise has an interval, however small that is.
+        return if all > 0.0 { all } else { sum.half_width() };
+    }
     let (half, is_small) = (sum.half_width(), noises.iter().any(|(_, law)| law.deviation < SMALL));
     match in_common(noises.iter().map(|(factor, _)| factor.abs())) {
         Some(step) => (half / step - 1e-9).ceil() * step,
