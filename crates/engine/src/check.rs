@@ -8,8 +8,9 @@
 
 use crate::backend::csv::Trouble;
 use crate::backend::files::{DataFile, Form};
+use crate::backend::tables::separator_hint;
 use crate::backend::text::TextRows;
-use crate::backend::value::{LONGEST_TEXT, Wanted};
+use crate::backend::value::{LONGEST_TEXT, Wanted, quote_hint};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
 use crate::project::{Project, Table};
@@ -220,8 +221,20 @@ fn scan(table: &Table, file: &DataFile) -> Result<()> {
                 Some(_) => "the table's header",
                 None => "the line of column names",
             };
+            let only = rows.field(0).filter(|_| width == 1).unwrap_or_default();
+            let sign = separator_hint(file, [only.to_string()].iter());
+            let quoted = (0..width).any(|field| rows.field(field).is_some_and(|text| text.starts_with('\'')));
+            let remedy = match sign {
+                Some(hint) => hint.trim_start_matches(": ").to_string(),
+                None if quoted => quote_hint('\''),
+                None if file.layout.header.is_some() => {
+                    "name each of its fields in header, or correct the row".to_string()
+                }
+                None => "correct the row".to_string(),
+            };
+            let fields = if width == 1 { "1 field".to_string() } else { format!("{width} fields") };
             return Err(Error::input(format!(
-                "{shown}:{line}: this row has {width} fields, and {expected} has {}; correct the row",
+                "{shown}:{line}: this row has {fields}, and {expected} has {}; {remedy}",
                 columns.len()
             )));
         }

@@ -3,7 +3,9 @@
 //! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are comments to be filled in. (Once a
 //! release has read a column, a ledger holds it to its declaration: a guess would stay.)
 
-use crate::backend::files::files;
+use crate::backend::files::{Form, files};
+use crate::backend::tables::separator_hint;
+use crate::backend::value::{quote_hint, quoted as in_quotes};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::place::suggestion;
@@ -22,40 +24,108 @@ pub enum Owner {
     Rows,
 }
 
+/// How the table's CSV files are written, where that is not as usual.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// What stands between two fields.
+    pub separator: Option<String>,
+    /// What stands around texts.
+    pub quote: Option<String>,
+    /// The encoding of the letters.
+    pub encoding: Option<String>,
+    /// The names of the columns, for files without a line of names.
+    pub header: Option<Vec<String>>,
+}
+
+impl Written {
+    fn layout(&self) -> Result<Layout> {
+        let Self { separator, quote, encoding, header } = self;
+        Layout::said(separator.as_deref(), quote.as_deref(), encoding.as_deref(), header.as_deref())
+    }
+
+    /// The lines of a project file that say so.
+    fn lines(&self) -> Result<String> {
+        let (layout, mut lines) = (self.layout()?, String::new());
+        if self.separator.is_some() {
+            let _ = writeln!(lines, "separator = {}", quoted(&char::from(layout.separator).to_string()));
+        }
+        if let Some(quote) = layout.quote.filter(|_| self.quote.is_some()) {
+            let _ = writeln!(lines, "quote = {}", quoted(&char::from(quote).to_string()));
+        }
+        if self.encoding.is_some() {
+            let _ = writeln!(lines, "encoding = {}", quoted(&layout.encoding.name().to_lowercase()));
+        }
+        if let Some(names) = &layout.header {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            let _ = writeln!(lines, "header = [{}]", names.join(", "));
+        }
+        Ok(lines)
+    }
+}
+
 /// The names of a table's columns.
-pub fn columns(source: &Path) -> Result<Vec<String>> {
-    Ok(named(source)?.into_iter().map(|(name, _)| name).collect())
+pub fn columns(source: &Path, written: &Written) -> Result<Vec<String>> {
+    Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
 /// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
-pub fn starter(source: &Path, owner: &Owner, project: &Path) -> Result<String> {
-    let columns = named(source)?;
+pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) -> Result<String> {
+    let columns = named(source, written)?;
     if let Owner::Column(owner) = owner
         && !columns.iter().any(|(name, _)| name == owner)
     {
         let hint = suggestion(owner, columns.iter().map(|(name, _)| name.as_str()));
         let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
         let hint = if hint.is_empty() { format!("; its columns are: {}", all.join(", ")) } else { hint };
+        let nameless = "; if its first line names no columns, give their names with --header";
+        let hint = if written.header.is_none() { format!("{hint}{nameless}") } else { hint };
         return Err(Error::input(format!("{} has no column '{owner}'{hint}", source.display())));
     }
     let name = table_name(source);
-    let way = way(source, project);
+    let (way, lines) = (way(source, project), written.lines()?);
     // A table may be called like a word of SQL: what is written is what can be planned.
-    let first = text(&name, &way, owner, &columns);
+    let first = text(&name, (&way, &lines), owner, &columns);
     match planned(project, &first) {
         Ok(()) => Ok(first),
         Err(_) => {
-            let other = text(&format!("{name}_table"), &way, owner, &columns);
+            let other = text(&format!("{name}_table"), (&way, &lines), owner, &columns);
             planned(project, &other).map(|()| other)
         }
     }
 }
 
-fn named(source: &Path) -> Result<Vec<(String, Option<DataType>)>> {
-    let files = files(source, &Layout::default())?;
+fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataType>)>> {
+    let files = files(source, &written.layout()?)?;
     let Some(first) = files.first() else { return Ok(Vec::new()) };
+    if let Some(header) = &first.layout.header
+        && let Some(width) = first.width()?.filter(|width| *width != header.len())
+    {
+        return Err(Error::input(format!(
+            "the first row of {} has {width} field{}, and --header names {}: name each, with commas between them, or say --separator",
+            first.path.display(),
+            if width == 1 { "" } else { "s" },
+            header.len()
+        )));
+    }
+    let columns = first.columns().map_err(|error| Error::input(of_flags(&error.to_string())))?;
+    let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+    if let Some(hint) = separator_hint(first, names.iter()) {
+        return Err(Error::input(format!("{} has one column alone{}", first.path.display(), of_flags(&hint))));
+    }
+    if let Some(sign) = names.iter().filter(|_| first.form == Form::Csv).find_map(|name| in_quotes(name)) {
+        let hint = of_flags(&quote_hint(sign));
+        return Err(Error::input(format!("the column names of {} stand in {sign}: {hint}", first.path.display())));
+    }
     let of_folders = first.partition.iter().map(|(column, _)| (column.clone(), None));
-    Ok(first.columns()?.into_iter().chain(of_folders).collect())
+    Ok(columns.into_iter().chain(of_folders).collect())
+}
+
+/// What is said about a project file, about the flags with which one is made.
+fn of_flags(sentence: &str) -> String {
+    let keys = ["separator", "quote", "encoding", "header"];
+    let said =
+        keys.iter().fold(sentence.to_string(), |said, key| said.replace(&format!("{key} = "), &format!("--{key} ")));
+    said.replace(" for the table", "").replace("--header [\"…\"]", "--header NAME,NAME,…")
 }
 
 fn planned(path: &Path, text: &str) -> Result<()> {
@@ -78,12 +148,12 @@ fn way(source: &Path, project: &Path) -> String {
     if beside || source.is_absolute() { source.display().to_string() } else { real(source).display().to_string() }
 }
 
-fn text(table: &str, source: &str, owner: &Owner, columns: &[(String, Option<DataType>)]) -> String {
+fn text(table: &str, (source, written): (&str, &str), owner: &Owner, columns: &[(String, Option<DataType>)]) -> String {
     let mut text = String::new();
     let _ = write!(
         text,
         "# A first project file, from the table's column names and types and from who its owner is: no row was read.\n\n\
-         [dataset.{table}]\nsource = {}\n",
+         [dataset.{table}]\nsource = {}\n{written}",
         quoted(source)
     );
     match owner {

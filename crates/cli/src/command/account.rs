@@ -72,7 +72,7 @@ fn as_json(account: &Account, answer: &Answer) -> String {
 fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
     let alone = matches!(account.ask, Ask::Epsilon(_)) && account.events.len() <= 20;
     let mut table = Table::new();
-    table.load_style(UTF8_BORDERS_ONLY);
+    table.load_preset(UTF8_BORDERS_ONLY);
     let mut header = vec!["event", "parameters", "times", "sample"];
     if alone {
         header.push("ε alone");

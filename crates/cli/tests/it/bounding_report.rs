@@ -83,7 +83,7 @@ cost = { epsilon = 1, delta = 1e-9 }
     assert!(folder.read("out/report.html").contains(words));
 }
 
-/// The report's share is part of the cost, its intervals hold the raw counts, and the mean says that it is of the bounded table.
+/// The report's share is part of the cost, its intervals hold the raw counts, and that of the mean is about all rows too.
 #[test]
 fn a_bounding_report_says_what_is_cut_off() {
     let report = "bounding_report = { share = 0.5, max_rows_per_owner = 64, max_rows_per_group = 64 }\n";
@@ -95,6 +95,7 @@ fn a_bounding_report_says_what_is_cut_off() {
     let columns: Vec<&str> =
         release["errors"].as_array().unwrap().iter().map(|error| error["column"].as_str().unwrap()).collect();
     assert!(columns.contains(&"rows cut off") && columns.contains(&"n of all rows"), "{columns:?}");
+    assert!(columns.contains(&"delay of all rows"), "{columns:?}");
     folder.stdout(&["release", "--quiet"]);
     exactly(epsilon(&folder.json(&["ledger", "show", "--json"])["person"]), 40.0);
     let answers = folder.json_file("out/by destination.json")["answers"].clone();
@@ -108,7 +109,8 @@ fn a_bounding_report_says_what_is_cut_off() {
     assert!((0.25..0.8).contains(&share), "{report}");
     assert!(ends[0].as_f64().unwrap() <= share && share <= ends[1].as_f64().unwrap(), "{report}");
     assert!(report["owners_beyond"]["at_most"].as_f64().unwrap() < 30.0, "{report}");
-    assert_eq!(report["of_the_bounded_table"][0], "delay");
+    assert_eq!(report["intervals_of_all_rows"], serde_json::json!(["n", "delay"]));
+    assert_eq!(report["of_the_bounded_table"], serde_json::json!([]));
     for (row, raw) in answers["rows"].as_array().unwrap().iter().zip(counts) {
         let (low, high) = interval(row, "n");
         // Noise of scale 13, which leaves eleven times the width of its interval with a probability below 1e-9; half of the rows are cut off.
@@ -117,7 +119,7 @@ fn a_bounding_report_says_what_is_cut_off() {
         assert!(row["n"].as_f64().unwrap() < raw * 0.9, "{row}: bounding cuts off much here");
     }
     let csv = folder.read("out/by destination.csv");
-    assert!(csv.starts_with("dest,n,n_error,n_low,n_high,delay,delay_error\n"), "{csv}");
+    assert!(csv.starts_with("dest,n,n_error,n_low,n_high,delay,delay_error,delay_low,delay_high\n"), "{csv}");
     let html = folder.read("out/report.html");
     assert!(html.contains("Bounding report: ") && html.contains("are cut off"), "{html}");
 }

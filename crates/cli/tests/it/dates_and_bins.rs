@@ -159,7 +159,7 @@ fn refusals_of_dates() {
             "the unit of DATE_TRUNC must be written out, as one of second, minute, hour",
         ),
         ("SELECT MAX(day) - MIN(day) AS days FROM flights", "computes with dates after the aggregate"),
-        ("SELECT AVG(day) AS d FROM flights", "avg"),
+        ("SELECT AVG(day) AS d FROM flights", "AVG does not take what it is given here"),
     ] {
         sentence(&folder, sql, words);
     }

@@ -116,6 +116,71 @@ fn plans_say_how_many_owners_a_key_needs() {
     );
 }
 
+/// A key that needs a quarter of all owners is one that hardly any table has; nothing was said of it.
+#[test]
+fn a_key_that_needs_many_of_all_owners_is_warned_of() {
+    let plan = |owners: u64| {
+        let project = format!(
+            "{PEOPLE}{}",
+            release("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "epsilon = 1.0, delta = 1e-9")
+        );
+        let project = project.replace("public_owners = 1000", &format!("public_owners = {owners}"));
+        let folder = Folder::with(&[("scumble.toml", &project), ("people.csv", "age,disease,state\n")]);
+        (folder.json(&["plan", "--json"]), folder.stdout(&["plan"]))
+    };
+    let (many, said) = plan(1_000_000);
+    let needed = many["releases"][0]["rule"]["keys"]["owners_for_95_percent"].as_u64().unwrap();
+    assert!(!said.contains("Warning"), "{said}");
+    let (_, said) = plan(needed * 4);
+    assert!(said.contains(&format!("Warning: a key needs {needed} owners, and there are {}", needed * 4)), "{said}");
+}
+
+/// Sentences that were beside the point, and a number that is none.
+#[test]
+fn what_is_not_answered_is_said_as_it_is() {
+    let folder = people("");
+    for (sql, words) in [
+        (
+            "SELECT STRING_AGG(state, ',') AS s FROM people",
+            "the aggregate string_agg is not answered; these are: COUNT,",
+        ),
+        ("SELECT REGR_COUNT(age, age) AS s FROM people", "the aggregate regr_count is not answered; these are: COUNT,"),
+        (
+            "SELECT SUM(LN(age - 18)) AS s FROM people",
+            "has no bounds, although age has: a logarithm, a quotient or a power may be arbitrarily large there",
+        ),
+        ("SELECT SUM(LENGTH(state)) AS s FROM people", "needs bounds: declare lower and upper for state"),
+    ] {
+        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
+    }
+    for (sql, words) in [
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE age = 'old'",
+            "age is a number and is compared with the text 'old', which is none",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE disease > 5",
+            "disease holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in disease = 'none'",
+        ),
+        ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds texts"),
+        (
+            "SELECT disease, COUNT(*) AS n FROM people",
+            "query:1:8: disease is neither in GROUP BY nor inside of an aggregate: write GROUP BY disease",
+        ),
+        ("SELECT SUM(disease) AS n FROM people", "query:1:8: SUM does not take what it is given here"),
+        ("SELECT COUNT(*) AS n FROM people WHERE (age > 5) = 'yes'", "a truth value is compared with something else"),
+        ("SELECT COUNT(*) AS n, SUM(age) AS n FROM people", "query:1:20: two columns of the result are called 'n'"),
+    ] {
+        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
+    }
+    assert!(!folder.file("scumble.ledger").exists(), "nothing is charged");
+    folder.stdout(&["query", "SELECT SUM(LN(GREATEST(age - 18, 1))) AS s FROM people", "--cost", "epsilon=1"]);
+    let nothing = people(&release("SELECT 1 / 0 * COUNT(*) AS n FROM people", "epsilon = 1.0"));
+    for plan in [nothing.stdout(&["plan"]), nothing.stdout(&["plan", "--details"])] {
+        assert!(!plan.contains("NaN"), "{plan}");
+    }
+}
+
 /// A count without noise has no ε at any δ; it was shown at δ = 1.
 #[test]
 fn an_exact_count_has_no_epsilon() {

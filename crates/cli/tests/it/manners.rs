@@ -44,6 +44,38 @@ fn spent(folder: &Folder) -> f64 {
     epsilon(&ledger(folder)["person"])
 }
 
+/// What no answer depends on, and how a keyword is written, make no other release; another declaration is told before it is paid for.
+#[test]
+fn the_same_release_in_other_words_is_kept() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let same = [
+        counts().replace("SELECT", "select").replace("GROUP BY", "group by"),
+        counts().replace("cost =", "expected_rows = 500\ncost ="),
+        counts().replace("cost =", "noise = \"auto\"\ncost ="),
+    ];
+    for release in same {
+        folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{release}"));
+        assert!(folder.stdout(&["release"]).contains("kept: counts"), "{release}");
+    }
+    assert_eq!(spent(&folder), 0.5);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("epsilon = 0.5", "epsilon = 0.25")));
+    let planned = folder.stdout(&["plan"]);
+    assert!(
+        planned.contains(
+            "counts was published with another declaration (entry 4): this is another release, and is paid for"
+        ),
+        "{planned}"
+    );
+    let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
+    assert!(
+        told.contains(
+            "counts was published with another declaration before (ledger entry 4): this was another release, and was paid for"
+        ),
+        "{told}"
+    );
+}
+
 /// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
 #[test]
 fn a_second_release_keeps_what_is_published() {
@@ -133,8 +165,21 @@ fn a_run_that_was_interrupted_goes_on() {
         fs::remove_file(folder.file(&format!("out/total.{end}"))).unwrap();
     }
     folder.stdout(&["ledger", "verify"]);
-    let said = folder.stdout(&["release"]);
+    let output = folder.run(&["release"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains(
+            "total had been charged once and not completed (ledger entry 6): that charge stays, and it was charged again"
+        ),
+        "{told}"
+    );
+    let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("kept: counts") && said.contains("total: 1 rows") && said.contains("old: 1 rows"), "{said}");
+    let verdict = folder.json_file("out/report.json")["verdict"][0].as_str().unwrap().to_string();
+    assert!(
+        verdict.contains("all 4 releases together, 1 of them interrupted and perhaps not seen by anybody, let"),
+        "{verdict}"
+    );
     let states: Vec<String> = ledger(&folder)["releases"]
         .as_array()
         .unwrap()
@@ -367,6 +412,21 @@ fn reports_add_up_over_runs() {
     folder.stdout(&["release"]);
     assert_eq!(names(&folder), ["all 6", "counts 4"]);
     folder.stdout(&["release", "--again", "counts"]);
+    assert_eq!(names(&folder), ["counts 8", "all 6", "counts 4"]);
+    let report = folder.json_file("out/report.json");
+    assert_eq!((&report["releases"][2]["answers"]["rows"], &report["releases"][2]["replaced"]), (&first, &true.into()));
+    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; paid for again since"));
+    // Where earlier files cannot be kept, nothing is charged.
+    fs::rename(folder.file("out/earlier"), folder.file("elsewhere")).unwrap();
+    folder.write("out/earlier", "in the way");
+    let before = spent(&folder);
+    folder.refused(&["release", "--again", "counts"], 2, "what is published cannot be kept in");
+    assert_eq!(spent(&folder), before);
+    fs::remove_file(folder.file("out/earlier")).unwrap();
+    fs::rename(folder.file("elsewhere"), folder.file("out/earlier")).unwrap();
+    // Without the earlier files it says what it cannot show.
+    fs::remove_dir_all(folder.file("out/earlier")).unwrap();
+    folder.stdout(&["release"]);
     assert_eq!(names(&folder), ["counts 8", "all 6"]);
     let report = folder.json_file("out/report.json");
     assert_eq!((&report["not_shown"][0]["sequence"], &report["not_shown"][0]["name"]), (&4.into(), &"counts".into()));
@@ -439,6 +499,28 @@ fn one_number_looks_the_same_everywhere() {
     }
 }
 
+/// An error was 1414210 in the file, 1 414 214 in the plan; a sum of cents 285087.10000000003; a half 0.5000; a delta 0.000000001.
+#[test]
+fn errors_sums_and_deltas_look_the_same_everywhere() {
+    let table = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nx = { type = \"float\", lower = 0, upper = 1000000, granularity = 0.01 }\n\
+        [budget]\nperson = { epsilon = 9.0, delta = 1e-9 }\n";
+    let sums = "[[release]]\nname = \"sums\"\nsql = \"SELECT SUM(x) AS s FROM t\"\ncost = { epsilon = 0.7 }\n";
+    let median = "[[release]]\nname = \"median\"\nkind = \"quantiles\"\ntable = \"t\"\ncolumn = \"x\"\nquantiles = [0.5]\ncost = { epsilon = 1 }\n";
+    let rows: String = (0..500).map(|row| format!("{}.07\n", row * 13)).collect();
+    let folder = Folder::with(&[("scumble.toml", &format!("{table}{sums}{median}")), ("t.csv", &format!("x\n{rows}"))]);
+    // √2·10⁶/0.7 without rounding away whole numbers.
+    assert!(folder.stdout(&["plan"]).contains("s ± 2\u{202f}020\u{202f}305"), "{}", folder.stdout(&["plan"]));
+    folder.stdout(&["release"]);
+    let csv = folder.read("out/sums.csv");
+    let (sum, error) = csv.lines().nth(1).unwrap().split_once(',').unwrap();
+    assert_eq!(error, "2020305", "{csv}");
+    assert!(sum.split_once('.').is_none_or(|(_, cents)| cents.len() <= 2), "{csv}");
+    let page = folder.read("out/report.html");
+    assert!(page.contains("2\u{202f}020\u{202f}305") && page.contains(">0.5<") && !page.contains("0.5000"), "{page}");
+    let budget = folder.stdout(&["budget", "show"]);
+    assert!(budget.contains("person epsilon 9 at delta 1e-9"), "{budget}");
+}
+
 /// Outputs that would overwrite each other are refused before anything is charged.
 #[test]
 fn names_that_collide_are_refused() {
@@ -453,6 +535,11 @@ fn names_that_collide_are_refused() {
         "two published columns would be called 'n_error'",
     );
     check([counts(), counts()].concat(), "a second release is called 'counts'");
+    check([counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(), "a second release is called 'Counts'");
+    check(
+        counts().replace("sex, COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n"),
+        "two columns of the result are called 'n'",
+    );
     // A query would take the files of a release.
     let folder = folder(&counts());
     let query = ["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.1", "--name", "counts"];
@@ -518,7 +605,11 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     let folder = Folder::with(&[("visits.csv", visits)]);
     let said = folder.refused(&["init", "visits.csv"], 2, "who are the rows about? give --owner COLUMN");
     assert!(said.contains("id, age, day of visit") && said.contains("--no-owner"), "{said}");
-    folder.refused(&["init", "visits.csv", "--owner", "idd"], 2, "has no column 'idd' (did you mean 'id'?)");
+    folder.refused(
+        &["init", "visits.csv", "--owner", "idd"],
+        2,
+        "has no column 'idd' (did you mean 'id'?); if its first line names no columns, give their names with --header",
+    );
     folder.refused(&["init", "visits.csv", "--owner", "id", "--no-owner"], 2, "--no-owner");
     assert!(!folder.file("scumble.toml").exists());
     folder.stdout(&["init", "visits.csv", "--owner", "id"]);
@@ -528,6 +619,37 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
         "{text}"
     );
     assert!(!text.contains("\n# id ="), "the owner needs no declaration: {text}");
+    // A file that is not written as usual is said so, and what is said is in the file.
+    folder.write("semicolons.csv", "id;age\na;30\nb;40\n");
+    let elsewhere = ["--owner", "id", "--output", "semicolons.toml"];
+    let refused = "semicolons.csv has one column alone: the file seems to be separated by ';'; say --separator \";\"";
+    folder.refused(&[&["init", "semicolons.csv"], &elsewhere[..]].concat(), 2, refused);
+    folder.refused(
+        &["init", "semicolons.csv", "--no-owner", "--separator", "ab"],
+        2,
+        "separator: this must be one sign",
+    );
+    folder.refused(
+        &["init", "semicolons.csv", "--no-owner", "--encoding", "klingon"],
+        2,
+        "encoding: this is no encoding",
+    );
+    folder.stdout(&[&["init", "semicolons.csv", "--separator", ";", "--encoding", "latin1"], &elsewhere[..]].concat());
+    assert!(folder.read("semicolons.toml").contains("separator = \";\"\nencoding = \"windows-1252\"\n"));
+    folder.stdout(&["release", "semicolons.toml", "--ledger", "semicolons.ledger", "--out", "semicolons"]);
+    folder.write("bare.csv", "a,30\nb,40\n");
+    folder.refused(
+        &["init", "bare.csv", "--header", "id", "--no-owner"],
+        2,
+        "the first row of bare.csv has 2 fields, and --header names 1: name each",
+    );
+    folder.refused(&["init", "bare.csv", "--header", "id,", "--no-owner"], 2, "header: each column needs a name");
+    folder.write("quoted.csv", "'id','age'\n'a','30'\n");
+    folder.refused(&["init", "quoted.csv", "--owner", "id"], 2, "stand in ': if fields stand in ', say --quote \"'\"");
+    folder.stdout(&["init", "quoted.csv", "--owner", "id", "--quote", "'", "--output", "quoted.toml"]);
+    folder.stdout(&["check", "quoted.toml"]);
+    folder.stdout(&["init", "bare.csv", "--header", "id,age", "--owner", "id", "--output", "bare.toml"]);
+    folder.stdout(&["release", "bare.toml", "--ledger", "bare.ledger", "--out", "bare"]);
     // It runs as it is, and a column that is declared afterwards is no other table.
     folder.stdout(&["check"]);
     folder.stdout(&["plan"]);
@@ -679,6 +801,26 @@ fn the_line_of_a_plan_says_what_a_key_needs() {
     ] {
         let project =
             format!("{OWN_NAMES}[[release]]\nname = \"r\"\nsql = \"{sql}\"\ncost = {{ epsilon = 1, delta = 1e-9 }}\n");
+        let folder = Folder::with(&[("scumble.toml", project.as_str()), ("t.csv", "count,n,free,place\n")]);
+        let said = folder.stdout(&["plan"]);
+        assert!(said.contains("; a key needs about "), "{said}");
+    }
+    let lead = format!(
+        "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\nkind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"gap\"\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
+    );
+    let folder = Folder::with(&[("scumble.toml", lead.as_str()), ("t.csv", "count,n,free,place\n")]);
+    let said = folder.stdout(&["plan"]);
+    assert!(
+        said.contains("; a value needs about ") && said.contains(" owners more than the next one to show"),
+        "{said}"
+    );
+    for release in [
+        "kind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"counts\"",
+        "kind = \"heavy-hitters\"\ncolumns = [\"free\", \"place\"]",
+    ] {
+        let project = format!(
+            "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\n{release}\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
+        );
         let folder = Folder::with(&[("scumble.toml", project.as_str()), ("t.csv", "count,n,free,place\n")]);
         let said = folder.stdout(&["plan"]);
         assert!(said.contains("; a key needs about "), "{said}");

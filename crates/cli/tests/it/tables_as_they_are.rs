@@ -84,6 +84,16 @@ fn refusals_name_the_remedy() {
             "",
             "people.csv:2: the value in column 'raucher' begins or ends with a space: say trim = true",
         ),
+        (
+            "'name','größe','alter','raucher'\n'A','1','1','ja'\n",
+            "",
+            "people.csv has no column 'name': if fields stand in ', say quote = \"'\" for the table",
+        ),
+        (
+            "name,größe,alter,raucher\nA,'1','1',ja\n",
+            "",
+            "people.csv:2: the value in column 'größe' is declared as float and is no number; correct it, leave it empty, or declare the column as category (if fields stand in ', say quote = \"'\" for the table)",
+        ),
         (&usual, "decimal = \",\"", "separator and decimal must differ"),
         (&usual, "separator = \"ab\"", "this must be one sign"),
         (&usual, "quote = \",\"", "separator and quote must differ"),
@@ -124,7 +134,15 @@ fn json_lines_and_packed_files_that_are_damaged() {
             "{\"name\": {}, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n".as_bytes(),
             "people.jsonl:1: the value in column 'name' is a list or an object",
         ),
-        ("people.csv.gz", b"name\n", "people.csv.gz cannot be read"),
+        (
+            "people.csv.gz",
+            b"name\n",
+            "people.csv.gz is not packed as its name says: let its name end without .gz or .zst, or pack it",
+        ),
+        ("people.csv.zst", b"name\n", "people.csv.zst is not packed as its name says"),
+        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz cannot be read"),
+        ("people.csv", b"\x1f\x8b\x08\x00packed", "people.csv is packed with gzip: let its name end in .gz"),
+        ("people.jsonl", b"\x28\xb5\x2f\xfdpacked", "people.jsonl is packed with zstd: let its name end in .zst"),
         ("people.arrow", b"ARROW1", "people.arrow is damaged or is no Arrow file"),
         ("people.xlsx", b"", "people.xlsx is no file that can be read by its name"),
     ] {
@@ -179,7 +197,11 @@ fn a_renamed_file_is_checked_again() {
     let ask = ["query", "SELECT COUNT(*) AS n FROM t", "--cost", "epsilon=1", "--json"];
     folder.json(&ask);
     fs::rename(folder.file("t/a.csv"), folder.file("t/a.tsv")).unwrap();
-    refused(&folder.run(&ask), 2, "a.tsv:1: this row has 1 fields");
+    refused(
+        &folder.run(&ask),
+        2,
+        "a.tsv:1: this row has 1 field, and the table's header has 2; the file is read with tabs between its fields",
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use datafusion::arrow::ipc::reader::FileReader;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;
 use std::fs::{File, FileType};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// How a file's rows are written.
@@ -283,6 +283,7 @@ impl DataFile {
     /// The letters of a text file, unpacked and as UTF-8.
     pub fn text(&self) -> Result<Box<dyn BufRead + Send>> {
         let file = self.open()?;
+        self.check_packing(&file)?;
         let unpacked: Box<dyn Read + Send> = match self.packing {
             Packing::None => Box::new(file),
             Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(file))),
@@ -294,6 +295,29 @@ impl DataFile {
             true => Box::new(BufReader::with_capacity(BUFFER, unpacked)),
             false => Box::new(Decoded::new(unpacked, self.layout.encoding)),
         })
+    }
+
+    /// Whether it is packed as its name says, by its first bytes.
+    fn check_packing(&self, mut file: &File) -> Result<()> {
+        let mut first = Vec::new();
+        let read = file.take(4).read_to_end(&mut first).and_then(|_| file.rewind());
+        read.map_err(|error| unopened(&self.path, &error))?;
+        let found = match first[..] {
+            [0x1f, 0x8b, ..] => Packing::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
+            _ => Packing::None,
+        };
+        if found == self.packing {
+            return Ok(());
+        }
+        let shown = self.path.display();
+        Err(Error::input(match (found, self.packing) {
+            (Packing::None, _) => {
+                format!("{shown} is not packed as its name says: let its name end without .gz or .zst, or pack it")
+            }
+            (Packing::Gzip, _) => format!("{shown} is packed with gzip: let its name end in .gz, as in .csv.gz"),
+            (Packing::Zstd, _) => format!("{shown} is packed with zstd: let its name end in .zst, as in .csv.zst"),
+        }))
     }
 
     /// The names of its columns, and their types where the file says them.
@@ -346,6 +370,16 @@ impl DataFile {
                 self.likely_encoding()
             ))
         })
+    }
+
+    /// How many fields the first row of a CSV file has, its line of names included; none of a file without rows.
+    pub fn width(&self) -> Result<Option<usize>> {
+        if self.form != Form::Csv {
+            return Ok(None);
+        }
+        let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("field {}", field + 1));
+        let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
+        Ok(records.advance().map_err(wrong)?.then(|| records.fields().len()))
     }
 
     /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.

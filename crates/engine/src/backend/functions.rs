@@ -215,6 +215,12 @@ pub(crate) fn fitted_in_sql(expression: Expr, from: &DataType, to: DataType) -> 
     Ok(try_cast(expression, to))
 }
 
+/// So many steps in the unit of their column. A step of 0.01 is no f64: 28508710 times it is 285087.10000000003, and a hundredth of that is 285087.1.
+pub(crate) fn in_units(steps: f64, step: f64) -> f64 {
+    let parts = (1.0 / step).round();
+    if step < 1.0 && (parts * step - 1.0).abs() < 1e-12 { steps / parts } else { steps * step }
+}
+
 /// A number as a whole number of grid steps: clamped, then rounded to the nearest step, halves up. NaN is NULL.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Grid {

@@ -5,7 +5,7 @@
 use super::files::{DataFile, Form};
 use super::functions::{MOMENT, brought, day, on_the_wall};
 use super::rows::{Part, Rows};
-use super::value::Wanted;
+use super::value::{Wanted, quote_hint, quoted};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Domain, Layout, Project, Table};
@@ -208,7 +208,7 @@ impl<'a> Columns<'a> {
         self.by_name.get(name).cloned().ok_or_else(|| {
             let known = self.by_name.keys().filter(|_| self.has_names);
             let no_names = || (!self.has_names).then(|| NO_NAMES.to_string());
-            let hint = self.separator().or_else(no_names);
+            let hint = separator_hint(self.file, self.by_name.keys()).or_else(|| self.quote()).or_else(no_names);
             let hint = hint.unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
             if self.file.partition.iter().any(|(said, _)| said == name) {
                 return Error::input(format!(
@@ -220,16 +220,31 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// What the line of names seems to be separated by, where the declared separator does not occur in it.
-    fn separator(&self) -> Option<String> {
-        let only = self.by_name.keys().next().filter(|_| self.by_name.len() == 1 && self.file.form == Form::Csv)?;
-        let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
-        let shown = if sign == '\t' { "\\t".to_string() } else { sign.to_string() };
-        if self.file.layout.separator == b'\t' && sign == ',' {
-            return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; call it .csv, with separator = \",\"".to_string());
-        }
-        Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
+    /// What the names seem to stand in.
+    fn quote(&self) -> Option<String> {
+        let sign = self.by_name.keys().filter(|_| self.file.form == Form::Csv).find_map(|name| quoted(name))?;
+        Some(format!(": {}", quote_hint(sign)))
     }
+}
+
+/// A separator as one writes it.
+fn sign_shown(sign: char) -> String {
+    if sign == '\t' { "\\t".to_string() } else { sign.to_string() }
+}
+
+/// What the line of names of a CSV file seems to be separated by, where the declared separator does not occur in it.
+pub(crate) fn separator_hint<'a>(
+    file: &DataFile,
+    mut names: impl ExactSizeIterator<Item = &'a String>,
+) -> Option<String> {
+    let is_one = names.len() == 1 && file.form == Form::Csv;
+    let only = names.next().filter(|_| is_one)?;
+    let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
+    let shown = sign_shown(sign);
+    if file.layout.separator == b'\t' && sign == ',' {
+        return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; call it .csv, with separator = \",\"".to_string());
+    }
+    Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
 }
 
 /// The files of one folder hold each declared column in one type.

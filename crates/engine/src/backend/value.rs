@@ -109,8 +109,20 @@ fn hint(wanted: Wanted, text: &str, layout: &Layout) -> String {
         None if wanted == Wanted::Number && number(text, other).is_some() => {
             format!(" (if numbers have a decimal '{0}', say decimal = \"{0}\" for the table)", char::from(other))
         }
-        None => String::new(),
+        None => quoted(text).map_or(String::new(), |sign| format!(" ({})", quote_hint(sign))),
     }
+}
+
+/// The sign that a field stands in, if it is one that some programs write around texts.
+pub(crate) fn quoted(text: &str) -> Option<char> {
+    let sign = text.chars().next().filter(|sign| matches!(sign, '\'' | '"' | '`'))?;
+    (text.len() > 1 && text.ends_with(sign)).then_some(sign)
+}
+
+/// What to say of such a field.
+pub(crate) fn quote_hint(sign: char) -> String {
+    let shown = if sign == '"' { "\\\"".to_string() } else { sign.to_string() };
+    format!("if fields stand in {sign}, say quote = \"{shown}\" for the table")
 }
 
 /// A whole number; decimals that are all zero are none ("2.0").

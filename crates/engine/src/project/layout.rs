@@ -1,7 +1,7 @@
 //! How the rows of a table's text files are written: what a CSV file does not say of itself.
 
 use super::section::{Section, Spot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use encoding_rs::{Encoding, UTF_8};
 use serde_json::{Value, json};
 
@@ -66,6 +66,35 @@ impl Layout {
         Ok(layout)
     }
 
+    /// What somebody says of a file before there is a project file.
+    pub(crate) fn said(
+        separator: Option<&str>,
+        quote: Option<&str>,
+        encoding: Option<&str>,
+        header: Option<&[String]>,
+    ) -> Result<Self> {
+        let usual = Self::default();
+        let wrong = |what: &str, sentence: &str| Error::input(format!("{what}: {sentence}"));
+        let quote =
+            quote.map_or(Ok(usual.quote), |text| sign(text).map(Some).ok_or_else(|| wrong("quote", ONE_SIGN)))?;
+        let header = header.map(|names| names.iter().map(|name| name.trim().to_string()).collect::<Vec<_>>());
+        if header.as_ref().is_some_and(|names| names.iter().any(String::is_empty)) {
+            return Err(wrong("header", "each column needs a name, as in id,age"));
+        }
+        Ok(Self {
+            separator: separator.map_or(Ok(usual.separator), |text| {
+                let text = if text == "\\t" { "\t" } else { text };
+                sign(text).filter(|sign| Some(*sign) != quote).ok_or_else(|| wrong("separator", ONE_SIGN))
+            })?,
+            quote,
+            encoding: encoding.map_or(Ok(usual.encoding), |name| {
+                encoding_called(name).ok_or_else(|| wrong("encoding", NO_ENCODING))
+            })?,
+            header,
+            ..usual
+        })
+    }
+
     /// The first key that was given a value of its own and is about CSV files alone.
     pub(crate) fn about_csv(&self) -> Option<&'static str> {
         let usual = Self::default();
@@ -103,13 +132,20 @@ impl Layout {
     }
 }
 
+const ONE_SIGN: &str = "this must be one sign, as in \";\" or \"\\t\" (no letter, no digit, no line break)";
+
+/// The one sign that a text is.
+fn sign(text: &str) -> Option<u8> {
+    match text.as_bytes() {
+        [sign] if sign.is_ascii() && !matches!(sign, b'\n' | b'\r' | 0) && !sign.is_ascii_alphanumeric() => Some(*sign),
+        _ => None,
+    }
+}
+
 fn one_letter(spot: &Spot) -> Result<Option<u8>> {
-    match spot.text()?.as_bytes() {
-        [] => Ok(None),
-        [letter] if letter.is_ascii() && !matches!(letter, b'\n' | b'\r' | 0) && !letter.is_ascii_alphanumeric() => {
-            Ok(Some(*letter))
-        }
-        _ => Err(spot.error("this must be one sign, as in \";\" or \"\\t\" (no letter, no digit, no line break)")),
+    match spot.text()? {
+        "" => Ok(None),
+        text => sign(text).map(Some).ok_or_else(|| spot.error(ONE_SIGN)),
     }
 }
 
@@ -129,10 +165,15 @@ fn decimal(spot: &Spot) -> Result<u8> {
     }
 }
 
+const NO_ENCODING: &str =
+    "this is no encoding; those are, for example: utf-8, windows-1252 (also called latin1), utf-16le, shift_jis";
+
+fn encoding_called(name: &str) -> Option<&'static Encoding> {
+    Encoding::for_label(name.as_bytes()).filter(|found| *found != encoding_rs::REPLACEMENT)
+}
+
 fn encoding(spot: &Spot) -> Result<&'static Encoding> {
-    Encoding::for_label(spot.text()?.as_bytes()).filter(|found| *found != encoding_rs::REPLACEMENT).ok_or_else(|| {
-        spot.error("this is no encoding; those are, for example: utf-8, windows-1252 (also called latin1), utf-16le, shift_jis")
-    })
+    encoding_called(spot.text()?).ok_or_else(|| spot.error(NO_ENCODING))
 }
 
 fn header(spot: &Spot) -> Result<Option<Vec<String>>> {

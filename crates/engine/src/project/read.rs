@@ -53,8 +53,12 @@ fn ledger(spot: &Spot) -> Result<PathBuf> {
 fn check_names(project: &Project, file: &Section) -> Result<()> {
     let mut seen = BTreeSet::new();
     for request in &project.releases {
-        if !seen.insert(super::file_stem(&request.name)) {
-            return Err(request.fields.error(format!("a second release is called '{}'", request.name)));
+        // On some disks the files of 'a' and 'A' are the same ones.
+        if !seen.insert(super::file_stem(&request.name).to_lowercase()) {
+            return Err(request.fields.error(format!(
+                "a second release is called '{}' (capital letters make no difference): give it another name",
+                request.name
+            )));
         }
     }
     let attributes = project.attributes();

@@ -21,7 +21,8 @@ impl Estimates {
     pub(super) fn of(bounds: Option<Bounds>, grouped: bool) -> Option<Self> {
         let bounds = bounds?;
         let counted = counted(bounds, grouped);
-        let words = format!("Of the bounded table: of each owner {counted} count, chosen at random. {CUT_OFF}");
+        let verb = if counted == "at most 1 row" { "counts" } else { "count" };
+        let words = format!("Of the bounded table: of each owner {counted} {verb}, chosen at random. {CUT_OFF}");
         Some(Self { words: format!("{words}{UNCOVERED}"), bounds: listed(bounds) })
     }
 
@@ -115,6 +116,7 @@ mod tests {
         );
         assert!(some.ends_with("no error or interval covers it."), "{some}");
         assert!(words(bounds(1, 20, 20), false).contains("of each owner at most 20 rows count"));
+        assert!(words(bounds(1, 1, 1), true).contains("of each owner at most 1 row counts"));
         assert!(words(bounds(20, 20, 20), true).contains("of each owner at most 20 rows count"));
         assert_eq!(Estimates::of(None, true), None);
         let more = Estimates::of(bounds(2, 1, 2), true).unwrap().except("Intervals cover more.");

@@ -79,6 +79,20 @@ impl Runner<'_> {
         }
     }
 
+    /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it anew, and replaces it.
+    pub fn published_otherwise(&self, planned: &Planned) -> Result<Option<u64>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
+        Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
+    }
+
+    /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
+    pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.commits == 0);
+        Ok(charges.map(|charge| charge.head.entries).collect())
+    }
+
     /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
     pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
         // Of an interactive release there is always more to ask.
@@ -112,12 +126,31 @@ impl Runner<'_> {
     }
 }
 
-/// The digest of what a release declares.
+/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, and a query in the words of its statement.
 pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+    let mut said = fields(&planned.request, project);
+    if let Some(fields) = said.as_object_mut() {
+        fields.remove("expected_rows");
+        if fields.get("noise").is_some_and(|noise| noise == "auto") {
+            fields.remove("noise");
+        }
+    }
+    if let Some(statement) = said["sql"].as_str().and_then(crate::sql::statement) {
+        said["sql"] = statement.into();
+    }
+    declared_digest(project, planned, said)
+}
+
+/// The same as charges had it before.
+fn plain_digest(project: &Project, planned: &Planned) -> Result<String> {
+    declared_digest(project, planned, fields(&planned.request, project))
+}
+
+fn declared_digest(project: &Project, planned: &Planned, fields: Value) -> Result<String> {
     let Planned { request, plan, .. } = planned;
     let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
     let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
-    let mut said = json!({ "fields": fields(request, project), "kind": request.kind, "tables": tables });
+    let mut said = json!({ "fields": fields, "kind": request.kind, "tables": tables });
     if request.kind == exact_count::NAME {
         said["attacker"] = declared(project)?;
     }
@@ -173,7 +206,7 @@ fn one_line(sql: &str) -> String {
 /// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
 fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> Result<bool> {
     Ok(match &charge.request {
-        Some(request) => *request == request_digest(project, planned)?,
+        Some(request) => *request == request_digest(project, planned)? || *request == plain_digest(project, planned)?,
         None => {
             charge.kind == planned.request.kind
                 && charge.events == planned.plan.events

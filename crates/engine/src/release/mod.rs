@@ -62,11 +62,12 @@ pub use estimates::Estimates;
 pub use field::Listed;
 pub use kept::Kept;
 pub use limits::Floor;
+pub(crate) use output::six_digits;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
 pub use outside::{Book, Outputs, Outside, Paid};
 pub use parquet::arrow;
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
-pub(crate) use publish::{free, written};
+pub(crate) use publish::{free, sweep, written};
 pub use published::{MOST_ROWS, Published, Unshown, published, published_file, stored};
 pub use run::{Outcome, Planned, Runner};
 #[cfg(feature = "generator")]

@@ -234,7 +234,11 @@ fn end(number: f64) -> Value {
     if number.is_infinite() { json!(UNBOUNDED) } else { json!(number) }
 }
 
-/// Six significant digits are enough for an error.
+/// Six significant digits, and all of a whole part: as errors, and the numbers of plans and reports, are shown everywhere.
+pub(crate) fn six_digits(number: f64) -> f64 {
+    if number.abs() >= 1e5 { number.round() } else { format!("{number:.5e}").parse().unwrap_or(number) }
+}
+
 fn shown_error(error: f64) -> String {
     if error.is_infinite() {
         return UNBOUNDED.to_string();
@@ -242,8 +246,7 @@ fn shown_error(error: f64) -> String {
     if error.is_nan() {
         return String::new();
     }
-    let rounded: f64 = format!("{error:.5e}").parse().unwrap_or(error);
-    format!("{rounded}")
+    format!("{}", six_digits(error))
 }
 
 /// All digits of the end of an interval: a rounded one might lie inside.

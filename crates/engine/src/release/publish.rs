@@ -10,6 +10,7 @@ use scumble::noise::{BitSource, SecureSource};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How the names of a release's files end, in the order in which they are written.
 pub(super) const ENDS: [&str; 3] = ["csv", "parquet", "json"];
@@ -49,6 +50,18 @@ impl Places {
             places.files.push(Pending { temporary, file, place });
         }
         Ok(places)
+    }
+
+    /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published. They get their second names now, before
+    /// anything is charged.
+    pub fn keeping_earlier(self) -> Result<Self> {
+        let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place));
+        kept.map(|()| self).map_err(|(place, error)| {
+            Error::input(format!(
+                "what is published cannot be kept in {} ({error}): move that out of the way, or give another --out",
+                place.display()
+            ))
+        })
     }
 
     /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
@@ -91,6 +104,62 @@ impl Places {
 impl Drop for Places {
     fn drop(&mut self) {
         self.files.iter().for_each(|pending| drop(fs::remove_file(&pending.temporary)));
+    }
+}
+
+/// The folder of files that were published and replaced.
+const EARLIER: &str = "earlier";
+
+/// Where a file with these contents is kept once another has its place.
+pub(super) fn earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
+    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
+    let short = digest.get(..16).unwrap_or(digest);
+    folder.join(EARLIER).join(format!("{stem}-{short}.{end}"))
+}
+
+/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says where.
+fn keep(folder: &Path, place: &Path) -> std::result::Result<(), (PathBuf, io::Error)> {
+    let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+    let bytes = match fs::read(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|error| (place.to_path_buf(), error))?,
+    };
+    let inner = folder.join(EARLIER);
+    let kept = earlier(folder, name, &crate::digest(&bytes));
+    second_name(place, &inner, &kept, &bytes).map_err(|error| (inner, error))
+}
+
+fn second_name(place: &Path, folder: &Path, kept: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Err(error) = fs::create_dir(folder)
+        && !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir())
+    {
+        return Err(error);
+    }
+    // Not every disk knows two names for one file.
+    let copied = || OpenOptions::new().write(true).create_new(true).open(kept)?.write_all(bytes);
+    let made = fs::hard_link(place, kept).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Ok(()),
+        _ => copied(),
+    });
+    made.or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
+}
+
+/// A temporary file of a process that is not there any more is older than this.
+const OLD: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes temporary files that somebody who was killed has left a day ago or before.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(".scumble-") && name.ends_with(".tmp")) else {
+            continue;
+        };
+        let age =
+            entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok()?.elapsed().ok());
+        if age.is_some_and(|age| age > OLD) {
+            drop(fs::remove_file(folder.join(name)));
+        }
     }
 }
 
@@ -138,6 +207,23 @@ mod tests {
         assert!(places.put(&[b"1", b"2"]).is_err());
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "the two links and nothing else");
+    }
+
+    /// Whoever was killed left an empty file for ever.
+    #[test]
+    fn what_the_killed_left_is_swept_after_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+        };
+        make(".scumble-0123456789abcdef.tmp", 90_000);
+        make(".scumble-fedcba9876543210.tmp", 3_000);
+        make("counts.csv", 90_000);
+        sweep(folder.path());
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".scumble-fedcba9876543210.tmp", "counts.csv"]);
     }
 
     /// Two runs under one name left the CSV of one beside the JSON of the other.

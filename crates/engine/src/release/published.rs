@@ -7,7 +7,7 @@ mod document;
 
 use super::kept::is_published;
 use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
-use super::publish::file_names;
+use super::publish::{earlier, file_names};
 use super::{Floor, interactive, marginals};
 use crate::attackers::Counted;
 use crate::ledger::{Charge, State};
@@ -37,6 +37,8 @@ pub struct Published {
     pub counted: Counted,
     /// The table.
     pub file: PathBuf,
+    /// Whether it was paid for again since, and other numbers have its place.
+    pub is_replaced: bool,
 }
 
 impl Published {
@@ -60,10 +62,12 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
         let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
-        let read = if is_newest { read(out, &charge, charges) } else { Err(replaced(&charge)) };
+        let is_round = charge.kind == interactive::NAME && !is_newest;
+        let read = if is_round { Err(replaced(&charge)) } else { read(out, &charge, charges) };
         match read {
-            Ok(published) => shown.push(published),
-            Err(why) => unshown.push(Unshown { charge, why }),
+            Ok(published) => shown.push(Published { is_replaced: !is_newest, ..published }),
+            Err(why) if is_newest => unshown.push(Unshown { charge, why }),
+            Err(_) => unshown.push(Unshown { why: replaced(&charge), charge }),
         }
     }
     (shown, unshown)
@@ -73,7 +77,7 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
 fn replaced(charge: &Charge) -> String {
     let why = match charge.kind == interactive::NAME {
         true => "an earlier round: its answers stand with those of the last",
-        false => "paid for again since, and replaced",
+        false => "paid for again since, and its files are not among the earlier ones",
     };
     why.to_string()
 }
@@ -96,9 +100,9 @@ fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, St
     let bytes = published_file(out, charge, "json")?;
     let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
     let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
-    let [table, ..] = file_names(&charge.release);
+    let file = place(out, charge, "csv").ok_or(UNREADABLE)?;
     let (charge, events) = (charge.clone(), events(charge, charges)?);
-    Ok(Published { charge, events, answers, rows: document.rows, limits, counted, file: out.join(table) })
+    Ok(Published { charge, events, answers, rows: document.rows, limits, counted, file, is_replaced: false })
 }
 
 /// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
@@ -130,12 +134,35 @@ const ANOTHER_VERSION: &str = "published by another version; its files have the 
 /// The bytes of a charge's file of this end (`csv`, `parquet`, `json`), which are what was published; in words why not, where they are not there.
 pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, String> {
     let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
-    let name = file_names(&charge.release).into_iter().find(|name| name.ends_with(&format!(".{end}")));
-    let name = name.ok_or_else(|| format!("there is no file .{end} of an answer"))?;
-    let bytes = std::fs::read(out.join(&name)).map_err(|_| "its files are not in this folder".to_string())?;
-    match is_published(output, &name, &bytes) {
-        true => Ok(bytes),
-        false => Err("its files are not what was published".to_string()),
+    let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
+    let is_right = |bytes: &Vec<u8>| is_published(output, &name, bytes);
+    let here = std::fs::read(out.join(&name));
+    if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
+        return Ok(bytes.clone());
+    }
+    let kept = kept_place(out, charge, end).and_then(|place| std::fs::read(place).ok()).filter(is_right);
+    kept.ok_or_else(|| match here {
+        Ok(_) => "its files are not what was published".to_string(),
+        Err(_) => "its files are not in this folder".to_string(),
+    })
+}
+
+fn name(charge: &Charge, end: &str) -> Option<String> {
+    file_names(&charge.release).into_iter().find(|name| name.ends_with(&format!(".{end}")))
+}
+
+/// Where a charge's file is once another has its place.
+fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
+    let State::Committed(output) = &charge.state else { return None };
+    let digest = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?;
+    Some(earlier(out, &name(charge, end)?, digest))
+}
+
+/// Where a charge's file is: in its place, or among the earlier ones.
+fn place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
+    match kept_place(out, charge, end).filter(|kept| kept.is_file()) {
+        Some(kept) => Some(kept),
+        None => Some(out.join(name(charge, end)?)),
     }
 }
 

@@ -523,7 +523,9 @@ fn decimal(number: f64) -> String {
 
 /// The places of a release's files.
 pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
-    Places::claim(out, &file_names(&planned.request.name))
+    let places = Places::claim(out, &file_names(&planned.request.name))?;
+    // The rounds of an interactive release stand in one file, all of them.
+    if planned.request.kind == interactive::NAME { Ok(places) } else { places.keeping_earlier() }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::html::escaped;
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, rounded_down, rounded_up};
 use crate::error::Result;
+use crate::ledger::State;
 use scumble::scope::Scope;
 use std::fmt::Write;
 
@@ -37,9 +38,14 @@ pub(super) fn moment(time: &str) -> String {
 /// The verdict: what the numbers below mean, in sentences.
 pub(super) fn verdict(report: &Report<'_>) -> Result<Vec<String>> {
     let releases = report.standing.releases();
-    let together = match releases {
-        1 => "the one published statistic lets".to_string(),
-        number => format!("all {number} published statistics together let"),
+    let interrupted = report.charges.iter().filter(|charge| matches!(charge.state, State::Interrupted)).count();
+    let together = match (releases, interrupted) {
+        (1, 0) => "the one published statistic lets".to_string(),
+        (number, 0) => format!("all {number} published statistics together let"),
+        (1, _) => "the one release, which was interrupted and may or may not have been seen, lets".to_string(),
+        (number, some) => {
+            format!("all {number} releases together, {some} of them interrupted and perhaps not seen by anybody, let")
+        }
     };
     // The scope person comes first.
     let guess = reading::rows(report)?.first().and_then(|row| row.numbers[1]).unwrap_or(1.0);

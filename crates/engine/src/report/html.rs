@@ -6,7 +6,7 @@ use super::could::{self, Tried};
 use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::release::{Answers, Cell, Published, UNBOUNDED};
+use crate::release::{Answers, Cell, Published, UNBOUNDED, six_digits};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -85,12 +85,13 @@ fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<String> {
 fn release(one: &Published) -> String {
     let (answers, charge) = (&one.answers, &one.charge);
     let mut text = format!(
-        "<section id=\"entry-{}\"><h2>{}</h2><p class=\"soft\">published {}, kind {}, entry {} of the ledger</p>",
+        "<section id=\"entry-{}\"><h2>{}</h2><p class=\"soft\">published {}, kind {}, entry {} of the ledger{}</p>",
         charge.sequence,
         escaped(&charge.release),
         front::moment(&charge.time),
         escaped(&charge.kind),
-        charge.sequence
+        charge.sequence,
+        if one.is_replaced { "; paid for again since" } else { "" }
     );
     if let Some(sql) = charge.rule["sql"].as_str() {
         let _ = write!(text, "<pre class=\"sql\">{}</pre>", escaped(sql.trim()));
@@ -350,12 +351,13 @@ pub(super) fn shown(cell: &Cell) -> String {
 /// From five digits on, groups of three with a narrow space between.
 pub(super) fn grouped(number: &str) -> String {
     let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
-    if digits.len() < 5 {
+    let (whole, decimals) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    if whole.len() < 5 {
         return number.to_string();
     }
-    let letters: Vec<char> = digits.chars().collect();
+    let letters: Vec<char> = whole.chars().collect();
     let groups: Vec<String> = letters.rchunks(3).rev().map(|group| group.iter().collect()).collect();
-    format!("{sign}{}", groups.join("\u{202f}"))
+    format!("{sign}{}{decimals}", groups.join("\u{202f}"))
 }
 
 /// The same for an error or the end of an interval.
@@ -363,17 +365,16 @@ fn end(number: f64) -> String {
     if number.is_infinite() { UNBOUNDED.to_string() } else { digits(number) }
 }
 
-/// A number as a reader wants it: about five significant digits, groups of three from five digits on.
+/// A number as a reader wants it: six significant digits, as errors have in the files, and groups of three from five digits on.
 pub fn digits(number: f64) -> String {
     if !number.is_finite() {
         return "–".to_string();
     }
-    match number.abs() {
-        _ if number == number.trunc() && number.abs() < 1e15 => grouped(&format!("{number:.0}")),
-        size if size >= 1000.0 => grouped(&format!("{number:.0}")),
-        size if size >= 10.0 => format!("{number:.2}"),
-        size if size >= 1e-3 => format!("{number:.4}"),
-        _ => format!("{number:.3e}"),
+    let rounded = six_digits(number);
+    match rounded.abs() {
+        0.0 => "0".to_string(),
+        size if size < 1e-3 => format!("{rounded:e}"),
+        _ => grouped(&format!("{rounded}")),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
-use crate::release::{Published, Unshown, free, written};
+use crate::release::{Published, Unshown, free, sweep, written};
 use crate::summary::{Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -53,8 +53,9 @@ impl Report<'_> {
         crate::time::now()
     }
 
-    /// Whether a report could be written into a folder, if it is asked before anything is released.
+    /// Whether a report could be written into a folder, if it is asked before anything is released. Takes away what runs that were killed have left there.
     pub fn places(folder: &Path) -> Result<()> {
+        sweep(folder);
         ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))
     }
 
@@ -192,7 +193,7 @@ fn published_json(one: &Published) -> Value {
     answers["row_count"] = json!(one.rows);
     let Charge { release, kind, sequence, time, rule, .. } = &one.charge;
     json!({
-        "name": release, "kind": kind, "sequence": sequence, "time": time, "sql": rule["sql"], "file": one.file.file_name().map(|name| name.to_string_lossy()),
+        "name": release, "kind": kind, "sequence": sequence, "time": time, "sql": rule["sql"], "file": one.file.file_name().map(|name| name.to_string_lossy()), "replaced": one.is_replaced,
         "answers": answers,
     })
 }

@@ -31,6 +31,22 @@ const UNASKED: &str = "the groups are not public, and how many owners one needs 
 const SQUARE_STEPS: f64 = 1_048_576.0;
 /// The aggregates.
 pub(super) const ANSWERED: &str = "COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, APPROX_PERCENTILE_CONT, VARIANCE, VAR_SAMP, VAR_POP, STDDEV, STDDEV_SAMP, STDDEV_POP, COVAR_SAMP, COVAR_POP, CORR, REGR_SLOPE, REGR_INTERCEPT and REGR_R2";
+/// Those of one column, by their names in DataFusion.
+const OF_ONE_ARGUMENT: [&str; 13] = [
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "median",
+    "approx_median",
+    "var",
+    "var_samp",
+    "var_pop",
+    "stddev",
+    "stddev_samp",
+    "stddev_pop",
+];
 /// Sums are made of steps that fit 2⁵³.
 const MOST_STEPS: f64 = LARGEST_WHOLE;
 
@@ -231,7 +247,8 @@ impl Builder<'_> {
             [argument, _, _] if name == "approx_percentile_cont" => argument.clone(),
             [] if name == "count" => Expr::Literal(ScalarValue::Int64(Some(1)), None),
             _ if percentile => return refused(format!("{name} takes a column and a fraction")),
-            _ => return refused(format!("{name} takes one argument")),
+            _ if OF_ONE_ARGUMENT.contains(&name) => return refused(format!("{name} takes one argument")),
+            _ => return refused(unanswered(name)),
         };
         let argument = made_total(&self.describer, argument.unalias())?;
         let argument = match &parameters.filter {
@@ -280,7 +297,7 @@ impl Builder<'_> {
                 };
                 self.quantile(&argument, name, Rank::of(fraction))
             }
-            _ => refused(format!("the aggregate {name} is not answered; these are: {ANSWERED}")),
+            _ => refused(unanswered(name)),
         }
     }
 
@@ -418,15 +435,20 @@ pub(super) fn only_where(describer: &Describer<'_>, filter: &Expr, argument: Exp
 pub(super) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
     let known = describer.expression(argument)?;
     let (source, kind) = (describer.source, describer.kind(argument)?);
-    let argument = shown(argument);
+    let (argument, expression) = (shown(argument), argument);
     if !kind.is_numeric() {
         return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
     }
     let Some((lower, upper)) = known.interval else {
         let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
-        let sentence = format!(
-            "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
-        );
+        let sentence = match have_bounds(describer, expression)? {
+            true => format!(
+                "{name}({argument}) has no bounds, although {columns} has: a logarithm, a quotient or a power may be arbitrarily large there; keep its argument away from that, as in LN(GREATEST(x, 1)) or x / GREATEST(y, 1)"
+            ),
+            false => format!(
+                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
+            ),
+        };
         return Err(source.error(name, sentence));
     };
     let step = match (kind.is_integer(), known.granularity) {
@@ -442,6 +464,23 @@ pub(super) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
         return Err(source.error(name, sentence));
     }
     Ok((known, Grid { lower, upper, step }))
+}
+
+/// Whether all columns of an expression have bounds, so that it is the expression that has none.
+fn have_bounds(describer: &Describer<'_>, expression: &Expr) -> Result<bool> {
+    let columns = expression.column_refs();
+    let mut all = !columns.is_empty();
+    for column in columns {
+        let column = Expr::Column(column.clone());
+        // A date always has some interval, that of all dates.
+        all &= describer.kind(&column)?.is_numeric() && describer.expression(&column)?.interval.is_some();
+    }
+    Ok(all)
+}
+
+/// The sentence about an aggregate that there is none of.
+fn unanswered(name: &str) -> String {
+    format!("the aggregate {name} is not answered; these are: {ANSWERED}")
 }
 
 fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {

@@ -11,6 +11,7 @@ pub(crate) mod below;
 mod bounded;
 mod casts;
 pub(crate) mod cells;
+mod compared;
 mod dates;
 pub(crate) mod derivation;
 pub(crate) mod describe;
@@ -24,6 +25,7 @@ pub(crate) mod pair;
 pub(crate) mod per_owner;
 pub(crate) mod possible;
 pub(crate) mod query;
+mod refusals;
 mod refuse;
 pub(crate) mod sensitivity;
 pub(crate) mod sets;
@@ -139,7 +141,13 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// A refusal at the first place where `word` stands in the query, if it does.
     pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
-        let offset = self.sql.to_lowercase().find(&word.to_lowercase());
+        let (sql, low) = (self.sql.to_lowercase(), word.to_lowercase());
+        let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let is_whole =
+            |at: usize| !is_letter(sql[..at].chars().next_back()) && !is_letter(sql[at + low.len()..].chars().next());
+        // The name n is not meant where COUNT has one.
+        let places = || sql.match_indices(&low).map(|(at, _)| at);
+        let offset = places().find(|at| is_whole(*at)).or_else(|| places().next());
         match offset {
             Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
             _ => Error::input(format!("query: {}", sentence.into())),
@@ -190,6 +198,7 @@ fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
         .map_err(|error| not_planned(source, &error))?;
     union::refuse_mixed(&plan, source)?;
+    compared::refuse_strangers(&plan, project, source)?;
     Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
 }
 
@@ -244,17 +253,31 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
     per_owner::unfolded(whole(aggregate, below, query), source)
 }
 
+/// The refusal of two columns of one name.
+fn same_name(source: &Source<'_>, name: &str) -> Error {
+    source.error(name, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+}
+
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
 fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {
+                if let Some(capital) = valid_fields.iter().find(|column| column.name.to_lowercase() == field.name) {
+                    let sentence = format!(
+                        "a name with capital letters stands in double quotes: write \"{}\"",
+                        capital.name
+                    );
+                    return source.error(&field.name, sentence);
+                }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 source.error(&field.name, format!("there is no declared column '{}'{hint}", field.name))
             }
             SchemaError::AmbiguousReference { field } => source
                 .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
-            other => source.error("", other.to_string()),
+            SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+                same_name(source, name)
+            }
         },
         other => {
             let message = other.strip_backtrace();
@@ -268,6 +291,9 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                     name.to_uppercase()
                 );
                 return source.error(name, sentence);
+            }
+            if let Some(refusal) = refusals::of(&line, source) {
+                return refusal;
             }
             if line.contains("UNION queries have different number of columns") {
                 return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");

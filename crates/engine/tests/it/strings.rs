@@ -179,6 +179,27 @@ fn texts_of_every_type_are_the_same_texts_in_every_kind() {
     assert_eq!(forms, 16, "that many forms can be written");
 }
 
+/// Owners that are numbers in a dictionary, as pandas' categories are written, are the same owners.
+#[test]
+fn owners_of_numbers_in_a_dictionary_are_the_same_owners() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|i| i / 4)));
+    let [_, city, town] = texts().map(|texts| stored(&texts, &DataType::Utf8));
+    let release = "[[release]]\nname = \"r\"\nsql = \"SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS owners FROM visits\"\ncost = { epsilon = 10000 }\n";
+    let found = |kind: &DataType, end: &str| {
+        let (folder, source) = (Folder::with(&[]), format!("rows.{end}"));
+        assert!(write(&folder.file(&source), &[cast(&numbers, kind).unwrap(), city.clone(), town.clone()]));
+        let (_, outcomes) = folder.release(&folder.project(&project(&source, release)), 11);
+        outcomes[0].answers.json()["rows"].to_string()
+    };
+    let usual = found(&DataType::Int64, "parquet");
+    for value in [DataType::Int64, DataType::Int32, DataType::UInt16] {
+        let listed = DataType::Dictionary(Box::new(DataType::Int32), Box::new(value));
+        for end in ["parquet", "arrow"] {
+            assert_eq!(found(&listed, end), usual, "{listed} in {end}");
+        }
+    }
+}
+
 /// Bytes are no texts: who declares them as such is told so, with the file, the column and what to do.
 #[test]
 fn bytes_are_no_texts() {

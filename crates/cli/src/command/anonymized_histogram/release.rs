@@ -123,7 +123,7 @@ fn statistics_table(partition: &Partition, top: &[u64]) -> String {
     let statistics = Statistics::of(partition);
     let shown = |value: Option<f64>| value.map_or("–".to_string(), |value| format!("{value:.4}"));
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
+    table.load_preset(comfy_table::presets::NOTHING);
     table.add_row(["elements".to_string(), statistics.elements.to_string()]);
     table.add_row(["different values".to_string(), statistics.values.to_string()]);
     table.add_row(["values that occur once".to_string(), statistics.singletons.to_string()]);
@@ -140,7 +140,7 @@ fn statistics_table(partition: &Partition, top: &[u64]) -> String {
 fn runs_table(partition: &Partition) -> String {
     let runs: Vec<_> = partition.runs().collect();
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
+    table.load_preset(comfy_table::presets::NOTHING);
     table.set_header(["count", "values"]);
     for (position, run) in runs.iter().enumerate() {
         if position < SHOWN_RUNS || position + SHOWN_RUNS >= runs.len() {

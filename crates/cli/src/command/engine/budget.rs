@@ -4,6 +4,7 @@ use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
+use scumble::quantity::Exact;
 use scumble_engine::ledger::Change;
 use serde_json::{Value, json};
 
@@ -28,6 +29,7 @@ enum Action {
 
 /// What `show` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble budget show scumble.toml")]
 struct ShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -38,6 +40,9 @@ struct ShowArguments {
 
 /// What `raise` and `lower` take.
 #[derive(Args)]
+#[command(
+    after_help = "Example, after [budget] of scumble.toml was changed:\n  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"\n  scumble budget lower scumble.toml --because \"the third wave is not published\""
+)]
 struct ChangeArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -101,11 +106,22 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
 
 /// The limits in words.
 fn limits(limits: &Value) -> String {
-    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {limit}"));
+    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {}", in_short(limit)));
     let whole = ["presence", "person"].iter().filter_map(|name| one(name, &limits[*name]));
     let attributes = limits["attributes"].as_object().into_iter().flatten();
     let attributes = attributes.filter_map(|(name, limit)| one(name, limit));
     let every = one("each attribute", &limits["every_attribute"]);
     let all: Vec<String> = whole.chain(attributes).chain(every).collect();
     if all.is_empty() { "none".to_string() } else { all.join("; ") }
+}
+
+/// The ledger holds every digit of a δ; it is shown as everywhere else, 1e-9, where that is the same number.
+fn in_short(limit: &str) -> String {
+    let Some((most, delta)) = limit.rsplit_once(" at delta ") else { return limit.to_string() };
+    if delta == "0" {
+        return most.to_string();
+    }
+    let short = delta.parse::<f64>().map(|delta| format!("{delta:e}")).unwrap_or_default();
+    let is_same = matches!((short.parse::<Exact>(), delta.parse::<Exact>()), (Ok(short), Ok(delta)) if short == delta);
+    format!("{most} at delta {}", if is_same { &short } else { delta })
 }

@@ -3,14 +3,14 @@
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use scumble_engine::init::{Owner, columns, starter};
+use scumble_engine::init::{Owner, Written, columns, starter};
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 /// What `init` takes.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person"
+    after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person\n  scumble init people.csv --no-owner --separator ';' --encoding latin1"
 )]
 pub struct Arguments {
     /// The table: a .csv or .parquet file, or a folder of them
@@ -21,6 +21,18 @@ pub struct Arguments {
     /// Each row is one person
     #[arg(long)]
     no_owner: bool,
+    /// What stands between two fields of a CSV file, as in ';' or '\t'
+    #[arg(long, value_name = "SIGN")]
+    separator: Option<String>,
+    /// What stands around texts of a CSV file, where it is not a double quotation mark
+    #[arg(long, value_name = "SIGN")]
+    quote: Option<String>,
+    /// How the letters of a CSV file are written, as in latin1
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<String>,
+    /// The names of the columns, for CSV files without a line of names, as in id,age
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    header: Option<Vec<String>>,
     /// Where to write the project file
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
     output: PathBuf,
@@ -31,13 +43,19 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let names = columns(&arguments.table)?;
+    let written = Written {
+        separator: arguments.separator.clone(),
+        quote: arguments.quote.clone(),
+        encoding: arguments.encoding.clone(),
+        header: arguments.header.clone(),
+    };
+    let names = columns(&arguments.table, &written)?;
     let owner = match (&arguments.owner, arguments.no_owner) {
         (Some(owner), _) => Owner::Column(owner.clone()),
         (None, true) => Owner::Rows,
         (None, false) => asked(&names, quiet || arguments.json)?,
     };
-    let text = starter(&arguments.table, &owner, &arguments.output)?;
+    let text = starter(&arguments.table, &written, &owner, &arguments.output)?;
     let shown = arguments.output.display();
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.output).map_err(
         |error| match error.kind() {

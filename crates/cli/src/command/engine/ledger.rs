@@ -41,6 +41,9 @@ enum Action {
 
 /// What `show` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  scumble ledger show\n  scumble ledger show --attributes age,sex --group 4    about both together, and about households of four"
+)]
 struct ShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -60,6 +63,9 @@ struct ShowArguments {
 
 /// What `verify` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Example:\n  scumble ledger verify --anchors anchors    a ledger that was reset does not hold them"
+)]
 struct VerifyArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -76,6 +82,7 @@ struct VerifyArguments {
 
 /// What `anchor` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble ledger anchor --to anchors    keep that file elsewhere")]
 struct AnchorArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -89,6 +96,7 @@ struct AnchorArguments {
 
 /// What `export` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble ledger export > ledger.json")]
 struct ExportArguments {
     #[command(flatten)]
     project: ProjectArguments,

@@ -114,7 +114,7 @@ const WIDTH: u16 = 110;
 /// A table for people.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(WIDTH);
     table.set_header(header.iter().map(ToString::to_string).collect::<Vec<_>>());
     for row in rows {

@@ -13,6 +13,7 @@ use scumble_engine::attackers::answer;
 use scumble_engine::budget::rounded_up;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{Planned, Runner};
+use scumble_engine::report::digits;
 use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub struct Arguments {
     /// Tell all: every scope, every error, what nobody could beat, what weaker attackers learn
     #[arg(long, conflicts_with = "suggest_bounds")]
     details: bool,
-    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged once to the ledger
+    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged to the ledger each time
     #[arg(long, value_name = "NAME", requires = "cost")]
     suggest_bounds: Option<String>,
     /// What that may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
@@ -92,7 +93,13 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
                 let (name, day) = (&planned.request.name, time.split('T').next().unwrap_or_default());
                 text.push_str(&format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"));
             }
-            (None, false) => text.push_str(&short_text(planned, &project, &delta)?),
+            (None, false) => {
+                text.push_str(&short_text(planned, &project, &delta)?);
+                if let Some(entry) = runner.published_otherwise(planned)? {
+                    let name = &planned.request.name;
+                    text.push_str(&format!("{name} was published with another declaration (entry {entry}): this is another release, and is paid for\n"));
+                }
+            }
             (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),
         }
     }
@@ -134,8 +141,8 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
     text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
     text.push_str(&granted(&planned.plan.rule["granted"]));
     let errors = planned.plan.expected.clone().into_iter().map(|expected| {
-        let assumed = expected.assumed.map(|assumed| format!("about {:.4}", assumed.standard_error));
-        let known = expected.standard_error.map(|error| format!("{error:.4}"));
+        let assumed = expected.assumed.map(|assumed| format!("about {}", digits(assumed.standard_error)));
+        let known = expected.standard_error.map(digits);
         let error = known.or(assumed).unwrap_or_else(|| "?".to_string());
         vec![expected.column, error, expected.about]
     });

@@ -38,7 +38,8 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
-    if project.releases.iter().any(|request| request.name.trim() == arguments.name.trim()) {
+    let is_same = |name: &str| name.trim().to_lowercase() == arguments.name.trim().to_lowercase();
+    if project.releases.iter().any(|request| is_same(&request.name)) {
         return Err(Failure::Input(format!(
             "the project file has a release '{}', whose files this would replace: give it another --name",
             arguments.name.trim()

@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Kept, Outcome};
+use scumble_engine::release::{Kept, Outcome, Planned, Runner};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -40,7 +40,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
     for (flag, name) in named(arguments) {
-        known(&project, name)?;
+        let request = known(&project, name)?;
+        if flag == "--again" && request.kind == "interactive" {
+            return Err(asked_one_by_one(name));
+        }
         if flag == "--again" && !(arguments.only.is_empty() || arguments.only.contains(name)) {
             return Err(Failure::Input(format!(
                 "--again '{name}' asks for a release that --only leaves out: name it there too"
@@ -59,10 +62,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         .partition(|request| request.kind == "interactive");
     // What is asked one question after the other is not released with the others.
     if let Some(request) = asked.first().filter(|_| wanted.is_empty() || !arguments.only.is_empty()) {
-        return Err(Failure::Input(format!(
-            "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
-            name = request.name
-        )));
+        return Err(asked_one_by_one(&request.name));
     }
     let planned = wanted.into_iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     if planned.is_empty() {
@@ -81,9 +81,12 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             paid.push(planned);
         }
     }
+    let paid_again = paid.iter().map(|planned| paid_again(&runner, planned)).collect::<Result<Vec<_>, _>>()?;
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
+    // A run that is refused has paid for nothing, and says one sentence.
+    paid_again.iter().flatten().filter(|_| !quiet).for_each(|sentence| say(sentence));
     if let Some(folder) = given.filter(|_| !quiet) {
         say(&format!("{} holds exact numbers, which are not private: remove it and the job", folder.display()));
     }
@@ -117,9 +120,29 @@ fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)>
     only.chain(arguments.again.iter().map(|name| ("--again", name)))
 }
 
-fn known(project: &Project, name: &str) -> Result<(), Failure> {
-    if project.releases.iter().any(|request| request.name == name) {
-        return Ok(());
+/// What somebody should know who pays for a name a second time: a charge is never taken back.
+fn paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<Vec<String>, Failure> {
+    let name = &planned.request.name;
+    let otherwise = runner.published_otherwise(planned)?.map(|entry| {
+        format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
+    });
+    let entries = runner.interrupted(name)?;
+    let interrupted = entries.last().map(|last| {
+        let times = if entries.len() == 1 { "once" } else { "more than once" };
+        format!("{name} had been charged {times} and not completed (ledger entry {last}): that charge stays, and it was charged again")
+    });
+    Ok(otherwise.into_iter().chain(interrupted).collect())
+}
+
+fn asked_one_by_one(name: &str) -> Failure {
+    Failure::Input(format!(
+        "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\""
+    ))
+}
+
+fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
+    if let Some(request) = project.releases.iter().find(|request| request.name == name) {
+        return Ok(request);
     }
     let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
     let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));

@@ -291,7 +291,7 @@ impl Collected {
     /// The largest counts.
     fn table(&self, sure: f64) -> Table {
         let mut table = Table::new();
-        table.load_style(UTF8_BORDERS_ONLY);
+        table.load_preset(UTF8_BORDERS_ONLY);
         let interval = format!("{sure}% interval");
         table.set_header([if self.is_mean() { "" } else { "value" }, "owners", "standard error", &interval]);
         if self.is_mean() {

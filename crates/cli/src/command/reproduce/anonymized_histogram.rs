@@ -179,7 +179,7 @@ fn unit(elements: u64, epsilon: f64) -> f64 {
 
 fn as_text(all: &[Measured]) -> String {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
+    table.load_preset(comfy_table::presets::NOTHING);
     table.set_header([
         "family",
         "layout",

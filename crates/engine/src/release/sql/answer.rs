@@ -4,7 +4,7 @@ use super::joint::Joint;
 use super::uncertainty::{Unsure, uncertainties};
 use super::{Private, keys, rank_error};
 use crate::backend::Backend;
-use crate::backend::functions::MOMENT;
+use crate::backend::functions::{MOMENT, in_units};
 use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
@@ -201,7 +201,7 @@ impl<'a> Released<'a> {
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
-                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown."
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that has fewer and is shown by luck the numbers are too large, and no interval says so."
                 ));
             }
         }
@@ -439,7 +439,7 @@ pub(super) fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
     let cell = &numbers.sums;
     match aggregate {
         Computation::Count(measure) => cell[*measure],
-        Computation::Sum { steps, step } => cell[*steps] * step,
+        Computation::Sum { steps, step } => in_units(cell[*steps], *step),
         Computation::Mean { steps, count, grid, centre } => {
             let mean = (*centre as f64 + cell[*steps] / cell[*count].max(1.0)) * grid.step;
             mean.clamp(grid.lower, grid.upper)

@@ -100,7 +100,7 @@ pub(super) fn expected_of(
     for (output, unsure) in outputs.into_iter().zip(unsure) {
         let Some(unsure) = unsure else { continue };
         let lying: Vec<f64> = unsure.rows.into_iter().map(|one| one.standard_error).collect();
-        let standard_error = Some(lying[0]).filter(|_| unsure.is_everywhere_the_same);
+        let standard_error = Some(lying[0]).filter(|error| unsure.is_everywhere_the_same && error.is_finite());
         let assumed = if standard_error.is_none() { assumed(rows, &lying) } else { None };
         let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
         let about = match (direct, standard_error, &assumed) {

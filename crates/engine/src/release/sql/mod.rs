@@ -389,7 +389,9 @@ impl AnalysedQuery {
         let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
-        expected.extend(report.iter().flat_map(|report| report.expected(&private.report)));
+        if let Some(report) = &report {
+            expected.extend(report.expected((&cut, &private), self.rows)?);
+        }
         expected.extend(keys::expected(&cut, &private)?);
         let estimates = Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty());
         Ok(Plan {
@@ -424,7 +426,7 @@ impl AnalysedQuery {
                 let noisy = noised(&cut, integers, &private, &mut Drawn(charged.bits()));
                 let (mut answers, rows) = answers_of_rows(&cut, &noisy, &private)?;
                 let drawn = &mut Drawn(charged.bits());
-                report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut.query.measures)?;
+                report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut)?;
                 Ok(answers)
             }),
         })

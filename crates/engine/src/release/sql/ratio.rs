@@ -5,7 +5,7 @@
 //! groups of a million. Where the count may be anything the set is all numbers, or all but an interval, and the declared bounds are what is left.
 //! A tangent at the released numbers instead covered 74–86% in groups of 30–200 rows, and said ± 0 where the mean was clamped to a bound.
 
-use super::spread::{Cumulants, Law};
+use super::spread::{Cumulants, Law, SMALL};
 use crate::release::output::Uncertainty;
 
 /// The quantile of noise_sum − m·noise_count in units of its deviation.
@@ -32,11 +32,30 @@ pub(super) fn mean(sum: (f64, Law), count: (f64, Law), least: f64, most: f64) ->
         Set::Outside(low, high) if high > most => ((least, low.min(most)), f64::INFINITY),
         Set::Outside(..) | Set::Everything => (everything, f64::INFINITY),
     };
-    let (low, high) = if set.0 <= set.1 { set } else { everything };
+    let set = if set.0 <= set.1 { set } else { everything };
+    let (low, high) = match of_sum.deviation.max(of_count.deviation) < SMALL {
+        true => hull(set, box_of((sum, of_sum.far), (count, of_count.far), everything)),
+        false => set,
+    };
     let half = half.min((most - least) / 2.0);
     let low = if middle >= most { low.min(most - half) } else { low.min(middle) };
     let high = if middle <= least { high.max(least + half) } else { high.max(middle) };
     Uncertainty { standard_error: half / z, low, high }
+}
+
+/// The means of all sums and counts that are each within what their noise reaches with probability 97.5%. Small noise is on whole numbers, of which the law of a large one says too little: a mean
+/// of 50 rows had 87% at ε = 11.
+fn box_of((sum, far_of_sum): (f64, f64), (count, far): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
+    let (fewest, largest) = (count - far, count + far);
+    if fewest <= 0.0 {
+        return (least, most);
+    }
+    let (low, high) = (sum - far_of_sum, sum + far_of_sum);
+    ((low / fewest).min(low / largest).clamp(least, most), (high / fewest).max(high / largest).clamp(least, most))
+}
+
+fn hull(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0.min(other.0), one.1.max(other.1))
 }
 
 /// {m : (sum − m·count)² ≤ a + m²·b}.
@@ -66,14 +85,25 @@ mod tests {
     use scumble::noise::InsecureSeededSource;
     use scumble::quantity::{Scale, Sigma};
 
-    fn noises() -> [(Noise, Noise); 3] {
+    fn law(deviation: f64) -> Law {
+        Law { deviation, kurtosis: 0.0, far: 2.24 * deviation }
+    }
+
+    fn noises() -> [(Noise, Noise); 6] {
         let laplace = |scale: f64| Noise::laplace(Scale::new(scale).unwrap());
         let gaussian = |sigma: f64| Noise::gaussian(Sigma::new(sigma).unwrap());
-        [(laplace(200.0), laplace(4.0)), (gaussian(300.0), gaussian(6.0)), (laplace(200.0), gaussian(5.0))]
+        [
+            (laplace(200.0), laplace(4.0)),
+            (gaussian(300.0), gaussian(6.0)),
+            (laplace(200.0), gaussian(5.0)),
+            (laplace(20.0), laplace(0.4)),
+            (laplace(0.2), laplace(0.2)),
+            (gaussian(0.5), gaussian(0.5)),
+        ]
     }
 
     /// Groups of 0 rows to a million, means in the middle, near a bound and at one. Of 10,000 intervals each, 95% or more hold the mean: fewer than 9,350
-    /// would be 6.9 standard deviations, which happens in one of the 96 cases with a probability below 1e-9.
+    /// would be 6.9 standard deviations, which happens in one of the 192 cases with a probability below 1e-9.
     #[test]
     fn intervals_of_means_cover_whatever_the_group() {
         let mut bits = InsecureSeededSource::new(5);
@@ -97,16 +127,16 @@ mod tests {
     /// The discriminant was a difference of numbers 10^16 times as large: the whole range.
     #[test]
     fn hardly_any_noise_gives_a_narrow_interval() {
-        let (sum, count) = (Law { deviation: 1e-4, kurtosis: 0.0 }, Law { deviation: 1e-6, kurtosis: 0.0 });
+        let (sum, count) = (law(1e-4), law(1e-6));
         let found = mean((3e7, sum), (1e6, count), 0.0, 60.0);
         assert!(found.high - found.low < 1e-8 && found.low < 30.0 && found.high > 30.0, "{found:?}");
     }
 
     #[test]
     fn a_large_group_has_the_interval_of_the_tangent() {
-        let (sum, count) = (Law { deviation: 100.0, kurtosis: 0.0 }, Law { deviation: 2.0, kurtosis: 0.0 });
+        let (sum, count) = (law(100.0), law(20.0));
         let found = mean((3e6, sum), (1e6, count), 0.0, 10.0);
-        let tangent = (1e4f64 + 9.0 * 4.0).sqrt() / 1e6;
+        let tangent = (1e4f64 + 9.0 * 400.0).sqrt() / 1e6;
         assert!((found.standard_error / tangent - 1.0).abs() < 1e-6, "{found:?}");
         assert!((found.high - 3.0) / tangent > 1.959 && (3.0 - found.low) / tangent < 1.961, "{found:?}");
     }

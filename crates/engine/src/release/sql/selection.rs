@@ -10,7 +10,9 @@ use crate::sql::sensitivity;
 
 /// With which probability a key of this many owners is not published.
 pub(super) const MISSED: f64 = 0.05;
-/// Where nobody knows how many owners there are: from here on a threshold that fewer groups per owner would lower is warned of …
+/// A key that needs more than one in this many of all owners is one that hardly any table has.
+const SHARE_OF_OWNERS: u64 = 10;
+/// From here on a threshold that fewer groups per owner would lower is warned of, whoever is there …
 const MANY_OWNERS: u64 = 1000;
 /// … if they would lower it this many times.
 const WORTH_IT: u64 = 4;
@@ -28,11 +30,9 @@ pub(super) fn notes(query: &AnalysedQuery, priced: &PricedQuery) -> Result<Vec<S
     let groups = sensitivity::keys_per_owner(&query.cut.query);
     let mut notes = vec![first(query, priced, needed)?];
     let of_one = if groups > 1 { needed_with_one_group(query, priced)? } else { None };
-    let absurd = match query.public_owners {
-        Some(owners) => needed > owners,
-        None => of_one.is_some_and(|of_one| needed >= MANY_OWNERS && needed / WORTH_IT >= of_one),
-    };
-    if absurd {
+    let takes_too_many = query.public_owners.is_some_and(|owners| needed > owners / SHARE_OF_OWNERS);
+    let fewer_groups_help = of_one.is_some_and(|of_one| needed >= MANY_OWNERS && needed / WORTH_IT >= of_one);
+    if takes_too_many || fewer_groups_help {
         let there_are = query.public_owners.map_or(String::new(), |owners| format!(", and there are {owners}"));
         let fewer = of_one.map_or(String::new(), |of_one| {
             format!("lower max_groups_per_owner (it is {groups}; with 1 a key needs {of_one} owners), ")

@@ -8,9 +8,9 @@ use super::Private;
 use super::answer::{Noisy, NoisyCell, key_columns};
 use super::ratio;
 use super::region::{self, Axis, Ball, Derived, Points, least_units};
-use super::spread::{Cumulants, Law};
+use super::spread::{Cumulants, Law, half_width};
 use crate::backend::Backend;
-use crate::backend::functions::Grid;
+use crate::backend::functions::{Grid, in_units};
 use crate::error::{Error, Result};
 use crate::release::noise::Noise;
 use crate::release::output::Uncertainty;
@@ -119,8 +119,9 @@ impl Known<'_> {
                 None => (self.private.noises[measure].quantile(0.05), self.noises[measure].law.deviation),
             };
             let of = move |cell: &NoisyCell| {
-                let middle = cell.sums[measure] as f64 * step;
-                Uncertainty { standard_error: deviation * step, low: middle - half * step, high: middle + half * step }
+                let middle = cell.sums[measure] as f64;
+                let (low, high) = (in_units(middle - half, step), in_units(middle + half, step));
+                Uncertainty { standard_error: deviation * step, low, high }
             };
             cells.iter().map(of).collect()
         };
@@ -221,12 +222,20 @@ impl Known<'_> {
         };
         let columns = measures.iter().enumerate().map(numbers).collect();
         let values = column.at(&Points { rows: &rows, columns }, keys)?.values;
+        let far = |few: usize| -> Vec<f64> {
+            measures.iter().map(|measure| self.private.noises[*measure].quantile(0.05 / few as f64)).collect()
+        };
+        let (alone, together) = (far(1), far(measures.len()));
         let of = |values: &[f64]| {
             let mut sum = Cumulants::default();
+            let mut noises = Vec::with_capacity(measures.len());
             for (pair, measure) in values[1..].chunks_exact(2).zip(measures) {
-                sum.add((pair[0] - pair[1]) / 2.0, self.noises[*measure].law.kurtosis);
+                let (by, law) = ((pair[0] - pair[1]) / 2.0, self.noises[*measure].law);
+                sum.add(by, law.kurtosis);
+                noises.push((by / law.deviation, law));
             }
-            let half = sum.half_width();
+            let several = noises.iter().filter(|(factor, _)| *factor != 0.0).count() > 1;
+            let half = half_width(&noises, if several { &together } else { &alone });
             Uncertainty { standard_error: sum.standard_error(), low: values[0] - half, high: values[0] + half }
         };
         Ok(values.chunks_exact(width).map(of).collect())
@@ -406,7 +415,7 @@ fn between(one: Uncertainty, (low, high): (f64, f64), axes: &[Axis]) -> Uncertai
 }
 
 /// The measures of an aggregate.
-fn measures(aggregate: &Computation) -> Vec<usize> {
+pub(super) fn measures(aggregate: &Computation) -> Vec<usize> {
     match aggregate {
         Computation::Count(measure) => vec![*measure],
         Computation::Sum { steps, .. } => vec![*steps],

@@ -284,6 +284,7 @@ impl Scores {
 
     fn rule(&self, way: &Way) -> Value {
         let bounds = self.cut.row_bounds();
+        let needed = way.threshold.map(|_| way.needed.json());
         json!({
             "table": self.table, "columns": self.names, "method": way.name(), "number": way.number,
             "values": match &self.values {
@@ -291,7 +292,7 @@ impl Scores {
                 Values::Unknown => json!("unknown"),
                 Values::Texts(texts) => json!({ "texts": (texts.last() + 1).to_string() }),
             },
-            "noise": described(&way.noise), "threshold": way.threshold, "delta": way.delta,
+            "noise": described(&way.noise), "threshold": way.threshold, "delta": way.delta, "keys": needed,
             "bounding": bounds.map(|bounds| json!({ "groups_per_owner": bounds.groups, "rows_per_owner": bounds.rows })),
         })
     }

@@ -13,6 +13,7 @@ use scumble::mechanism::selection::top::{GeneralizedHistogram, UnknownTop, leads
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Scale};
+use serde_json::{Value, json};
 use std::cmp::Reverse;
 
 /// With which probability any of the values that nobody has is published, where a domain is too large to be listed.
@@ -43,6 +44,14 @@ pub(super) enum Needed {
 }
 
 impl Needed {
+    /// What a value needs to be published with probability 95%.
+    pub fn json(self) -> Value {
+        match self {
+            Self::Owners(owners) => json!({ "owners_for_95_percent": owners.ceil() as u64 }),
+            Self::Lead(lead) => json!({ "lead_for_95_percent": lead.ceil() as u64 }),
+        }
+    }
+
     pub fn get(self) -> f64 {
         match self {
             Self::Lead(number) | Self::Owners(number) => number,

@@ -71,16 +71,21 @@ fn errors(expected: &[Expected]) -> String {
     expected.iter().take(COLUMNS).map(one).chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// How many owners a key needs.
-/// Of several groupings or queries the one that needs most.
+/// How many owners a key needs: of several groupings or queries the one that needs most, of a tree of joins its largest threshold.
 fn threshold(rule: &Value) -> Option<String> {
+    if let Some(lead) = rule["keys"]["lead_for_95_percent"].as_u64() {
+        return Some(format!("a value needs about {lead} owners more than the next one to show"));
+    }
     let needed = owners_needed(rule)?;
     Some(format!("a key needs about {needed} owners to show"))
 }
 
 fn owners_needed(rule: &Value) -> Option<u64> {
     let keys = &rule["keys"];
+    let whole = |value: &Value| value.as_f64().filter(|number| *number > 0.0).map(|number| number.ceil() as u64);
     let own = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64());
+    let nodes = rule["tree"].as_array().into_iter().flatten().filter_map(|node| whole(&node["threshold"]));
+    let own = own.into_iter().chain(nodes).max();
     let parts = ["groupings", "union"].into_iter().filter_map(|part| rule[part].as_array()).flatten();
     parts.filter_map(owners_needed).chain(own).max()
 }

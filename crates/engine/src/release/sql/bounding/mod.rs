@@ -2,7 +2,7 @@
 //!
 //! Let g groups, r rows in each and R rows in all be what counts of an owner, and g′, r′, R′ wider bounds, which are public too. A share of the release's cost
 //! buys, each with noise of its own:
-//! - beside each cell of each published COUNT and SUM the same number under the wider bounds. An owner within the wider bounds is in it with all of
+//! - beside each cell each measure (count or sum) that a published number is computed from, under the wider bounds. An owner within the wider bounds is in it with all of
 //!   its rows, so that, if there is no other, it is the number of the whole table, and its noise is all that the interval has to cover;
 //! - of the whole table: the rows that count and those that are cut off, the groups that count and those that are cut off (pairs of an owner and a
 //!   group), and the owners who have more than the wider bounds. No rows beyond the wider bounds are in any of these, because nobody can say privately how
@@ -22,21 +22,28 @@
 //! # What the interval covers
 //! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
 //! w = a where nobody has more than the wider bounds. The interval from max(w̃ − q₂, b̃ − q₁) to max(w̃ + q₂, b̃ + q₁), where w̃ misses w by more than q₂ on
-//! either side with probability 2% at most, and b̃ misses b by more than q₁ on either side with probability 1%, holds a with probability 95% then. Its lower end may lie above b̃: it
-//! is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. Of owners with more than the wider bounds it holds what these let count, and where there are
-//! some for certain, it has no end on the side to which rows add.
+//! either side with probability 1.75% each, and b̃ misses b by more than q₁ on either side with probability 1.5% each, holds a with probability 95% then: it lies too high with
+//! probability 3.25%, and too low with 1.75%. Its lower end may lie above b̃: it is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. What is computed from
+//! several measures (AVG, VAR, CORR, quotients, …) has the interval that a release of the wider table with the report's noise would have. Of owners with more than the
+//! wider bounds it holds what these let count, and where there are some for certain, it has no end on the side to which rows add, and a mean may be
+//! anything within its declared bounds. Where the report does not say for certain that rows are cut off, each interval is made to reach to the number beside it:
+//! it holds a with no less probability.
 
+mod computed;
 mod said;
 
+use computed::Computed;
 pub(in crate::release) use said::ShareCut;
 pub(super) use said::{Looked, Tally};
 
 use super::super::field::{Field, Form};
 use super::super::noise::{Aside, Noise, described};
+use super::Private;
 use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Goal, Spot, within_reason};
 use crate::release::Expected;
+use crate::sql::Cut;
 use crate::sql::above::Output;
 use crate::sql::query::{Computation, Query};
 use crate::sql::sensitivity;
@@ -47,7 +54,7 @@ use serde_json::{Value, json};
 /// The field.
 pub(super) const REPORT: Field<Option<Wish>> = Field::new(
     "bounding_report",
-    "{ share = 0.05 }: this share of the cost says what is cut off from owners who have more than counts, and the intervals of COUNT and SUM are about all rows then; also max_rows_per_owner, max_groups_per_owner, max_rows_per_group: how much of an owner it looks at (16 times the release's)",
+    "{ share = 0.05 }: this share of the cost says what is cut off from owners who have more than counts, and the intervals of what is computed from counts and sums are about all rows then; also max_rows_per_owner, max_groups_per_owner, max_rows_per_group: how much of an owner it looks at (16 times the release's)",
 );
 
 /// How much wider the report looks where nothing else is said.
@@ -168,6 +175,8 @@ pub(super) struct BoundingReport {
     /// The measures that are counted under the wider bounds too, each once.
     pub measures: Vec<usize>,
     pub columns: Vec<Widened>,
+    /// The published columns that are computed from counts and sums in another way.
+    pub computed: Vec<Computed>,
     /// The other published columns with noise: they stay about the bounded table.
     bounded: Vec<String>,
     numbers: Vec<Number>,
@@ -196,30 +205,43 @@ impl BoundingReport {
             grouped,
             measures: Vec::new(),
             columns: Vec::new(),
+            computed: Vec::new(),
             bounded: Vec::new(),
             numbers,
             moves: Vec::new(),
             portions: Vec::new(),
         };
-        outputs.iter().for_each(|output| report.output(output, query));
+        outputs.iter().enumerate().for_each(|(index, output)| report.output(index, output, query));
         report.calibrated_by(query)?;
         Ok(report)
     }
 
-    fn output(&mut self, output: &Output, query: &Query) {
+    fn output(&mut self, index: usize, output: &Output, query: &Query) {
         if output.aggregates.is_empty() {
             return;
         }
+        let column = output.name.clone();
         let (measure, step) = match output.direct.map(|aggregate| &query.aggregates[aggregate]) {
             Some(Computation::Count(measure)) => (*measure, 1.0),
             Some(Computation::Sum { steps, step }) => (*steps, *step),
-            _ => return self.bounded.push(output.name.clone()),
+            _ => {
+                let Some(computed) = Computed::new(index, output, query) else { return self.bounded.push(column) };
+                for measure in &computed.measures {
+                    self.beside(*measure);
+                }
+                return self.computed.push(computed);
+            }
         };
-        let beside = self.measures.iter().position(|own| *own == measure).unwrap_or_else(|| {
+        let beside = self.beside(measure);
+        self.columns.push(Widened { column, measure, step, beside });
+    }
+
+    /// The place of a measure among the numbers beside cells.
+    fn beside(&mut self, measure: usize) -> usize {
+        self.measures.iter().position(|own| *own == measure).unwrap_or_else(|| {
             self.measures.push(measure);
             self.measures.len() - 1
-        });
-        self.columns.push(Widened { column: output.name.clone(), measure, step, beside });
+        })
     }
 
     /// How far each number moves: first those of the whole table, then those beside cells.
@@ -266,7 +288,7 @@ impl BoundingReport {
     }
 
     /// The errors to expect of what the report says.
-    pub fn expected(&self, noises: &[Noise]) -> Vec<Expected> {
+    pub fn expected(&self, (cut, private): (&Cut, &Private), rows: u64) -> Result<Vec<Expected>> {
         let line = |column: String, error: f64, about: &str| Expected {
             column,
             standard_error: Some(error),
@@ -274,7 +296,7 @@ impl BoundingReport {
             assumed: None,
             about: about.to_string(),
         };
-        let (whole, beside) = noises.split_at(self.numbers.len().min(noises.len()));
+        let (whole, beside) = private.report.split_at(self.numbers.len().min(private.report.len()));
         let whole = self.numbers.iter().zip(whole).map(|(number, noise)| {
             line(number.name().to_string(), noise.standard_deviation(), "bounding report, of the whole table")
         });
@@ -282,7 +304,7 @@ impl BoundingReport {
             let error = beside[column.beside].standard_deviation() * column.step;
             line(format!("{} of all rows", column.column), error, "bounding report: what the interval is made of")
         });
-        whole.chain(cells).collect()
+        Ok(whole.chain(cells).chain(self.computed_errors((cut, private), rows)?).collect())
     }
 }
 

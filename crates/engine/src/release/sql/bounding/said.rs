@@ -4,9 +4,11 @@ use super::super::Private;
 use super::super::answer::{Chance, Noisy};
 use super::{BoundingReport, Number, Widened, mistaken};
 use crate::backend::bound::{Bounds, Contribution};
+use crate::backend::functions::in_units;
 use crate::error::Result;
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Uncertainty};
+use crate::sql::Cut;
 use crate::sql::integers::{Cell, Integers};
 use crate::sql::query::Measure;
 use datafusion::common::ScalarValue;
@@ -78,9 +80,9 @@ impl BoundingReport {
         (answers, rows): (&mut Answers, &[usize]),
         (noisy, private): (&Noisy, &Private),
         chance: &mut dyn Chance,
-        measures: &[Measure],
+        cut: &Cut,
     ) -> Result<()> {
-        let noises = &private.report;
+        let (noises, measures) = (&private.report, &cut.query.measures);
         let drawn = self.drawn(looked, noisy, noises, chance)?;
         let of_cells = &noises[self.numbers.len()..];
         let is_short = drawn.least_beyond() > 0.0;
@@ -92,12 +94,29 @@ impl BoundingReport {
                 let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
                 let found = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
                 let (low, high) = if is_short { opened(found, &measures[measure]) } else { found };
-                *interval = Uncertainty { low: low * step, high: high * step, ..*interval };
+                *interval = Uncertainty { low: in_units(low, step), high: in_units(high, step), ..*interval };
             }
             answers.details.intervals.push(widened.column.clone());
         }
+        self.say_computed((answers, rows), (noisy, private), &drawn.beside, (cut, is_short))?;
+        let is_cut = self.share_cut(&drawn, Number::RowsCut, Number::RowsKept).is_some_and(|cut| cut.low > 0.0);
+        if !is_cut {
+            self.hold_their_numbers(answers);
+        }
         self.tell(&drawn, answers);
         Ok(())
+    }
+
+    /// Where nothing is cut off as far as anybody knows, a number beside its own interval would only puzzle: the intervals are made to hold theirs.
+    fn hold_their_numbers(&self, answers: &mut Answers) {
+        for name in self.about_all() {
+            let Some(column) = answers.columns.iter_mut().find(|column| column.name == name) else { continue };
+            let Some(intervals) = column.uncertainty.as_mut() else { continue };
+            for (interval, number) in intervals.iter_mut().zip(&column.cells) {
+                let Some(number) = number.number() else { continue };
+                *interval = Uncertainty { low: interval.low.min(number), high: interval.high.max(number), ..*interval };
+            }
+        }
     }
 
     fn drawn(&self, looked: &Looked, noisy: &Noisy, noises: &[Noise], chance: &mut dyn Chance) -> Result<Drawn> {
@@ -133,13 +152,13 @@ impl BoundingReport {
         for (name, cut) in [("rows", &rows), ("groups", &groups)] {
             let Some(cut) = cut else { continue };
             shown.insert(name.to_string(), cut.json());
-            words.push(cut.words(name));
+            words.push(cut.words(name, least > 0.0));
         }
         if let Some((found, most)) = beyond {
             shown.insert("owners_beyond".to_string(), json!({ "estimate": found, "at_most": most }));
             words.push(self.beyond_words(least, most));
         }
-        let about_all: Vec<&String> = self.columns.iter().map(|column| &column.column).collect();
+        let about_all: Vec<&str> = self.about_all().collect();
         shown.insert("intervals_of_all_rows".to_string(), json!(about_all));
         shown.insert("of_the_bounded_table".to_string(), json!(self.bounded));
         answers.details.facts.insert("bounding_report".to_string(), Value::Object(shown));
@@ -168,10 +187,16 @@ impl BoundingReport {
         Some(ShareCut::new(drawn.get(cut)?, drawn.get(kept)?))
     }
 
+    /// The columns whose intervals are about all rows.
+    fn about_all(&self) -> impl Iterator<Item = &str> {
+        let direct = self.columns.iter().map(|column| column.column.as_str());
+        direct.chain(self.computed.iter().map(|column| column.column.as_str()))
+    }
+
     /// What the release's numbers are about, beside its bounds.
     pub fn about(&self) -> String {
         let names = |list: Vec<&str>| list.join(", ");
-        let all = names(self.columns.iter().map(|column| column.column.as_str()).collect());
+        let all = names(self.about_all().collect());
         let bounded = names(self.bounded.iter().map(String::as_str).collect());
         let Bounds { groups, rows_per_group, rows } = self.wide;
         let looked = match self.grouped {
@@ -237,9 +262,13 @@ impl ShareCut {
         json!({ "cut": self.cut, "kept": self.kept, "share_cut": self.share, "share_cut_interval": [self.low, self.high] })
     }
 
-    fn words(&self, what: &str) -> String {
+    fn words(&self, what: &str, is_short: bool) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
+        let of = &format!("{of}, as far as it looks,");
+        if is_short {
+            return format!("At least {} of {of} are cut off.", percent(self.low));
+        }
         if self.high - self.low > LITTLE_IS_KNOWN {
             return format!(
                 "Of {of} {} to {} are cut off (95% interval): at this cost the noise is too large to say more.",
@@ -264,7 +293,7 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
         let half = noise.quantile(0.05);
         return (wide - half, wide + half);
     }
-    let (half, own_half) = (noise.quantile(0.04), own_noise.quantile(0.02));
+    let (half, own_half) = (noise.quantile(0.035), own_noise.quantile(0.03));
     let (own_low, own_high) = (own - own_half, own + own_half);
     if least >= 0 {
         ((wide - half).max(own_low), (wide + half).max(own_high))
@@ -304,10 +333,15 @@ mod tests {
         let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
         assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
         assert!(
-            unknown.words("rows").starts_with("Of the rows 0.0% to 100.0% are cut off"),
+            unknown.words("rows", false).starts_with("Of the rows, as far as it looks, 0.0% to 100.0% are cut off"),
             "{}",
-            unknown.words("rows")
+            unknown.words("rows", false)
         );
-        assert!(found.words("rows").starts_with("About 30.0% of the rows"), "{}", found.words("rows"));
+        assert!(
+            found.words("rows", false).starts_with("About 30.0% of the rows, as"),
+            "{}",
+            found.words("rows", false)
+        );
+        assert_eq!(found.words("rows", true), "At least 21.1% of the rows, as far as it looks, are cut off.");
     }
 }

@@ -1,0 +1,80 @@
+//! Comparisons that nobody can have meant: of numbers with a text that is none, and of texts none of which is a number with a number. They would be NULL on every row,
+//! and the answer 0, at its full price.
+
+use super::Source;
+use crate::error::Result;
+use crate::project::{Domain, Project};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
+
+/// Refuses such comparisons in a plan whose types are as they were written.
+pub(super) fn refuse_strangers(plan: &LogicalPlan, project: &Project, source: &Source<'_>) -> Result<()> {
+    let mut found = None;
+    let walked = plan.apply_with_subqueries(|node| {
+        let schema = merge_schema(&node.inputs());
+        for expression in node.expressions() {
+            expression.apply(|inner| {
+                found = found.take().or_else(|| stranger(inner, &schema, project));
+                Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            })?;
+        }
+        Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    match (walked, found) {
+        (Ok(_), Some((word, sentence))) => Err(source.error(&word, sentence)),
+        _ => Ok(()),
+    }
+}
+
+/// The word to point at, and the sentence.
+fn stranger(expression: &Expr, schema: &DFSchema, project: &Project) -> Option<(String, String)> {
+    let pairs: Vec<(&Expr, &Expr)> = match expression {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => vec![(left, right)],
+        Expr::Between(between) => vec![(&between.expr, &between.low), (&between.expr, &between.high)],
+        Expr::InList(list) => list.list.iter().map(|value| (list.expr.as_ref(), value)).collect(),
+        _ => return None,
+    };
+    let both = pairs.into_iter().flat_map(|(left, right)| [(left, right), (right, left)]);
+    both.into_iter().find_map(|(one, other)| never_equal(one, other, schema, project))
+}
+
+fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project) -> Option<(String, String)> {
+    let is_text = matches!(text.get_type(schema).ok()?, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    if !is_text || !number.get_type(schema).ok()?.is_numeric() {
+        return None;
+    }
+    let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
+    match text {
+        Expr::Literal(value, _) => {
+            let (ScalarValue::Utf8(Some(said))
+            | ScalarValue::Utf8View(Some(said))
+            | ScalarValue::LargeUtf8(Some(said))) = value
+            else {
+                return None;
+            };
+            let sentence = format!("{number} is a number and is compared with the text '{said}', which is none");
+            (!is_number(said)).then(|| (said.clone(), sentence))
+        }
+        Expr::Column(column) => {
+            let listed = project.tables.values().flat_map(|table| &table.columns).filter(|one| one.name == column.name);
+            let mut some = None;
+            for one in listed {
+                let Domain::Category { values: Some(values) } = &one.domain else { return None };
+                if values.iter().any(|value| is_number(value)) {
+                    return None;
+                }
+                some = values.first();
+            }
+            let value = some?;
+            let sentence = format!(
+                "{0} holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in {0} = '{value}'",
+                column.name
+            );
+            Some((column.name.clone(), sentence))
+        }
+        _ => None,
+    }
+}
