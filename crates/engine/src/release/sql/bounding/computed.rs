@@ -35,7 +35,12 @@ impl Computed {
         }
         let limits = match output.direct.map(|aggregate| &query.aggregates[aggregate]) {
             Some(Computation::Mean { grid, .. }) => (grid.lower, grid.upper),
-            Some(Computation::Spread { .. }) => (0.0, f64::INFINITY),
+            Some(Computation::Spread { grid, sample, root, .. }) => {
+                // As far apart as values can be, half of them at each end; of two values that is twice the variance of the population.
+                let most = ((grid.upper - grid.lower) / 2.0).powi(2) * if *sample { 2.0 } else { 1.0 };
+                (0.0, if *root { most.sqrt() } else { most })
+            }
+            Some(Computation::Pair(pair)) => pair.bounds().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         };
         Some(Self {
@@ -103,5 +108,32 @@ impl BoundingReport {
         let beside = &private.report[self.numbers.len().min(private.report.len())..];
         self.measures.iter().zip(beside).for_each(|(measure, noise)| noises[*measure] = noise.clone());
         Private { noises, quantiles: private.quantiles.clone(), ..Private::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::AnalysedQuery;
+    use super::*;
+    use crate::project::{Bounding, Project};
+    use crate::sql::above;
+
+    /// What lies between known ends does so too where owners have more than is looked at.
+    #[test]
+    fn limits_are_those_of_the_column() {
+        let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 3\n[dataset.t.columns]\n\
+            x = { type = \"int\", lower = -10, upper = 20 }\ny = { type = \"int\", lower = 0, upper = 1 }\n";
+        let project = Project::parse(std::path::Path::new("scumble.toml"), text).unwrap();
+        let sql = "SELECT AVG(x) AS a, VAR_POP(x) AS v, STDDEV(x) AS d, CORR(x, y) AS r, SUM(x) / COUNT(*) AS q, MEDIAN(x) AS m FROM t";
+        let query = AnalysedQuery::new(sql, Bounding::default(), 1000, &project).unwrap();
+        let outputs = above::outputs(&query.cut.plan, &query.cut.aggregate).unwrap();
+        let computed = outputs.iter().enumerate().map(|(index, output)| Computed::new(index, output, &query.cut.query));
+        let limits: Vec<Option<(f64, f64)>> = computed.map(|one| one.map(|one| one.limits)).collect();
+        let anything = (f64::NEG_INFINITY, f64::INFINITY);
+        let spread = 450f64.sqrt();
+        assert_eq!(
+            limits,
+            [Some((-10.0, 20.0)), Some((0.0, 225.0)), Some((0.0, spread)), Some((-1.0, 1.0)), Some(anything), None]
+        );
     }
 }
