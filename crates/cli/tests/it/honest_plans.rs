@@ -175,6 +175,19 @@ fn what_is_not_answered_is_said_as_it_is() {
     }
     assert!(!folder.file("scumble.ledger").exists(), "nothing is charged");
     folder.stdout(&["query", "SELECT SUM(LN(GREATEST(age - 18, 1))) AS s FROM people", "--cost", "epsilon=1"]);
+    // Noise that is never drawn leaves a number as it is, with ends.
+    let certain = [
+        "query",
+        "SELECT COUNT(*) - 10 AS n, 2 * COUNT(*) + SUM(age) AS s FROM people",
+        "--cost",
+        "epsilon=1000000",
+        "--json",
+    ];
+    let row = folder.json(&certain)["rows"][0].clone();
+    assert!(
+        row["n"] == 990 && row["n_interval"][0].as_f64() == Some(990.0) && row["s_interval"][1].is_number(),
+        "{row}"
+    );
     let nothing = people(&release("SELECT 1 / 0 * COUNT(*) AS n FROM people", "epsilon = 1.0"));
     for plan in [nothing.stdout(&["plan"]), nothing.stdout(&["plan", "--details"])] {
         assert!(!plan.contains("NaN"), "{plan}");

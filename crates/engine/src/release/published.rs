@@ -62,8 +62,10 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
         let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
-        let is_round = charge.kind == interactive::NAME && !is_newest;
-        let read = if is_round { Err(replaced(&charge)) } else { read(out, &charge, charges) };
+        let read = match is_newest || is_kept_by_itself(&charge) {
+            true => read(out, &charge, charges),
+            false => Err(replaced(&charge)),
+        };
         match read {
             Ok(published) => shown.push(Published { is_replaced: !is_newest, ..published }),
             Err(why) if is_newest => unshown.push(Unshown { charge, why }),
@@ -71,6 +73,12 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
         }
     }
     (shown, unshown)
+}
+
+/// Whether the numbers of an older charge of a name can be told from those of a newer one: rounds stand in one file, and the first ledgers had no digests of the JSON.
+fn is_kept_by_itself(charge: &Charge) -> bool {
+    charge.kind != interactive::NAME
+        && matches!(&charge.state, State::Committed(output) if output.files.contains_key("json"))
 }
 
 /// Why an older charge of a name is not shown by itself.
@@ -97,10 +105,11 @@ pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
 }
 
 fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, String> {
-    let bytes = published_file(out, charge, "json")?;
+    let (here, bytes) = found(out, charge, "json")?;
     let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
     let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
-    let file = place(out, charge, "csv").ok_or(UNREADABLE)?;
+    let kept = kept_place(out, charge, "csv").filter(|_| !here);
+    let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or(UNREADABLE)?;
     let (charge, events) = (charge.clone(), events(charge, charges)?);
     Ok(Published { charge, events, answers, rows: document.rows, limits, counted, file, is_replaced: false })
 }
@@ -133,15 +142,20 @@ const ANOTHER_VERSION: &str = "published by another version; its files have the 
 
 /// The bytes of a charge's file of this end (`csv`, `parquet`, `json`), which are what was published; in words why not, where they are not there.
 pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, String> {
+    found(out, charge, end).map(|(_, bytes)| bytes)
+}
+
+/// The same, and whether they are in their place, not among the earlier files.
+fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
     let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
     let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
     let is_right = |bytes: &Vec<u8>| is_published(output, &name, bytes);
     let here = std::fs::read(out.join(&name));
     if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
-        return Ok(bytes.clone());
+        return Ok((true, bytes.clone()));
     }
     let kept = kept_place(out, charge, end).and_then(|place| std::fs::read(place).ok()).filter(is_right);
-    kept.ok_or_else(|| match here {
+    kept.map(|bytes| (false, bytes)).ok_or_else(|| match here {
         Ok(_) => "its files are not what was published".to_string(),
         Err(_) => "its files are not in this folder".to_string(),
     })
@@ -156,14 +170,6 @@ fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
     let State::Committed(output) = &charge.state else { return None };
     let digest = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?;
     Some(earlier(out, &name(charge, end)?, digest))
-}
-
-/// Where a charge's file is: in its place, or among the earlier ones.
-fn place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
-    match kept_place(out, charge, end).filter(|kept| kept.is_file()) {
-        Some(kept) => Some(kept),
-        None => Some(out.join(name(charge, end)?)),
-    }
 }
 
 fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {

@@ -232,7 +232,8 @@ impl Known<'_> {
             for (pair, measure) in values[1..].chunks_exact(2).zip(measures) {
                 let (by, law) = ((pair[0] - pair[1]) / 2.0, self.noises[*measure].law);
                 sum.add(by, law.kurtosis);
-                noises.push((by / law.deviation, law));
+                // Noise that is never drawn has a deviation of 0.
+                noises.push((if by == 0.0 { 0.0 } else { by / law.deviation }, law));
             }
             let several = noises.iter().filter(|(factor, _)| *factor != 0.0).count() > 1;
             let half = half_width(&noises, if several { &together } else { &alone });
