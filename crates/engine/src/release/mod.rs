@@ -60,6 +60,8 @@ pub use asker::Asker;
 pub use conjunctions::{Looked, lookup};
 pub use estimates::Estimates;
 pub use field::Listed;
+#[cfg(feature = "generator")]
+pub use job::integers_of_both;
 pub use kept::Kept;
 pub use limits::Floor;
 pub(crate) use output::six_digits;
