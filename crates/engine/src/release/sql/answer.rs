@@ -201,7 +201,7 @@ impl<'a> Released<'a> {
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
-                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. That one may be shown by luck is in the interval of its number of owners, and in no error beside it; a mean of one that is shown by luck has none for that."
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that is shown by luck the number of owners is too large: its interval allows for that."
                 ));
             }
         }
