@@ -4,6 +4,7 @@
 //! on this machine alone, unless somebody says that the network is theirs.
 
 use crate::remote::STACK;
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
@@ -54,6 +55,7 @@ pub fn scheduler(options: &Scheduler, tell: impl FnOnce(SocketAddr)) -> Result<(
             bind_host: address.ip().to_string(),
             external_host: address.ip().to_string(),
             bind_port: address.port(),
+            scheduling_policy: TaskSchedulingPolicy::PushStaged,
             executor_timeout_seconds: DEAD_AFTER,
             expire_dead_executor_interval_seconds: ALIVE,
             no_executors_grace_period_seconds: DEAD_AFTER,
@@ -78,6 +80,7 @@ pub fn executor(options: &Executor, tell: impl FnOnce(SocketAddr)) -> Result<(),
         grpc_port: other.port(),
         scheduler_host: options.host.clone(),
         scheduler_port: options.port,
+        task_scheduling_policy: TaskSchedulingPolicy::PushStaged,
         vcores: options.threads,
         work_dir: Some(options.folder.display().to_string()),
         executor_heartbeat_interval_seconds: ALIVE,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use std::fmt;
 
 /// The keys of `[engine]`.
-pub(crate) const KEYS: [&str; 2] = ["cluster", "timeout"];
+const KEYS: [&str; 2] = ["cluster", "timeout"];
 
 /// The port on which a scheduler of Ballista listens, where nothing is said.
 const PORT: u16 = 50050;

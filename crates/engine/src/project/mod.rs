@@ -28,7 +28,6 @@ pub(crate) use section::{Section, Spot, parse};
 /// Every key that a project file may have about tables and attackers, for tests that look at each.
 #[cfg(test)]
 pub(crate) mod keys {
-    pub(crate) use super::cluster::KEYS as OF_ENGINE;
     pub(crate) use super::column::{TYPES, keys as of_column};
     pub(crate) use super::graph::KEYS as OF_GRAPH;
     pub(crate) use super::layout::KEYS as OF_LAYOUT;
