@@ -174,7 +174,7 @@ fn a_run_that_was_interrupted_goes_on() {
         "{told}"
     );
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("kept: counts") && said.contains("total: 1 rows") && said.contains("old: 1 rows"), "{said}");
+    assert!(said.contains("kept: counts") && said.contains("total: 1 row") && said.contains("old: 1 row"), "{said}");
     let verdict = folder.json_file("out/report.json")["verdict"][0].as_str().unwrap().to_string();
     assert!(
         verdict.contains("all 4 releases together, 1 of them interrupted and perhaps not seen by anybody, let"),
@@ -659,7 +659,7 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     assert_ne!(more, text);
     folder.write("scumble.toml", &format!("{more}[[release]]\nname = \"age\"\nsql = \"SELECT AVG(age) AS a FROM visits\"\ncost = {{ epsilon = 0.5 }}\n"));
     let said = folder.stdout(&["release"]);
-    assert!(said.contains("kept: how many") && said.contains("age: 1 rows"), "{said}");
+    assert!(said.contains("kept: how many") && said.contains("age: 1 row"), "{said}");
 }
 
 /// Names of files that are no names of tables, a folder elsewhere, and a file that says its types.
