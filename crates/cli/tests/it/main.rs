@@ -51,6 +51,7 @@ mod serve_load;
 mod serve_postgres;
 mod serve_races;
 mod serve_support;
+mod small_faults;
 mod sql_page;
 mod support;
 mod tables_as_they_are;
