@@ -123,7 +123,7 @@ fn refusals_name_the_remedy() {
 #[test]
 fn json_lines_and_packed_files_that_are_damaged() {
     for (name, bytes, words) in [
-        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl has no column 'größe'"),
+        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl:1: the first object has no key 'größe'"),
         (
             "people.jsonl",
             "{\"name\": 1, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n[1]\n".as_bytes(),

@@ -85,6 +85,13 @@ pub struct Uncertainty {
     pub high: f64,
 }
 
+impl Uncertainty {
+    /// The standard error in the digits that are published, so that it is the same number in every form of an answer.
+    pub fn published_error(&self) -> f64 {
+        six_digits(self.standard_error)
+    }
+}
+
 impl Cell {
     /// The number, if it is one.
     pub fn number(&self) -> Option<f64> {
@@ -166,7 +173,7 @@ impl Answers {
                 for column in &self.columns {
                     fields.insert(column.name.clone(), column.cells[row].json());
                     if let Some(list) = &column.uncertainty {
-                        fields.insert(format!("{}_error", column.name), end(six_digits(list[row].standard_error)));
+                        fields.insert(format!("{}_error", column.name), end(list[row].published_error()));
                         let ends = [list[row].low, list[row].high];
                         // Where no interval is known there is none.
                         let interval =

@@ -1,6 +1,6 @@
 //! The published answer as a Parquet file and as a stream of Arrow's: the same columns as the CSV, with their types.
 
-use super::output::{AnswerColumn, Answers, Cell, ENDS, six_digits};
+use super::output::{AnswerColumn, Answers, Cell, ENDS};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::ipc::writer::StreamWriter;
@@ -33,7 +33,7 @@ fn batch(answers: &Answers) -> Result<RecordBatch> {
     for column in &answers.columns {
         columns.push((column.name.clone(), values(column), true));
         if let Some(list) = &column.uncertainty {
-            let errors = list.iter().map(|one| Some(six_digits(one.standard_error)).filter(|error| !error.is_nan()));
+            let errors = list.iter().map(|one| Some(one.published_error()).filter(|error| !error.is_nan()));
             let errors: Float64Array = errors.collect();
             columns.push((format!("{}_error", column.name), Arc::new(errors), true));
         }
