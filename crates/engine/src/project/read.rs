@@ -173,7 +173,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         Some(server) => PathBuf::from(server.to_string()),
         None => folder.join(source.text()?),
     };
-    let layout = Layout::read(section)?;
+    let layout = Layout::read(section)?.of_source(&source);
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
     Ok(Table {

@@ -62,7 +62,7 @@ pub use estimates::Estimates;
 pub use field::Listed;
 #[cfg(feature = "generator")]
 pub use job::integers_of_both;
-pub use kept::Kept;
+pub use kept::{Kept, again};
 pub use limits::Floor;
 pub(crate) use output::six_digits;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};

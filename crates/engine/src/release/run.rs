@@ -223,14 +223,14 @@ impl<'a> Runner<'a> {
         self.refuse_own_files(out, releases)?;
         self.project.stop.here();
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
-        releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
+        releases.iter().try_for_each(|planned| places(out, planned, &self.ledger).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
             let served = self.served(planned, bits)?;
             let elsewhere = served.as_ref().map(|served| served as &dyn Elsewhere);
             let read = Read { marks: &marks, backend: &backend, elsewhere };
-            self.publish(planned, &read, places(out, planned)?, bits, &mut ledger)
+            self.publish(planned, &read, places(out, planned, &self.ledger)?, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -258,7 +258,7 @@ impl<'a> Runner<'a> {
         self.admitted([planned])?;
         let given = self.given(planned, folder)?;
         self.refuse_own_files(out, std::slice::from_ref(planned))?;
-        let places = places(out, planned)?;
+        let places = places(out, planned, &self.ledger)?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         tell(&format!("releasing '{}'", planned.request.name));
         let read = Read { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
@@ -523,10 +523,15 @@ fn decimal(number: f64) -> String {
 }
 
 /// The places of a release's files.
-pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
-    let places = Places::claim(out, &file_names(&planned.request.name))?;
+pub(super) fn places(out: &Path, planned: &Planned, ledger: &Path) -> Result<Places> {
+    let name = &planned.request.name;
+    let places = Places::claim(out, &file_names(name))?;
     // The rounds of an interactive release stand in one file, all of them.
-    if planned.request.kind == interactive::NAME { Ok(places) } else { places.keeping_earlier() }
+    if planned.request.kind == interactive::NAME {
+        return Ok(places);
+    }
+    let before = Ledger::open_existing(ledger)?.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
+    places.keeping_earlier(before.as_ref().map(|(charge, _)| charge))
 }
 
 #[cfg(test)]
