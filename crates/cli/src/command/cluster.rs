@@ -25,7 +25,6 @@ enum Node {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble cluster scheduler --listen 127.0.0.1:50050")]
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "read where clusters are built in"))]
 struct SchedulerArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
@@ -40,7 +39,6 @@ struct SchedulerArguments {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "read where clusters are built in"))]
 struct ExecutorArguments {
     /// Where the scheduler listens
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]
