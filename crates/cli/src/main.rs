@@ -22,6 +22,8 @@ struct Program {
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "cluster")]
+    scumble_cluster::install();
     let program = help::program().try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));
     let program = match program {
         Ok(program) => program,

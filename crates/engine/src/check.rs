@@ -10,15 +10,16 @@ use crate::backend::csv::Trouble;
 use crate::backend::files::{DataFile, Form};
 use crate::backend::tables::separator_hint;
 use crate::backend::text::TextRows;
-use crate::backend::value::{LONGEST_TEXT, Wanted, quote_hint};
+use crate::backend::value::{LONGEST_TEXT, Wanted, quote_hint, quoted};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
-use crate::project::{Project, Table};
+use crate::project::{Domain, Project, Table};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use ring::digest::{Context, SHA256};
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -125,6 +126,55 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What the declarations of the tables `names` seem to lack though their files fit them, in sentences with the place: listed values that stand in quotation marks, which no
+/// query counts. For whoever holds the files, as all of this.
+pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
+    let mut hints = Vec::new();
+    for name in names {
+        let table = project.table(name)?;
+        if table.server.is_some() {
+            continue;
+        }
+        let files = tables::source_files(table)?;
+        let files = files.iter().filter(|file| file.form == Form::Csv);
+        let found = files.map(|file| quoted_values(table, file)).find_map(Result::transpose).transpose()?;
+        hints.extend(found);
+    }
+    Ok(hints)
+}
+
+/// The first value of a CSV file that is listed, but without the quotation marks that it stands in.
+fn quoted_values(table: &Table, file: &DataFile) -> Result<Option<String>> {
+    let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
+    let listed = |name: &String| match &table.column(name)?.in_files() {
+        Domain::Category { values: Some(values) } => Some(values.iter().cloned().collect::<HashSet<String>>()),
+        _ => None,
+    };
+    let columns: Vec<(usize, HashSet<String>)> =
+        names.iter().enumerate().filter_map(|(place, name)| Some((place, listed(name)?))).collect();
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    while rows.advance().map_err(wrong)? {
+        for (place, values) in &columns {
+            let Some(text) = rows.field(*place) else { continue };
+            let Some(sign) = quoted(text).filter(|_| !values.contains(text)) else { continue };
+            if values.contains(&text[1..text.len() - 1]) {
+                return Ok(Some(format!(
+                    "{}:{}: the value in column '{}' stands in {sign}, and is listed without: {}",
+                    file.path.display(),
+                    rows.line_of(*place),
+                    names[*place],
+                    quote_hint(sign)
+                )));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Reads declared columns of files as a query would, and counts the rows.

@@ -6,6 +6,7 @@
 use crate::backend::files::{Form, files};
 use crate::backend::tables::separator_hint;
 use crate::backend::value::{quote_hint, quoted as in_quotes};
+use crate::calendar;
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::place::suggestion;
@@ -68,15 +69,46 @@ pub fn columns(source: &Path, written: &Written) -> Result<Vec<String>> {
     Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
+/// What the first row of the table's first CSV file makes doubtful of what is said about names, in a sentence without a value of it: a row that is nobody's names is somebody's data.
+pub fn doubt(source: &Path, written: &Written) -> Result<Option<String>> {
+    let layout = written.layout()?.of_source(source);
+    let files = files(source, &layout)?;
+    let Some(first) = files.first() else { return Ok(None) };
+    let Some(row) = first.first_row()? else { return Ok(None) };
+    let shown = first.path.display();
+    Ok(match &layout.header {
+        Some(names) if names.iter().zip(&row).all(|(name, field)| name.eq_ignore_ascii_case(field)) => Some(format!(
+            "the first row of {shown} holds the names that --header gives, and counts as a row: leave --header out"
+        )),
+        Some(_) if !row.iter().any(|field| field.is_empty() || is_value(field)) => Some(format!(
+            "the first row of {shown} holds no number and no date: if it names the columns, leave --header out, or it counts as a row"
+        )),
+        None if row.iter().any(|field| is_value(field)) => Some(format!(
+            "the first line of {shown} holds a number or a date where it should name a column: if it is a row, give the names with --header NAME,NAME,…, and let nobody see a project file that was made of it"
+        )),
+        _ => None,
+    })
+}
+
+/// Whether a field is more likely a value than a name.
+fn is_value(field: &str) -> bool {
+    field.parse::<f64>().is_ok_and(f64::is_finite) || calendar::day(field.get(..10).unwrap_or(field)).is_some()
+}
+
 /// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
 pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) -> Result<String> {
     let columns = named(source, written)?;
     if let Owner::Column(owner) = owner
         && !columns.iter().any(|(name, _)| name == owner)
     {
-        let hint = suggestion(owner, columns.iter().map(|(name, _)| name.as_str()));
+        // What may be values of a row is not told.
+        let is_named = written.header.is_some() || doubt(source, written)?.is_none();
+        let hint = suggestion(owner, columns.iter().filter(|_| is_named).map(|(name, _)| name.as_str()));
         let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-        let hint = if hint.is_empty() { format!("; its columns are: {}", all.join(", ")) } else { hint };
+        let hint = match hint.is_empty() && is_named {
+            true => format!("; its columns are: {}", all.join(", ")),
+            false => hint,
+        };
         let nameless = "; if its first line names no columns, give their names with --header";
         let hint = if written.header.is_none() { format!("{hint}{nameless}") } else { hint };
         return Err(Error::input(format!("{} has no column '{owner}'{hint}", source.display())));
@@ -95,7 +127,7 @@ pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) 
 }
 
 fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataType>)>> {
-    let files = files(source, &written.layout()?)?;
+    let files = files(source, &written.layout()?.of_source(source))?;
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     if let Some(header) = &first.layout.header
         && let Some(width) = first.width()?.filter(|width| *width != header.len())

@@ -24,7 +24,7 @@ mod stop;
 pub mod summary;
 mod time;
 
-pub use backend::{Backend, Frame, Watch};
+pub use backend::{Backend, Frame, Watch, cluster};
 pub use digest::digest;
 pub use error::{Error, Result};
 pub use memory::Batches;

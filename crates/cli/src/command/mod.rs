@@ -10,6 +10,7 @@ mod attacker;
 mod audit;
 mod book;
 mod calibrate;
+mod cluster;
 mod compare_noise;
 mod engine;
 mod limits;
@@ -62,6 +63,8 @@ pub enum Publish {
     Serve(server::serve::Arguments),
     /// Who may ask the server: adds somebody, lists all, revokes a token
     Access(server::access::Arguments),
+    /// A scheduler and executors of Apache Ballista, for tables on files that several machines see
+    Cluster(cluster::Arguments),
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::Arguments),
     /// How often values occur, without the values: from a file of counts, without a project
@@ -132,6 +135,7 @@ impl Publish {
             Self::Lookup(arguments) => engine::lookup::run(&arguments),
             Self::Serve(arguments) => server::serve::run(&arguments, quiet),
             Self::Access(arguments) => server::access::run(&arguments, quiet),
+            Self::Cluster(arguments) => cluster::run(&arguments, quiet),
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
             Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
             Self::Local(arguments) => local::run(&arguments),

@@ -284,3 +284,37 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     server.stop();
     refused(&good, PASSWORD, &release, 1, "is not there");
 }
+
+/// The default build has no clusters, and says what has.
+#[test]
+fn clusters_are_a_feature_of_the_program() {
+    let folder = folder();
+    let how =
+        "this program was built without clusters: build it with cargo install --path crates/cli --features cluster";
+    folder.refused(&["cluster", "scheduler"], 2, how);
+    folder.refused(&["cluster", "executor", "--threads", "2"], 2, how);
+    folder.write("scumble.toml", &format!("[engine]\ncluster = \"ballista://127.0.0.1:50050\"\n{PROJECT}"));
+    folder.refused(&["release", "--only", "by clinic"], 2, how);
+    // What needs rows would read them here.
+    folder.refused(&["release", "--only", "middle"], 2, "is of kind quantiles, which needs rows");
+    assert!(entries(&folder).is_empty());
+    // Costs are the same wherever it is computed.
+    assert!(folder.stdout(&["plan", "--details"]).contains("by clinic"));
+}
+
+#[test]
+fn an_address_of_a_cluster_is_a_host_and_a_port() {
+    let folder = folder();
+    let said = |engine: &str, words: &str| {
+        folder.write("scumble.toml", &format!("[engine]\n{engine}\n{PROJECT}"));
+        let sentence = folder.refused(&["plan"], 2, words);
+        assert!(sentence.contains("scumble.toml:"), "{sentence}");
+    };
+    said("cluster = \"spark://here\"", "a cluster is one of Apache Ballista; write it as ballista://host:50050");
+    said("cluster = \"ballista://\"", "the address has no host");
+    said("cluster = \"ballista://me@here:1\"", "the address has no host, or more than a host and a port");
+    said("cluster = \"ballista://here:many\"", "the port is no number");
+    said("timeout = 5", "cluster");
+    said("cluster = \"ballista://here\"\ntimeout = 100000", "at most 86400 seconds");
+    said("cluster = \"ballista://here\"\nexecutors = 5", "executors");
+}

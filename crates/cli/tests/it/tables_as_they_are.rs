@@ -123,7 +123,7 @@ fn refusals_name_the_remedy() {
 #[test]
 fn json_lines_and_packed_files_that_are_damaged() {
     for (name, bytes, words) in [
-        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl has no column 'größe'"),
+        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl:1: the first object has no key 'größe'"),
         (
             "people.jsonl",
             "{\"name\": 1, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n[1]\n".as_bytes(),
@@ -228,15 +228,15 @@ fn values_that_no_row_can_have_are_refused() {
 
 /// A file .tsv was read with tabs whatever the table said, and the remedy was to say what it said already.
 #[test]
-fn a_file_of_tabs_that_has_commas_is_told_its_name() {
+fn a_file_of_tabs_that_has_commas_is_told_what_to_say() {
     let rows = "name,größe,alter,raucher\nMüller,1.75,44,ja\n";
-    for layout in ["", "separator = \",\""] {
-        let folder = Folder::with(&[("people.tsv", rows), ("scumble.toml", &project("people.tsv", layout))]);
-        let said = folder.refused(&["check"], 2, "people.tsv has no column 'name': the file is read with tabs");
-        assert!(said.contains("call it .csv, with separator = \",\""), "{said}");
+    let folder = Folder::with(&[("people.tsv", rows), ("scumble.toml", &project("people.tsv", ""))]);
+    let said = folder.refused(&["check"], 2, "people.tsv has no column 'name': the file is read with tabs");
+    assert!(said.contains("say separator = \",\" for the table, or call it .csv"), "{said}");
+    for name in ["people.csv", "people.tsv"] {
+        let folder = Folder::with(&[(name, rows), ("scumble.toml", &project(name, "separator = \",\""))]);
+        folder.stdout(&["check"]);
     }
-    let folder = Folder::with(&[("people.csv", rows), ("scumble.toml", &project("people.csv", "separator = \",\""))]);
-    folder.stdout(&["check"]);
 }
 
 /// `null = ["-99"]` left -99.0 in the table, which counted as the lower bound.

@@ -38,6 +38,7 @@ fn ledger(folder: &Folder) -> Value {
 fn failing_is_neither_free_nor_told() {
     for sql in [
         "SELECT COUNT(*) AS n FROM people WHERE CASE WHEN age > 57 THEN disease < 5 ELSE false END",
+        "SELECT COUNT(*) AS n FROM people WHERE CASE WHEN age > 57 THEN LOWER(disease) < 5 ELSE false END",
         "SELECT COUNT(*) AS n FROM people WHERE CAST(age + 70 AS TINYINT) > 0",
         "SELECT COUNT(*) AS n FROM people WHERE 1 / (age - 57) > 0",
         "SELECT SUM(CASE WHEN disease = 'x' THEN age * 9223372036854775807 ELSE age END) AS n FROM people",

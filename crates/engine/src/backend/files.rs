@@ -225,7 +225,7 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
     let form = match inner.rsplit_once('.').map(|(_, ending)| ending) {
         Some("csv") => Form::Csv,
         Some("tsv") => {
-            if layout.separator == Layout::default().separator {
+            if layout.separator == Layout::default().separator && !layout.comma_in_tsv {
                 layout.separator = b'\t';
             }
             Form::Csv
@@ -374,12 +374,18 @@ impl DataFile {
 
     /// How many fields the first row of a CSV file has, its line of names included; none of a file without rows.
     pub fn width(&self) -> Result<Option<usize>> {
+        Ok(self.first_row()?.map(|fields| fields.len()))
+    }
+
+    /// The fields of the first row of a CSV file, which may be its line of names; none of a file without rows.
+    pub fn first_row(&self) -> Result<Option<Vec<String>>> {
         if self.form != Form::Csv {
             return Ok(None);
         }
         let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("field {}", field + 1));
         let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
-        Ok(records.advance().map_err(wrong)?.then(|| records.fields().len()))
+        let text = |field: &[u8]| String::from_utf8_lossy(field).trim().to_string();
+        Ok(records.advance().map_err(wrong)?.then(|| records.fields().map(text).collect()))
     }
 
     /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.

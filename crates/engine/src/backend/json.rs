@@ -29,6 +29,12 @@ pub(super) fn keys(file: &DataFile) -> Result<Vec<String>> {
     }
 }
 
+/// The line of the first object.
+pub(super) fn first_line(file: &DataFile) -> Option<u64> {
+    let mut lines = Lines::new(file.text().ok()?, Vec::new());
+    lines.object().ok()?.map(|_| lines.line())
+}
+
 /// Reads objects, of which some keys are wanted.
 pub(crate) struct Lines<R> {
     input: R,

@@ -3,6 +3,7 @@
 //! It knows tables and integers, and no noise: what leaves it are the exact sums of a bounded plan.
 
 pub(crate) mod bound;
+pub mod cluster;
 pub(crate) mod csv;
 mod decode;
 pub(crate) mod files;
@@ -88,6 +89,13 @@ impl Backend {
         backend.memory = Memory::of(project);
         backend.memory.folders.iter().for_each(|folder| spill::remove_left_over(folder));
         let tables = names.iter().map(|name| project.table(name)).collect::<Result<Vec<_>>>()?;
+        // Whoever says that a cluster computes has a reason not to have rows here; what is public may be anywhere.
+        if let (Some(cluster), Some(table)) = (&project.cluster, tables.iter().find(|table| !table.public)) {
+            return Err(Error::input(format!(
+                "the rows of table '{}' would be read here, and the project file says that {cluster} computes with them: take [engine] out to read them here",
+                table.name
+            )));
+        }
         for (table, plan) in tables.iter().zip(tables::sources(&tables)?) {
             let plan = backend.coerced(plan).map_err(|error| tables::unusable(table, &error))?;
             let (owner, rows) = (table.owner.clone(), tables::expected_rows(table));

@@ -4,6 +4,7 @@
 
 use super::files::{DataFile, Form};
 use super::functions::{MOMENT, brought, day, on_the_wall};
+use super::json;
 use super::rows::{Part, Rows};
 use super::value::{Wanted, quote_hint, quoted};
 use crate::error::{Error, Result};
@@ -216,7 +217,13 @@ impl<'a> Columns<'a> {
                     self.file.path.display()
                 ));
             }
-            Error::input(format!("{} has no column '{name}'{hint}", self.file.path.display()))
+            let shown = self.file.path.display();
+            if let Some(line) = json::first_line(self.file).filter(|_| self.file.form == Form::JsonLines) {
+                return Error::input(format!(
+                    "{shown}:{line}: the first object has no key '{name}'{hint}: it must have all declared ones; write null where it has no value"
+                ));
+            }
+            Error::input(format!("{shown} has no column '{name}'{hint}"))
         })
     }
 
@@ -242,7 +249,7 @@ pub(crate) fn separator_hint<'a>(
     let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
     let shown = sign_shown(sign);
     if file.layout.separator == b'\t' && sign == ',' {
-        return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; call it .csv, with separator = \",\"".to_string());
+        return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; say separator = \",\" for the table, or call it .csv".to_string());
     }
     Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
 }

@@ -105,6 +105,50 @@ fn exactly(limit: &Limit) -> String {
     format!("{} {}{more} at delta {}", limit.word(), limit.most(), limit.delta())
 }
 
+/// A limit in words, as it is shown everywhere.
+pub fn limit_words(limit: &Limit) -> String {
+    in_short(&exactly(limit))
+}
+
+/// The words of a limit, of which a ledger holds every digit, with its numbers as they are shown everywhere else: 1e-9, 1e40, and no delta where there is none.
+pub fn in_short(limit: &str) -> String {
+    let (rest, delta) = limit.rsplit_once(" at delta ").unwrap_or((limit, "0"));
+    let mut words = rest.splitn(3, ' ');
+    let word = words.next().unwrap_or_default();
+    let most = words.next().map_or(String::new(), |most| format!(" {}", short_number(most)));
+    let more = words.next().map_or(String::new(), |more| format!(" {more}"));
+    let delta = if delta == "0" { String::new() } else { format!(" at delta {}", scientific(delta)) };
+    format!("{word}{most}{more}{delta}")
+}
+
+/// A number that takes more room than this is shown in another way.
+const LONGEST_NUMBER: usize = 12;
+
+/// A limit's number: as it was said, or never above it.
+fn short_number(text: &str) -> String {
+    if text.len() <= LONGEST_NUMBER {
+        return text.to_string();
+    }
+    let short = scientific(text);
+    if short.len() <= LONGEST_NUMBER {
+        return short;
+    }
+    text.parse::<Exact>().map_or_else(|_| text.to_string(), |number| rounded_down(number.to_f64_down()))
+}
+
+/// The same number with an exponent; as it is where that would be another one.
+fn scientific(text: &str) -> String {
+    let short = text.parse::<f64>().map(|number| format!("{number:e}")).unwrap_or_default();
+    let is_same = matches!((short.parse::<Exact>(), text.parse::<Exact>()), (Ok(short), Ok(exact)) if short == exact);
+    if is_same { short } else { text.to_string() }
+}
+
+/// A delta as it is shown everywhere: 1e-9, and 0 where there is none.
+pub fn shown_delta(delta: &Exact) -> String {
+    let number = delta.to_f64();
+    if number == 0.0 { "0".to_string() } else { format!("{number:e}") }
+}
+
 /// Why a charge does not fit.
 #[derive(Debug, Clone)]
 pub struct Refusal {
@@ -124,7 +168,7 @@ impl Refusal {
         let word = self.limit.word();
         let shown = |spent: &Spent| match self.limit.measure(spent) {
             Some(number) => format!("{word} {}", rounded_up(number.to_f64_up())),
-            None => format!("more than any {word} at delta {:e}", self.limit.delta().to_f64()),
+            None => format!("more than any {word} at delta {}", shown_delta(self.limit.delta())),
         };
         let left = self.limit.measure(&self.before).map(|spent| self.limit.most().clone() - spent);
         let left = left.filter(|left| !left.is_negative()).map_or(0.0, |left| left.to_f64_down());
@@ -138,7 +182,7 @@ impl Refusal {
             "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left{why}; {largest}",
             self.scope,
             shown(&self.alone),
-            self.limit,
+            limit_words(&self.limit),
             shown(&self.before),
             rounded_down(left),
         ))

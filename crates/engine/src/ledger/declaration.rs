@@ -84,7 +84,11 @@ impl Declaration {
         let changed =
             self.columns.iter().find(|(name, domain)| before.columns.get(*name).is_some_and(|old| old != *domain));
         changed.map(|(name, domain)| {
-            format!("its column '{name}' was {} and is {} now", short(&before.columns[name]), short(domain))
+            let old = &before.columns[name];
+            match other_values(old, domain) {
+                Some(words) => format!("its column '{name}' {words}"),
+                None => format!("its column '{name}' was {} and is {} now", short(old), short(domain)),
+            }
         })
     }
 
@@ -209,6 +213,37 @@ fn bins(edges: &Edges) -> Value {
             json!({ "timestamp": edges, "zone": zone.to_string() })
         }
     }
+}
+
+/// Lists of more values are not shown in a sentence.
+const SHOWN_VALUES: u64 = 4;
+
+/// What became of a column's long list of values, where nothing else is another: what differs in them is short.
+fn other_values(old: &Value, new: &Value) -> Option<String> {
+    let without = |domain: &Value| {
+        let mut rest = domain.as_object().cloned().unwrap_or_default();
+        ["values", "digest"].iter().for_each(|key| drop(rest.remove(*key)));
+        rest
+    };
+    // A long list stands here as its number.
+    let length = |domain: &Value| match &domain["values"] {
+        Value::Array(list) => Some(list.len() as u64),
+        number => number.as_u64(),
+    };
+    let (before, now) = length(old).zip(length(new)).filter(|_| without(old) == without(new))?;
+    if before.max(now) <= SHOWN_VALUES {
+        return None;
+    }
+    let (lists, none) = ([old, new].map(|domain| domain["values"].as_array()), Vec::new());
+    let [old, new] = lists.map(|list| list.unwrap_or(&none));
+    let missing = |from: &[Value], others: &[Value]| from.iter().find(|value| !others.contains(value)).cloned();
+    let which = match (lists.iter().all(Option::is_some), missing(old, new), missing(new, old)) {
+        (true, Some(gone), _) => format!(" ({gone} is gone)"),
+        (true, None, Some(came)) => format!(" ({came} is new)"),
+        (true, None, None) => " (in another order)".to_string(),
+        (false, ..) => String::new(),
+    };
+    Some(format!("had a list of {before} values and has another of {now} now{which}"))
 }
 
 /// A column for a sentence.

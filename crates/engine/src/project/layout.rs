@@ -4,12 +4,15 @@ use super::section::{Section, Spot};
 use crate::error::{Error, Result};
 use encoding_rs::{Encoding, UTF_8};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// How a table's CSV files are written; `null` and `trim` are about JSON lines as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// What stands between two fields.
     pub separator: u8,
+    /// Whether a comma was declared for a source whose name ends in .tsv: there the name alone would mean a tab.
+    pub comma_in_tsv: bool,
     /// What stands before the decimals of a number.
     pub decimal: u8,
     /// What stands around a text that holds separators or line breaks; none where nothing does.
@@ -31,6 +34,7 @@ impl Default for Layout {
     fn default() -> Self {
         Self {
             separator: b',',
+            comma_in_tsv: false,
             decimal: b'.',
             quote: Some(b'"'),
             encoding: UTF_8,
@@ -47,6 +51,7 @@ impl Layout {
         let usual = Self::default();
         let layout = Self {
             separator: section.get("separator").map_or(Ok(usual.separator), separator)?,
+            comma_in_tsv: section.get("separator").is_some_and(|spot| spot.text().is_ok_and(|text| text == ",")),
             decimal: section.get("decimal").map_or(Ok(usual.decimal), decimal)?,
             quote: section.get("quote").map_or(Ok(usual.quote), quote)?,
             encoding: section.get("encoding").map_or(Ok(usual.encoding), encoding)?,
@@ -86,6 +91,7 @@ impl Layout {
                 let text = if text == "\\t" { "\t" } else { text };
                 sign(text).filter(|sign| Some(*sign) != quote).ok_or_else(|| wrong("separator", ONE_SIGN))
             })?,
+            comma_in_tsv: separator == Some(","),
             quote,
             encoding: encoding.map_or(Ok(usual.encoding), |name| {
                 encoding_called(name).ok_or_else(|| wrong("encoding", NO_ENCODING))
@@ -93,6 +99,13 @@ impl Layout {
             header,
             ..usual
         })
+    }
+
+    /// The same for this source: elsewhere a declared comma is what is usual, and is no other layout to a ledger.
+    pub(crate) fn of_source(self, source: &Path) -> Self {
+        let name = source.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let unpacked = [".gz", ".gzip", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        Self { comma_in_tsv: self.comma_in_tsv && unpacked.ends_with(".tsv"), ..self }
     }
 
     /// The first key that was given a value of its own and is about CSV files alone.

@@ -3,6 +3,7 @@
 //! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
 //! the data away.
 
+mod cluster;
 mod column;
 mod graph;
 mod layout;
@@ -13,6 +14,7 @@ mod section;
 mod server;
 
 pub use crate::calendar::Zone;
+pub use cluster::Cluster;
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
@@ -63,6 +65,8 @@ pub struct Project {
     pub stop: Stop,
     /// How many bytes of memory a release may take, if that was said.
     pub memory: Option<u64>,
+    /// The cluster that computes the integers of tables that are files, if they are not read here.
+    pub cluster: Option<Cluster>,
     ledger: Option<PathBuf>,
 }
 
@@ -285,6 +289,11 @@ impl Project {
             let hint = suggestion(name, self.tables.keys().map(String::as_str));
             Error::input(format!("there is no table '{name}' in the project file{hint}"))
         })
+    }
+
+    /// Whether the rows of a table are read by this program, and not computed with where they are.
+    pub(crate) fn is_read_here(&self, table: &Table) -> bool {
+        table.server.is_none() && self.cluster.is_none()
     }
 
     /// Pairs of attributes of which at least one is declared sensitive: the report tells about them together.

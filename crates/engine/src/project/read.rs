@@ -1,5 +1,6 @@
 //! From the text of a project file to a [`Project`]; everything wrong is named with its line and column.
 
+use super::cluster::Cluster;
 use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
     let file = parse(Origin::File(path.display().to_string()), content)?;
-    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory"])?;
+    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory", "engine"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
         tables.insert(name.to_string(), table(name, spot.section()?, path)?);
@@ -28,6 +29,7 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let ledger = file.get("ledger").map(ledger).transpose()?;
     let analysts = file.get("analyst").map(|spot| analysts(spot.section()?)).transpose()?.unwrap_or_default();
     let memory = file.get("memory").map(memory).transpose()?;
+    let cluster = file.get("engine").map(|spot| Cluster::read(spot.section()?)).transpose()?;
     let mut releases = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         releases.push(request(spot.section()?)?);
@@ -35,7 +37,7 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let digest = crate::digest(content.as_bytes());
     let stop = Stop::default();
     let path = path.to_path_buf();
-    let project = Project { path, digest, tables, budget, releases, attacker, analysts, stop, memory, ledger };
+    let project = Project { path, digest, tables, budget, releases, attacker, analysts, stop, memory, cluster, ledger };
     check_names(&project, &file)?;
     Ok(project)
 }
@@ -171,7 +173,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         Some(server) => PathBuf::from(server.to_string()),
         None => folder.join(source.text()?),
     };
-    let layout = Layout::read(section)?;
+    let layout = Layout::read(section)?.of_source(&source);
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
     Ok(Table {

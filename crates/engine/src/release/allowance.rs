@@ -1,7 +1,7 @@
 //! What a release may cost, scope by scope: for kinds whose algorithms know what a single attribute costs.
 
 use super::field::{Field, Numbers};
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Spent, one_attribute, shown_delta};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Cost, CostScope, Goal, Request};
@@ -123,7 +123,7 @@ impl Allowance {
             let spent = Spent::of(events, scope)?;
             let (unit, pays) = match &self.notion {
                 Notion::Epsilon { delta } if *delta == Exact::zero() => ("epsilon".to_string(), spent.epsilon(delta)),
-                Notion::Epsilon { delta } => (format!("epsilon at delta {:e}", delta.to_f64()), spent.epsilon(delta)),
+                Notion::Epsilon { delta } => (format!("epsilon at delta {}", shown_delta(delta)), spent.epsilon(delta)),
                 Notion::Rho { delta } => ("rho".to_string(), spent.rho(delta)),
             };
             granted.push(json!({

@@ -93,7 +93,7 @@ impl Runner<'_> {
         let backend = self.preflight(one)?;
         let marks = self.checked(one, &before)?;
         self.refuse_own_files(out, one)?;
-        drop(places(out, &round)?);
+        drop(places(out, &round, self.ledger())?);
         let kept = Kept::hold(self.ledger(), &request.name)?;
         let found = kept.read().filter(|state| state.request == digest);
         let state = found.unwrap_or_else(|| State { request: digest.clone(), ..State::default() });
@@ -162,7 +162,7 @@ impl Asking<'_> {
     /// As the module says.
     pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<Answered> {
         let understood = self.understood(question)?;
-        let places = places(&self.out, &self.round)?;
+        let places = places(&self.out, &self.round, self.runner.ledger())?;
         let (mut ledger, mut notes) = (Ledger::open_or_create(self.runner.ledger())?, Vec::new());
         let grant = self.granted(&mut ledger, &mut notes, bits)?;
         let (receipt, charged, how, answer, expected) = match grant {

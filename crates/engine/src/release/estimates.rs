@@ -97,7 +97,7 @@ fn listed(Bounds { groups, rows_per_group, rows }: Bounds) -> Value {
     json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows })
 }
 
-fn number(number: u64, what: &str) -> String {
+pub(super) fn number(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

@@ -104,6 +104,12 @@ impl Runner<'_> {
         Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
     }
 
+    /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where they are as they were.
+    pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
+    }
+
     fn one_kept(
         &self,
         charge: Charge,
@@ -126,8 +132,41 @@ impl Runner<'_> {
     }
 }
 
-/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, and a query in the words of its statement.
+/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in the words of its statement, and without bounds that
+/// are the table's own.
 pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+    let mut said = normal(project, planned);
+    if let Some(fields) = said.as_object_mut() {
+        own_bounds(project, planned).iter().for_each(|name| drop(fields.remove(*name)));
+    }
+    declared_digest(project, planned, said)
+}
+
+/// The fields of a release that say of its one table what that says itself. A table that is joined with itself has other bounds than its own, and kind `bounds` looks at more
+/// than the table lets count.
+fn own_bounds(project: &Project, planned: &Planned) -> Vec<&'static str> {
+    let fields = planned.request.fields.json();
+    let is_joined = fields["sql"].as_str().is_some_and(|sql| sql.to_lowercase().contains("join"));
+    let [name] = &planned.plan.tables[..] else { return Vec::new() };
+    let Some(table) = project.tables.get(name).filter(|_| !is_joined && planned.request.kind != bounds::NAME) else {
+        return Vec::new();
+    };
+    let Bounding { rows, groups, rows_per_group } = table.bounding;
+    let own = [("max_rows_per_owner", rows), ("max_groups_per_owner", groups), ("max_rows_per_group", rows_per_group)];
+    // Numbers stand in what a request says as their texts.
+    let is_same = |(name, bound): &(&'static str, Option<u64>)| {
+        fields[*name].as_str().is_some_and(|said| bound.is_some_and(|bound| bound.to_string() == said))
+    };
+    own.into_iter().filter(is_same).map(|(name, _)| name).collect()
+}
+
+/// The same as charges had it before, with all bounds that were said.
+fn digest_with_bounds(project: &Project, planned: &Planned) -> Result<String> {
+    declared_digest(project, planned, normal(project, planned))
+}
+
+/// What a release declares, without what no answer depends on.
+fn normal(project: &Project, planned: &Planned) -> Value {
     let mut said = fields(&planned.request, project);
     if let Some(fields) = said.as_object_mut() {
         fields.remove("expected_rows");
@@ -138,10 +177,10 @@ pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<Str
     if let Some(statement) = said["sql"].as_str().and_then(crate::sql::statement) {
         said["sql"] = statement.into();
     }
-    declared_digest(project, planned, said)
+    said
 }
 
-/// The same as charges had it before.
+/// The same as the first charges had it.
 fn plain_digest(project: &Project, planned: &Planned) -> Result<String> {
     declared_digest(project, planned, fields(&planned.request, project))
 }
@@ -206,7 +245,11 @@ fn one_line(sql: &str) -> String {
 /// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
 fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> Result<bool> {
     Ok(match &charge.request {
-        Some(request) => *request == request_digest(project, planned)? || *request == plain_digest(project, planned)?,
+        Some(request) => {
+            let accepted = [request_digest, digest_with_bounds, plain_digest];
+            let accepted = accepted.iter().map(|digest| digest(project, planned)).collect::<Result<Vec<_>>>()?;
+            accepted.contains(request)
+        }
         None => {
             charge.kind == planned.request.kind
                 && charge.events == planned.plan.events
@@ -265,7 +308,7 @@ fn lost(gone: &[(&String, Charge, String)]) -> Error {
 }
 
 /// The flag that pays again, as a shell reads it.
-fn again(name: &str) -> String {
+pub fn again(name: &str) -> String {
     let plain = name.chars().all(|letter| letter.is_alphanumeric() || "-_.,+".contains(letter));
     if plain { format!("--again {name}") } else { format!("--again '{name}'") }
 }

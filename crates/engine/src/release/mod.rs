@@ -60,7 +60,9 @@ pub use asker::Asker;
 pub use conjunctions::{Looked, lookup};
 pub use estimates::Estimates;
 pub use field::Listed;
-pub use kept::Kept;
+#[cfg(feature = "generator")]
+pub use job::integers_of_both;
+pub use kept::{Kept, again};
 pub use limits::Floor;
 pub(crate) use output::six_digits;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};

@@ -62,6 +62,22 @@ pub struct Aside<'a> {
 }
 
 impl Aside<'_> {
+    /// The noises of all numbers that are set aside; a refusal of them is about the share.
+    fn noises(
+        shifts: &[Vec<Shift>],
+        own: &[Exact],
+        noise: fn(&[Shift], &Exact) -> Result<Noise>,
+    ) -> Result<Vec<Noise>> {
+        let noises = shifts.iter().zip(own).map(|(shifts, own)| noise(shifts, own));
+        noises.collect::<Result<_>>().map_err(|_| Self::too_little())
+    }
+
+    fn too_little() -> Error {
+        Error::input(
+            "what is set aside of the cost (the share of bounding_report) is too small for any noise: give it a larger share, such as 0.05, or the release a larger cost",
+        )
+    }
+
     /// What the rest keeps of a budget, and what each number has: together no more than the budget.
     fn of(&self, budget: &Exact) -> Result<(Exact, Vec<Exact>)> {
         let own = budget.rational() * self.share.rational();
@@ -69,7 +85,7 @@ impl Aside<'_> {
         let all: u64 = self.portions.iter().sum();
         let portion = |portion: &u64| {
             let part = &own * BigInt::from(*portion) / BigInt::from(all);
-            Ok(share_of(&Exact::from_rational(part), 1)?)
+            share_of(&Exact::from_rational(part), 1).map_err(|_| Self::too_little())
         };
         Ok((rest, self.portions.iter().map(portion).collect::<Result<_>>()?))
     }
@@ -100,7 +116,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         let (rest, own) = divided(epsilon)?;
         let share = share_of(&rest, parts)?;
         Ok(Calibrated {
-            aside: shifts_aside.iter().zip(&own).map(|(shifts, own)| laplace(shifts, own)).collect::<Result<_>>()?,
+            aside: Aside::noises(&shifts_aside, &own, laplace)?,
             noises: measures.iter().map(|shifts| laplace(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| pure_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,
@@ -110,7 +126,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         let (rest, own) = divided(rho)?;
         let share = share_of(&rest, parts)?;
         Ok(Calibrated {
-            aside: shifts_aside.iter().zip(&own).map(|(shifts, own)| gaussian(shifts, own)).collect::<Result<_>>()?,
+            aside: Aside::noises(&shifts_aside, &own, gaussian)?,
             noises: measures.iter().map(|shifts| gaussian(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| concentrated_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,

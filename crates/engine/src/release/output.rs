@@ -85,6 +85,13 @@ pub struct Uncertainty {
     pub high: f64,
 }
 
+impl Uncertainty {
+    /// The standard error in the digits that are published, so that it is the same number in every form of an answer.
+    pub fn published_error(&self) -> f64 {
+        six_digits(self.standard_error)
+    }
+}
+
 impl Cell {
     /// The number, if it is one.
     pub fn number(&self) -> Option<f64> {
@@ -101,7 +108,7 @@ impl Cell {
             Self::Null => String::new(),
             Self::Text(text) => visible(text),
             Self::Whole(number) => number.to_string(),
-            Self::Number(number) => format!("{number}"),
+            Self::Number(number) => format!("{}", unsigned_zero(*number)),
             Self::Truth(truth) => truth.to_string(),
         }
     }
@@ -114,7 +121,7 @@ impl Cell {
                 Ok(number) => json!(number),
                 Err(_) => json!(*number as f64),
             },
-            Self::Number(number) => json!(number),
+            Self::Number(number) => json!(unsigned_zero(*number)),
             Self::Truth(truth) => json!(truth),
         }
     }
@@ -166,8 +173,11 @@ impl Answers {
                 for column in &self.columns {
                     fields.insert(column.name.clone(), column.cells[row].json());
                     if let Some(list) = &column.uncertainty {
-                        fields.insert(format!("{}_error", column.name), end(list[row].standard_error));
-                        let interval = json!([end(list[row].low), end(list[row].high)]);
+                        fields.insert(format!("{}_error", column.name), end(list[row].published_error()));
+                        let ends = [list[row].low, list[row].high];
+                        // Where no interval is known there is none.
+                        let interval =
+                            if ends.iter().any(|end| end.is_nan()) { Value::Null } else { json!(ends.map(end)) };
                         fields.insert(format!("{}_interval", column.name), interval);
                     }
                 }
@@ -186,18 +196,30 @@ pub(super) const ENDS: [&str; 2] = ["_low", "_high"];
 
 /// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones, `ends` among them.
 pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
-    let mut taken = std::collections::HashSet::new();
+    let mut taken = std::collections::HashMap::new();
     for (name, is_noisy) in columns {
         let beside = if is_noisy { (BESIDE, ends) } else { (&[][..], &[][..]) };
         for end in [""].iter().chain(beside.0).chain(beside.1) {
-            if !taken.insert(format!("{name}{end}")) {
-                return Err(Error::input(format!(
-                    "two published columns would be called '{name}{end}' (beside a noisy column stand COLUMN_error, COLUMN_interval and COLUMN_rank_error); give one of them another name"
-                )));
+            if let Some(other) = taken.insert(format!("{name}{end}"), name) {
+                return Err(same_name(&format!("{name}{end}"), [name, other]));
             }
         }
     }
     Ok(())
+}
+
+/// The refusal of a name that both of two columns have, or what stands beside them.
+fn same_name(name: &str, columns: [&str; 2]) -> Error {
+    let noisy: Vec<String> =
+        columns.iter().filter(|column| **column != name).map(|column| format!("'{column}'")).collect();
+    let why = match &noisy[..] {
+        [] => String::new(),
+        some => format!(
+            ", because beside the noisy column {} stand its error, its interval and its rank error, called so",
+            some.join(" and ")
+        ),
+    };
+    Error::input(format!("two published columns would be called '{name}'{why}; give one of them another name"))
 }
 
 /// The ends of the names that may stand beside a noisy column.
@@ -231,12 +253,21 @@ fn no_formula(text: String) -> String {
 
 /// A number, the word for none, or nothing.
 fn end(number: f64) -> Value {
-    if number.is_infinite() { json!(UNBOUNDED) } else { json!(number) }
+    if number.is_infinite() { json!(UNBOUNDED) } else { json!(unsigned_zero(number)) }
+}
+
+/// Nobody reads -0 as what it is.
+fn unsigned_zero(number: f64) -> f64 {
+    if number == 0.0 { 0.0 } else { number }
 }
 
 /// Six significant digits, and all of a whole part: as errors, and the numbers of plans and reports, are shown everywhere.
 pub(crate) fn six_digits(number: f64) -> f64 {
-    if number.abs() >= 1e5 { number.round() } else { format!("{number:.5e}").parse().unwrap_or(number) }
+    if !number.is_finite() || number.abs() >= 1e5 {
+        number.round()
+    } else {
+        format!("{number:.5e}").parse().unwrap_or(number)
+    }
 }
 
 fn shown_error(error: f64) -> String {
@@ -254,7 +285,7 @@ fn shown_end(end: f64) -> String {
     if end.is_infinite() {
         return UNBOUNDED.to_string();
     }
-    if end.is_finite() { format!("{end}") } else { String::new() }
+    if end.is_finite() { format!("{}", unsigned_zero(end)) } else { String::new() }
 }
 
 fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {

@@ -33,7 +33,7 @@ fn batch(answers: &Answers) -> Result<RecordBatch> {
     for column in &answers.columns {
         columns.push((column.name.clone(), values(column), true));
         if let Some(list) = &column.uncertainty {
-            let errors = list.iter().map(|one| Some(one.standard_error).filter(|error| !error.is_nan()));
+            let errors = list.iter().map(|one| Some(one.published_error()).filter(|error| !error.is_nan()));
             let errors: Float64Array = errors.collect();
             columns.push((format!("{}_error", column.name), Arc::new(errors), true));
         }

@@ -4,7 +4,9 @@
 //! name never leave the table of one beside the JSON of the other. New files are made with `create_new`, which follows no link;
 //! a place that is taken by a link or a folder is refused before anything is charged.
 
+use super::kept::is_published;
 use crate::error::{Error, Result};
+use crate::ledger::{Charge, State};
 use crate::project::file_stem;
 use scumble::noise::{BitSource, SecureSource};
 use std::fs::{self, File, OpenOptions};
@@ -53,9 +55,9 @@ impl Places {
     }
 
     /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published. They get their second names now, before
-    /// anything is charged.
-    pub fn keeping_earlier(self) -> Result<Self> {
-        let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place));
+    /// anything is charged. `charge` is what the ledger knows of them.
+    pub fn keeping_earlier(self, charge: Option<&Charge>) -> Result<Self> {
+        let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place, charge));
         kept.map(|()| self).map_err(|(place, error)| {
             Error::input(format!(
                 "what is published cannot be kept in {} ({error}): move that out of the way, or give another --out",
@@ -110,22 +112,34 @@ impl Drop for Places {
 /// The folder of files that were published and replaced.
 const EARLIER: &str = "earlier";
 
-/// Where a file with these contents is kept once another has its place.
-pub(super) fn earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
+/// Where a charge's file is kept once another has its place: the files of one release have one name. Ledgers that share a folder count their entries each for
+/// itself, and are told apart by the digest of the JSON file, which holds the ledger's head.
+pub(super) fn earlier(folder: &Path, name: &str, charge: &Charge) -> Option<PathBuf> {
+    let State::Committed(output) = &charge.state else { return None };
+    let digest = output.files.get("json").unwrap_or(&output.values);
+    let (stem, end) = name.rsplit_once('.')?;
+    Some(folder.join(EARLIER).join(format!("{stem}-entry-{}-{}.{end}", charge.sequence, digest.get(..8)?)))
+}
+
+/// Where a file with these contents is kept that is no charge's as far as the ledger knows; earlier versions kept all of them so.
+pub(super) fn unknown_earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
     let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
     let short = digest.get(..16).unwrap_or(digest);
     folder.join(EARLIER).join(format!("{stem}-{short}.{end}"))
 }
 
 /// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says where.
-fn keep(folder: &Path, place: &Path) -> std::result::Result<(), (PathBuf, io::Error)> {
+fn keep(folder: &Path, place: &Path, charge: Option<&Charge>) -> std::result::Result<(), (PathBuf, io::Error)> {
     let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let bytes = match fs::read(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.map_err(|error| (place.to_path_buf(), error))?,
     };
     let inner = folder.join(EARLIER);
-    let kept = earlier(folder, name, &crate::digest(&bytes));
+    let of_charge =
+        |charge: &&Charge| matches!(&charge.state, State::Committed(output) if is_published(output, name, &bytes));
+    let kept = charge.filter(of_charge).and_then(|charge| earlier(folder, name, charge));
+    let kept = kept.unwrap_or_else(|| unknown_earlier(folder, name, &crate::digest(&bytes)));
     second_name(place, &inner, &kept, &bytes).map_err(|error| (inner, error))
 }
 

@@ -7,7 +7,7 @@ mod document;
 
 use super::kept::is_published;
 use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
-use super::publish::{earlier, file_names};
+use super::publish::{earlier, file_names, unknown_earlier};
 use super::{Floor, interactive, marginals};
 use crate::attackers::Counted;
 use crate::ledger::{Charge, State};
@@ -168,8 +168,10 @@ fn name(charge: &Charge, end: &str) -> Option<String> {
 /// Where a charge's file is once another has its place.
 fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
     let State::Committed(output) = &charge.state else { return None };
-    let digest = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?;
-    Some(earlier(out, &name(charge, end)?, digest))
+    let (name, digest) =
+        (name(charge, end)?, output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?);
+    let by_digest = unknown_earlier(out, &name, digest);
+    earlier(out, &name, charge).filter(|place| place.exists()).or(Some(by_digest))
 }
 
 fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {

@@ -217,20 +217,20 @@ impl<'a> Runner<'a> {
         self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = self.preflight(releases)?;
-        // Servers are asked for all releases before the first is charged, and again for each before its charge.
+        // Servers and clusters are asked for all releases before the first is charged, and again for each before its charge.
         releases.iter().try_for_each(|planned| self.served(planned, bits).map(drop))?;
         let marks = self.checked(releases, &before)?;
         self.refuse_own_files(out, releases)?;
         self.project.stop.here();
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
-        releases.iter().try_for_each(|planned| places(out, planned).map(drop))?;
+        releases.iter().try_for_each(|planned| places(out, planned, &self.ledger).map(drop))?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
             let served = self.served(planned, bits)?;
             let elsewhere = served.as_ref().map(|served| served as &dyn Elsewhere);
             let read = Read { marks: &marks, backend: &backend, elsewhere };
-            self.publish(planned, &read, places(out, planned)?, bits, &mut ledger)
+            self.publish(planned, &read, places(out, planned, &self.ledger)?, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -258,7 +258,7 @@ impl<'a> Runner<'a> {
         self.admitted([planned])?;
         let given = self.given(planned, folder)?;
         self.refuse_own_files(out, std::slice::from_ref(planned))?;
-        let places = places(out, planned)?;
+        let places = places(out, planned, &self.ledger)?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
         tell(&format!("releasing '{}'", planned.request.name));
         let read = Read { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
@@ -266,10 +266,10 @@ impl<'a> Runner<'a> {
         Ok((vec![outcome], ledger.head()?))
     }
 
-    /// The server that computes a release's integers, logged in and ready; none where its tables are files.
+    /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read here.
     fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<Served<'a>>> {
-        let Some(server) = job::server(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
-        Served::new(&planned.request, server, self.project, bits).map(Some)
+        let Some(place) = job::place(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
+        Served::new(&planned.request, place, self.project, bits).map(Some)
     }
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
@@ -308,7 +308,7 @@ impl<'a> Runner<'a> {
             backend = machine.of(backend);
         }
         for planned in releases {
-            if job::server(&planned.request, &planned.plan.tables, self.project)?.is_some() {
+            if job::place(&planned.request, &planned.plan.tables, self.project)?.is_some() {
                 continue;
             }
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
@@ -336,10 +336,11 @@ impl<'a> Runner<'a> {
         Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
     }
 
-    /// The tables that some release reads and that are files.
+    /// The tables that some release reads and that are files which are read here.
     fn files_of(&self, releases: &[Planned]) -> Vec<String> {
         let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
-        let is_file = |name: &&String| self.project.tables.get(*name).is_none_or(|table| table.server.is_none());
+        let is_file =
+            |name: &&String| self.project.tables.get(*name).is_none_or(|table| self.project.is_read_here(table));
         tables.into_iter().filter(is_file).cloned().collect()
     }
 
@@ -522,10 +523,15 @@ fn decimal(number: f64) -> String {
 }
 
 /// The places of a release's files.
-pub(super) fn places(out: &Path, planned: &Planned) -> Result<Places> {
-    let places = Places::claim(out, &file_names(&planned.request.name))?;
+pub(super) fn places(out: &Path, planned: &Planned, ledger: &Path) -> Result<Places> {
+    let name = &planned.request.name;
+    let places = Places::claim(out, &file_names(name))?;
     // The rounds of an interactive release stand in one file, all of them.
-    if planned.request.kind == interactive::NAME { Ok(places) } else { places.keeping_earlier() }
+    if planned.request.kind == interactive::NAME {
+        return Ok(places);
+    }
+    let before = Ledger::open_existing(ledger)?.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
+    places.keeping_earlier(before.as_ref().map(|(charge, _)| charge))
 }
 
 #[cfg(test)]

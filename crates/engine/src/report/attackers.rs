@@ -3,7 +3,7 @@
 use super::Report;
 use super::html::escaped;
 use crate::attackers::{Finding, answer};
-use crate::budget::{Spent, rounded_up};
+use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
 use scumble::attacker::{Guarantee, Verdict, brittleness};
@@ -102,8 +102,8 @@ pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<String> {
     }
     let _ = write!(
         text,
-        "</tbody></table></div><p class=\"soft\">Without assumptions: person, δ = {:e}.{}</p>",
-        report.delta(&Scope::Person)?.to_f64(),
+        "</tbody></table></div><p class=\"soft\">Without assumptions: person, δ = {}.{}</p>",
+        shown_delta(&report.delta(&Scope::Person)?),
         others(all.first().map_or(0, |one| one.others))
     );
     for one in all {

@@ -2,7 +2,7 @@
 
 use super::html::escaped;
 use super::{Report, reading, scope_name};
-use crate::budget::{Limit, rounded_down, rounded_up};
+use crate::budget::{Limit, limit_words, rounded_down, rounded_up};
 use crate::error::Result;
 use crate::ledger::State;
 use scumble::scope::Scope;
@@ -125,7 +125,7 @@ pub(super) fn budget(report: &Report<'_>) -> Result<String> {
             text,
             "<tr><td>{}</td><td>{}</td><td>{amount}</td><td>{left}</td><td class=\"bar\"><span title=\"{width:.0}% left\"><i style=\"width:{width:.1}%\"></i></span></td></tr>",
             escaped(&name),
-            escaped(&limit.to_string()),
+            escaped(&limit_words(&limit)),
         );
     }
     text.push_str("</tbody></table></div>");

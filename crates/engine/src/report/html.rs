@@ -4,7 +4,7 @@ use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
 use super::could::{self, Tried};
 use super::{Report, front, limits, reading, scope_name, text};
-use crate::budget::{Spent, rounded_up};
+use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::release::{Answers, Cell, Published, UNBOUNDED, six_digits};
 use scumble::quantity::Exact;
@@ -62,10 +62,10 @@ fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<String> {
         let spent = report.spent(&scope)?;
         let _ = write!(
             text,
-            "<div><b>ε = {}</b>{} <span class=\"soft together\">({scope}, δ = {:e})</span></div>",
+            "<div><b>ε = {}</b>{} <span class=\"soft together\">({scope}, δ = {})</span></div>",
             spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up())),
             words,
-            delta.to_f64()
+            shown_delta(&delta)
         );
     }
     text.push_str("</div>");
@@ -258,10 +258,10 @@ fn pairs(report: &Report<'_>) -> Result<String> {
         let delta = report.delta(&scope)?;
         let _ = write!(
             text,
-            "<tr><td>{}</td>{}<td>{:e}</td></tr>",
+            "<tr><td>{}</td>{}<td>{}</td></tr>",
             escaped(&scope_name(&scope)),
             cost_cell(&report.spent(&scope)?, &delta),
-            delta.to_f64()
+            shown_delta(&delta)
         );
     }
     text.push_str("</tbody></table></div></section>");

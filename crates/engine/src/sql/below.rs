@@ -321,7 +321,11 @@ impl Walker<'_> {
     }
 
     fn internal(&self, error: &DataFusionError) -> crate::Error {
-        self.source.error("", format!("the query cannot be planned with its owner ({})", error.message()))
+        let message = error.message();
+        if let Some((written, _)) = message.split_once(dates::NO_DATE) {
+            return self.source.error(written, message.as_ref());
+        }
+        self.source.error("", format!("the query cannot be planned with its owner ({message})"))
     }
 }
 

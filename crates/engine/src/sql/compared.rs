@@ -1,5 +1,5 @@
-//! Comparisons that nobody can have meant: of numbers with a text that is none, and of texts none of which is a number with a number. They would be NULL on every row,
-//! and the answer 0, at its full price.
+//! Comparisons that nobody can have meant: of numbers with a text that is none, and of texts with a number, unless one of those that are listed is one. They would be NULL on every row,
+//! and the answer 0, at its full price. Where texts that nobody lists are numbers, CAST says so.
 
 use super::Source;
 use crate::error::Result;
@@ -60,19 +60,25 @@ fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project)
         }
         Expr::Column(column) => {
             let listed = project.tables.values().flat_map(|table| &table.columns).filter(|one| one.name == column.name);
-            let mut some = None;
+            // None while no column of that name was seen; then one of its values, if they are listed.
+            let mut some: Option<Option<&String>> = None;
             for one in listed {
-                let Domain::Category { values: Some(values) } = &one.domain else { return None };
-                if values.iter().any(|value| is_number(value)) {
+                let Domain::Category { values } = &one.domain else { return None };
+                if values.iter().flatten().any(|value| is_number(value)) {
                     return None;
                 }
-                some = values.first();
+                some = Some(values.as_ref().and_then(|values| values.first()));
             }
-            let value = some?;
-            let sentence = format!(
-                "{0} holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in {0} = '{value}'",
-                column.name
-            );
+            let sentence = match some? {
+                Some(value) => format!(
+                    "{0} holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in {0} = '{value}'",
+                    column.name
+                ),
+                None => format!(
+                    "{0} holds texts and is compared with a number: write the text in single quotes, or CAST({0} AS BIGINT) where its texts are numbers",
+                    column.name
+                ),
+            };
             Some((column.name.clone(), sentence))
         }
         _ => None,

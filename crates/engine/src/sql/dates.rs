@@ -96,12 +96,15 @@ pub(super) fn in_sql(call: ScalarFunction) -> Expr {
     Expr::ScalarFunction(ScalarFunction { func, args: call.args })
 }
 
+/// What is said of such a literal.
+pub(super) const NO_DATE: &str = " is no date or time";
+
 /// A literal that was written as a date or time and is none.
 pub(super) fn refuse_unread(written: &ScalarValue, made: &ScalarValue, to: &DataType) -> Outcome<()> {
     let is_text = written.try_as_str().flatten().is_some();
     if is_text && made.is_null() && is_date(to) {
         return Err(DataFusionError::Plan(format!(
-            "{written} is no date or time from 1678 to 2261 as in '2013-12-31' or '2013-12-31T23:59:59'"
+            "{written}{NO_DATE} from 1678 to 2261 as in '2013-12-31' or '2013-12-31T23:59:59'"
         )));
     }
     Ok(())

@@ -161,6 +161,9 @@ impl Describer<'_> {
             Expr::Case(case) => self.case(case),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
             Expr::ScalarFunction(function) => self.function(function, expression),
+            Expr::SimilarTo(_) => Err(self.refused(
+                "SIMILAR TO is not answered on private rows; write LIKE, or several with OR between them".to_string(),
+            )),
             other => {
                 let word = other.variant_name();
                 let other = shown(other);

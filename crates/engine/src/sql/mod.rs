@@ -271,7 +271,11 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                     return source.error(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
-                source.error(&field.name, format!("there is no declared column '{}'{hint}", field.name))
+                let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
+                    true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
+                    false => String::new(),
+                };
+                source.error(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
             }
             SchemaError::AmbiguousReference { field } => source
                 .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),

@@ -33,5 +33,9 @@ pub(super) fn of(line: &str, source: &Source<'_>) -> Option<Error> {
         };
         return Some(source.error("", sentence));
     }
+    if line.contains("Aggregate function calls cannot be nested") {
+        let sentence = "an aggregate stands inside of another: leave one of them out (SUM(COUNT(*)) OVER () adds up the counts of all groups)";
+        return Some(source.error(quoted("nested inside '", '(').unwrap_or_default(), sentence));
+    }
     None
 }

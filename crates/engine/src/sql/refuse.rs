@@ -147,6 +147,9 @@ impl Visitor for Refuser<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> Refused {
+        if select.top.is_some() {
+            return refused(select, "TOP is not answered; write ORDER BY … LIMIT … at the end of the query");
+        }
         if select.qualify.is_some() {
             return refused(select, "QUALIFY is not answered; put the window function into a sub-query and use WHERE");
         }

@@ -134,7 +134,8 @@ class Answer:
             self._columns[name] = [row[name] for row in rows]
             if column["noisy"]:
                 self._noisy.append(name)
-                intervals = [row[f"{name}_interval"] for row in rows]
+                # Where no interval is known there is none.
+                intervals = [row[f"{name}_interval"] or [None, None] for row in rows]
                 self._columns[f"{name}_error"] = [_end(row[f"{name}_error"], math.inf) for row in rows]
                 self._columns[f"{name}_low"] = [_end(interval[0], -math.inf) for interval in intervals]
                 self._columns[f"{name}_high"] = [_end(interval[1], math.inf) for interval in intervals]

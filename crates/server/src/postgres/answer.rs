@@ -197,7 +197,7 @@ fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<Value>>, 
         for column in &answers.columns {
             cells.push(cell(&column.cells[row])?);
             if let Some(list) = &column.uncertainty {
-                let error = list[row].standard_error;
+                let error = list[row].published_error();
                 cells.push(if error.is_nan() { Value::Null } else { Value::Number(error) });
             }
         }

@@ -4,7 +4,7 @@ use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
-use scumble::quantity::Exact;
+use scumble_engine::budget::in_short;
 use scumble_engine::ledger::Change;
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let budgets = existing(&path)?.budgets()?;
     if arguments.json {
         let shown = budgets.iter().map(|(sequence, body)| {
-            json!({ "entry": sequence, "time": body["time"], "limits": body["limits"], "because": body["because"] })
+            json!({ "entry": sequence, "time": body["time"], "limits": shortened(&body["limits"]), "because": body["because"] })
         });
         return print(&format!("{:#}\n", json!({ "budgets": shown.collect::<Vec<_>>() })));
     }
@@ -115,13 +115,11 @@ fn limits(limits: &Value) -> String {
     if all.is_empty() { "none".to_string() } else { all.join("; ") }
 }
 
-/// The ledger holds every digit of a δ; it is shown as everywhere else, 1e-9, where that is the same number.
-fn in_short(limit: &str) -> String {
-    let Some((most, delta)) = limit.rsplit_once(" at delta ") else { return limit.to_string() };
-    if delta == "0" {
-        return most.to_string();
+/// Limits as an entry holds them, each in short.
+fn shortened(limits: &Value) -> Value {
+    match limits {
+        Value::String(limit) => in_short(limit).into(),
+        Value::Object(fields) => fields.iter().map(|(name, limit)| (name.clone(), shortened(limit))).collect(),
+        other => other.clone(),
     }
-    let short = delta.parse::<f64>().map(|delta| format!("{delta:e}")).unwrap_or_default();
-    let is_same = matches!((short.parse::<Exact>(), delta.parse::<Exact>()), (Ok(short), Ok(delta)) if short == delta);
-    format!("{most} at delta {}", if is_same { &short } else { delta })
 }

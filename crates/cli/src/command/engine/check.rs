@@ -4,7 +4,7 @@ use super::table;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble_engine::check::{TableState, check, state};
+use scumble_engine::check::{TableState, check, hints, state};
 use scumble_engine::project::Project;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -30,9 +30,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names: Vec<String> = project.tables.keys().cloned().collect();
     let states = state(&project, &names)?;
     check(&project, &names)?;
+    let hints = hints(&project, &names)?;
     if arguments.json {
         let tables: Vec<Value> = states.iter().map(table_json).collect();
-        return print(&format!("{:#}\n", json!({ "tables": tables })));
+        return print(&format!("{:#}\n", json!({ "tables": tables, "hints": hints })));
     }
     let rows = states.iter().flat_map(|state| {
         state.files.iter().map(|file| vec![state.table.clone(), file.path.display().to_string(), file.digest.clone()])
@@ -41,6 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for state in &states {
         text.push_str(&format!("table '{}' fits its declaration\n", state.table));
     }
+    hints.iter().for_each(|hint| text.push_str(&format!("{hint}\n")));
     print(&text)
 }
 

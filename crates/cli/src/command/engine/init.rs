@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use scumble_engine::init::{Owner, Written, columns, starter};
+use scumble_engine::init::{Owner, Written, columns, doubt, starter};
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -49,11 +49,15 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         encoding: arguments.encoding.clone(),
         header: arguments.header.clone(),
     };
-    let names = columns(&arguments.table, &written)?;
+    let (names, doubt) = (columns(&arguments.table, &written)?, doubt(&arguments.table, &written)?);
     let owner = match (&arguments.owner, arguments.no_owner) {
         (Some(owner), _) => Owner::Column(owner.clone()),
         (None, true) => Owner::Rows,
-        (None, false) => asked(&names, quiet || arguments.json)?,
+        (None, false) => {
+            // Names that may be values of a row are not printed.
+            let are_names = doubt.is_none() || arguments.header.is_some();
+            asked(are_names.then_some(&names), doubt.as_deref(), quiet || arguments.json)?
+        }
     };
     let text = starter(&arguments.table, &written, &owner, &arguments.output)?;
     let shown = arguments.output.display();
@@ -71,25 +75,32 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             Owner::Column(owner) => Some(owner),
             Owner::Rows => None,
         };
-        return print(&format!("{:#}\n", serde_json::json!({ "project": arguments.output, "owner": owner })));
+        return print(&format!(
+            "{:#}\n",
+            serde_json::json!({ "project": arguments.output, "owner": owner, "doubt": doubt })
+        ));
     }
     if quiet {
         return Ok(());
     }
+    doubt.iter().for_each(|doubt| say(doubt));
     print(&format!(
         "wrote {shown} from column names and types; no row was read\nfill in bounds and domains from public knowledge, never from the data; then: scumble check, scumble plan, scumble release\n"
     ))
 }
 
 /// Whose rows they are is asked on a terminal, and demanded elsewhere: everything that is promised depends on it.
-fn asked(names: &[String], silent: bool) -> Result<Owner, Failure> {
-    let list = names.join(", ");
+fn asked(names: Option<&Vec<String>>, doubt: Option<&str>, silent: bool) -> Result<Owner, Failure> {
+    let list = names.map(|names| names.join(", "));
     if silent || !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        let list = list.map_or(String::new(), |list| format!(" (one of: {list})"));
+        let doubt = doubt.map_or(String::new(), |doubt| format!("; {doubt}"));
         return Err(Failure::Input(format!(
-            "who are the rows about? give --owner COLUMN for the column that says whose row it is (one of: {list}), or --no-owner if each row is one person"
+            "who are the rows about? give --owner COLUMN for the column that says whose row it is{list}, or --no-owner if each row is one person{doubt}"
         )));
     }
-    say(&format!("Columns: {list}"));
+    doubt.iter().for_each(|doubt| say(doubt));
+    list.iter().for_each(|list| say(&format!("Columns: {list}")));
     say("Which column says whose row it is? (Enter alone: each row is one person.)");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;

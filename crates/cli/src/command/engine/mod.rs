@@ -122,3 +122,8 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     }
     format!("{table}\n")
 }
+
+/// So many of something: 1 row, 2 rows.
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

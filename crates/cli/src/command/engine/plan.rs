@@ -10,13 +10,13 @@ use clap::Args;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
-use scumble_engine::budget::rounded_up;
+use scumble_engine::budget::{rounded_up, shown_delta};
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Planned, Runner};
+use scumble_engine::release::{Planned, Runner, again};
 use scumble_engine::report::digits;
 use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
 #[derive(Args)]
@@ -41,8 +41,8 @@ pub struct Arguments {
     /// How many rows of an owner are looked at (1024)
     #[arg(long, value_name = "ROWS", requires = "suggest_bounds")]
     rows: Option<u64>,
-    /// The folder for what is suggested, instead of `out` beside the project file
-    #[arg(long, value_name = "FOLDER", requires = "suggest_bounds")]
+    /// The folder of the outputs, instead of `out` beside the project file
+    #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -53,15 +53,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
+    let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
     if let (Some(name), Some(cost)) = (&arguments.suggest_bounds, &arguments.cost) {
         let request = Request::of_bounds(name, cost, arguments.rows)?;
-        let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
         return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
     }
     let mut planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
     planned.iter_mut().try_for_each(|planned| rounds_left(&runner, planned))?;
     // What is published already is kept, and costs nothing more.
-    let before = planned.iter().map(|planned| runner.published_before(planned)).collect::<Result<Vec<_>, _>>()?;
+    let before = planned.iter().map(|planned| before(&runner, planned, &out)).collect::<Result<Vec<_>, _>>()?;
     let fits =
         runner.admit(planned.iter().zip(&before).filter(|(_, before)| before.is_none()).map(|(planned, _)| planned));
     let asked = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
@@ -76,8 +76,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         for (planned, before) in planned.iter().zip(&before) {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
             let mut shown = release_json(planned, &project, &scopes, &delta)?;
-            shown["published"] =
-                before.as_ref().map_or(Value::Null, |(entry, time)| json!({ "sequence": entry, "time": time }));
+            shown["published"] = before.as_ref().map_or(Value::Null, Before::json);
             releases.push(shown);
         }
         let delta = asked.unwrap_or(usual).to_f64();
@@ -89,10 +88,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     for (planned, before) in planned.iter().zip(&before) {
         let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
         match (before, arguments.details) {
-            (Some((entry, time)), false) => {
-                let (name, day) = (&planned.request.name, time.split('T').next().unwrap_or_default());
-                text.push_str(&format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"));
-            }
+            (Some(before), false) => text.push_str(&before.line(&planned.request.name)),
             (None, false) => {
                 text.push_str(&short_text(planned, &project, &delta)?);
                 if let Some(entry) = runner.published_otherwise(planned)? {
@@ -108,6 +104,37 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     }
     print(&text)?;
     fits.map_err(Failure::from)
+}
+
+/// What was published before as it is declared.
+struct Before {
+    entry: u64,
+    time: String,
+    /// What is wrong with its files, if they are not as they were.
+    lost: Option<String>,
+}
+
+fn before(runner: &Runner<'_>, planned: &Planned, out: &Path) -> Result<Option<Before>, Failure> {
+    let Some((entry, time)) = runner.published_before(planned)? else { return Ok(None) };
+    Ok(Some(Before { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
+}
+
+impl Before {
+    fn line(&self, name: &str) -> String {
+        let (entry, day) = (self.entry, self.time.split('T').next().unwrap_or_default());
+        match &self.lost {
+            None => format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"),
+            // A release refuses this until somebody has said which it is to be.
+            Some(lost) => format!(
+                "{name}: published {day} (entry {entry}), and {lost}: put back what was published, name its folder with --out, or pay for new numbers with release {}\n",
+                again(name)
+            ),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "sequence": self.entry, "time": self.time, "lost": self.lost })
+    }
 }
 
 /// An interactive release costs what its rounds cost that are still to open.
@@ -138,7 +165,7 @@ fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &
         let shown = cost(planned, scope, delta)?.map_or("∞".to_string(), rounded_up);
         rows.push(vec![short(scope), shown]);
     }
-    text.push_str(&table(&["scope", &format!("epsilon at delta {:e}", delta.to_f64())], rows));
+    text.push_str(&table(&["scope", &format!("epsilon at delta {}", shown_delta(delta))], rows));
     text.push_str(&granted(&planned.plan.rule["granted"]));
     let errors = planned.plan.expected.clone().into_iter().map(|expected| {
         let assumed = expected.assumed.map(|assumed| format!("about {}", digits(assumed.standard_error)));

@@ -1,6 +1,6 @@
 //! `scumble release`: runs the releases of a project, charges the ledger, writes the outputs and the report.
 
-use super::{ProjectArguments, head_line, run_given_and_report, runner};
+use super::{ProjectArguments, counted, head_line, run_given_and_report, runner};
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
@@ -150,7 +150,8 @@ fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
 }
 
 fn outcome_words(outcome: &Outcome) -> String {
-    format!("{}: {} rows in {}", outcome.name, outcome.answers.rows(), outcome.files[0].display())
+    let rows = counted(outcome.answers.rows() as u64, "row");
+    format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {

@@ -12,11 +12,14 @@
 //! What no program can see is whether the integers are those of the statements, and of the rows: that an owner moves them by no more than is charged
 //! rests on whoever ran the job, as it rests on us that our own pass is right.
 
+mod cluster;
+mod place;
 mod read;
+mod served;
 mod server;
 mod sheet;
 
-pub(super) use server::{Served, server};
+pub(super) use served::{Served, place};
 
 use super::sql::queries;
 use super::{Planned, Runner};
@@ -220,6 +223,23 @@ fn unwritten(name: &str, error: &DataFusionError) -> Error {
         )),
         _ => Error::machine(format!("the integers of release '{name}' cannot be written as SQL")),
     }
+}
+
+/// For tests of places that are not known here: the integers of a query's statements run there, and those of our own pass over the same rows with the
+/// same secret, as texts.
+#[cfg(feature = "generator")]
+pub fn integers_of_both(request: &Request, here: &Project, there: &Project) -> Result<Vec<(String, String)>> {
+    let planned = Runner::new(there).plan(request)?;
+    let place = place(request, &planned.plan.tables, there)?.ok_or_else(|| Error::input("all tables are read here"))?;
+    let served = Served::new(request, place, there, &mut scumble::noise::InsecureSeededSource::new(5))?;
+    let backend = crate::backend::Backend::with_data(here, &planned.plan.tables)?;
+    let ranks = || crate::backend::ranks::Ranks::sha(served.secret());
+    let both = queries(request, there)?.into_iter().zip(queries(request, here)?);
+    both.map(|(theirs, ours)| {
+        let ours = crate::sql::integers::integers(&ours, &backend, ranks())?;
+        Ok((format!("{:?}", served.integers(&theirs)?), format!("{ours:?}")))
+    })
+    .collect()
 }
 
 #[cfg(test)]

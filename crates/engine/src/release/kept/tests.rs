@@ -296,3 +296,33 @@ fn a_budgets_delta_is_part_of_what_an_attacker_is() {
     assert_ne!(of(""), of("[budget]\nperson = { epsilon = 1, delta = 1e-6 }\n"));
     assert_eq!(of(""), of("[budget]\nperson = { epsilon = 1 }\n"), "without a delta it says nothing");
 }
+
+/// A bound that is the table's own made another digest until this version: what was charged under that one is still the same release.
+#[test]
+fn digests_of_earlier_versions_are_accepted() {
+    let text = |bound: &str| {
+        format!(
+            "[dataset.t]\n{VISITS}[[release]]\nname = 'n'\nsql = 'select count(*) AS n FROM t'\ncost = {{ epsilon = 1 }}\n{bound}\n"
+        )
+    };
+    let (with, without) = (project(&text("max_rows_per_owner = 3")), project(&text("")));
+    let [said, unsaid] = [&with, &without].map(|project| Runner::new(project).plan(&project.releases[0]).unwrap());
+    let now = request_digest(&with, &said).unwrap();
+    assert_eq!(now, request_digest(&without, &unsaid).unwrap());
+    let before = [digest_with_bounds(&with, &said).unwrap(), plain_digest(&with, &said).unwrap()];
+    assert!(before.iter().all(|digest| *digest != now));
+    for digest in before {
+        let charge = Charge {
+            sequence: 4,
+            time: String::new(),
+            release: "n".to_string(),
+            kind: said.request.kind.clone(),
+            events: Vec::new(),
+            rule: Value::Null,
+            request: Some(digest),
+            asked: None,
+            state: State::Interrupted,
+        };
+        assert!(is_same(&with, &said, &charge).unwrap());
+    }
+}

@@ -50,5 +50,17 @@ fn what_is_unbounded_is_said_in_a_word() {
     assert_eq!(answers.csv(), "q,q_error\n3,unbounded\n,\n");
     let rows = &answers.json()["rows"];
     assert_eq!(rows[0], json!({ "q": 3.0, "q_error": "unbounded", "q_interval": ["unbounded", 7.5] }));
-    assert_eq!(rows[1], json!({ "q": null, "q_error": null, "q_interval": [null, null] }));
+    assert_eq!(rows[1], json!({ "q": null, "q_error": null, "q_interval": null }));
+}
+
+/// An interval that ended in a zero was printed as -0.
+#[test]
+fn no_zero_has_a_sign() {
+    let unsure = vec![Uncertainty { standard_error: 1.0, low: -0.0, high: -0.0 }];
+    let columns =
+        vec![AnswerColumn { name: "q".to_string(), cells: vec![Cell::Number(-0.0)], uncertainty: Some(unsure) }];
+    let details = Details { intervals: vec!["q".to_string()], ..Details::default() };
+    let answers = Answers { columns, notes: Vec::new(), details };
+    assert_eq!(answers.csv(), "q,q_error,q_low,q_high\n0,1,0,0\n");
+    assert!(!answers.json().to_string().contains("-0"), "{}", answers.json());
 }

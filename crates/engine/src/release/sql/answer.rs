@@ -201,7 +201,7 @@ impl<'a> Released<'a> {
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
-                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that has fewer and is shown by luck the numbers are too large, and no interval says so."
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that is shown by luck the number of owners is too large: its interval allows for that."
                 ));
             }
         }
@@ -258,17 +258,24 @@ fn answered(
         notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
     }
     let mut columns = Vec::new();
+    let mut keys = Vec::new();
     for index in 0..batch.num_columns() {
-        columns.extend(published(branches, batch, index, places)?);
+        let made = published(branches, batch, index, places)?;
+        keys.extend(made.first().filter(|first| made.len() == 1 && first.uncertainty.is_none()).cloned());
+        columns.extend(made);
     }
+    let mut details = Details::default();
     if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
+        // A quantile has no standard error and is no key for it: bars are not called by it.
+        let name = |row: usize| keys.iter().map(|key| key.cells[row].text()).collect::<Vec<_>>().join(", ");
+        details.bars = Some((0..batch.num_rows()).map(name).collect());
     }
     // Branches may say the same.
     let mut said = HashSet::new();
     notes.retain(|note| said.insert(note.clone()));
-    Ok(Answers { columns, notes, details: Details::default() })
+    Ok(Answers { columns, notes, details })
 }
 
 /// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise was drawn.

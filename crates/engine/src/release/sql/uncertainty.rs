@@ -6,6 +6,7 @@
 
 use super::Private;
 use super::answer::{Noisy, NoisyCell, key_columns};
+use super::passed::Passed;
 use super::ratio;
 use super::region::{self, Axis, Ball, Derived, Points, least_units};
 use super::spread::{Cumulants, Law, half_width};
@@ -46,7 +47,9 @@ pub(super) fn uncertainties(
     private: &Private,
     backend: &Backend,
 ) -> Result<Vec<Option<Unsure>>> {
-    let known = Known { cut, private, noises: private.noises.iter().map(Reach::of).collect() };
+    let gate = private.threshold.zip(cut.query.owners());
+    let passed = gate.and_then(|(least, owners)| Some((owners, Passed::new(&private.noises[owners], least)?)));
+    let known = Known { cut, private, noises: private.noises.iter().map(Reach::of).collect(), passed };
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     outputs.iter().map(|output| known.output(output, noisy, backend)).collect()
 }
@@ -73,9 +76,24 @@ struct Known<'a> {
     cut: &'a Cut,
     private: &'a Private,
     noises: Vec<Reach>,
+    /// The measure that decides which keys are published, and what is known of it where one is.
+    passed: Option<(usize, Passed)>,
 }
 
 impl Known<'_> {
+    /// By how much further down than its noise says a measure may be, because its key was published.
+    fn beyond(&self, cell: &NoisyCell, measure: usize) -> f64 {
+        match &self.passed {
+            Some((owners, passed)) if *owners == measure => passed.beyond(cell.sums[measure] as f64),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a measure's interval is as wide in all rows.
+    fn is_even(&self, measures: &[usize]) -> bool {
+        self.passed.as_ref().is_none_or(|(owners, _)| !measures.contains(owners))
+    }
+
     fn output(&self, output: &Output, noisy: &Noisy, backend: &Backend) -> Result<Option<Unsure>> {
         if output.aggregates.is_empty() || !output.is_number {
             return Ok(None);
@@ -93,7 +111,11 @@ impl Known<'_> {
             return unsure(vec![UNKNOWN; noisy.cells.len()], false);
         }
         if let Some(direct) = &output.direct {
-            return unsure(self.aggregate(of(direct), &noisy.cells)?, is_sum(of(direct)));
+            let is_even = match of(direct) {
+                Computation::Count(measure) => self.is_even(&[*measure]),
+                other => is_sum(other),
+            };
+            return unsure(self.aggregate(of(direct), &noisy.cells)?, is_even);
         }
         let derived = DerivedColumn::new(self.cut, output, backend)?;
         let is_linear = derived.derivation.is_linear && output.aggregates.iter().all(|one| is_sum(of(one)));
@@ -108,7 +130,7 @@ impl Known<'_> {
                 _ => self.of_many(&derived, cells, &keys)?,
             });
         }
-        unsure(rows, is_linear)
+        unsure(rows, is_linear && self.is_even(&derived.measures))
     }
 
     /// How unsure an aggregate is that is published as it is.
@@ -120,7 +142,8 @@ impl Known<'_> {
             };
             let of = move |cell: &NoisyCell| {
                 let middle = cell.sums[measure] as f64;
-                let (low, high) = (in_units(middle - half, step), in_units(middle + half, step));
+                let low = middle - half - self.beyond(cell, measure);
+                let (low, high) = (in_units(low, step), in_units(middle + half, step));
                 Uncertainty { standard_error: deviation * step, low, high }
             };
             cells.iter().map(of).collect()
@@ -203,7 +226,8 @@ impl Known<'_> {
 
     fn ball(&self, cell: &NoisyCell, measures: &[usize]) -> Ball {
         let middle = measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
-        Ball { middle, reach: measures.iter().map(|measure| self.noises[*measure].usual).collect() }
+        let reach = |measure: &usize| self.noises[*measure].usual + self.beyond(cell, *measure);
+        Ball { middle, reach: measures.iter().map(reach).collect() }
     }
 
     /// A sum of noises, each times a number.
@@ -226,20 +250,26 @@ impl Known<'_> {
             measures.iter().map(|measure| self.private.noises[*measure].quantile(0.05 / few as f64)).collect()
         };
         let (alone, together) = (far(1), far(measures.len()));
-        let of = |values: &[f64]| {
+        let of = |(values, cell): (&[f64], &NoisyCell)| {
             let mut sum = Cumulants::default();
             let mut noises = Vec::with_capacity(measures.len());
+            // What a measure may be below what its noise says moves the sum down, or up where it is taken away.
+            let (mut down, mut up) = (0.0, 0.0);
             for (pair, measure) in values[1..].chunks_exact(2).zip(measures) {
                 let (by, law) = ((pair[0] - pair[1]) / 2.0, self.noises[*measure].law);
                 sum.add(by, law.kurtosis);
                 // Noise that is never drawn has a deviation of 0.
-                noises.push((if by == 0.0 { 0.0 } else { by / law.deviation }, law));
+                let factor = if by == 0.0 { 0.0 } else { by / law.deviation };
+                let beyond = factor * self.beyond(cell, *measure);
+                (down, up) = (down + beyond.max(0.0), up - beyond.min(0.0));
+                noises.push((factor, law));
             }
             let several = noises.iter().filter(|(factor, _)| *factor != 0.0).count() > 1;
             let half = half_width(&noises, if several { &together } else { &alone });
-            Uncertainty { standard_error: sum.standard_error(), low: values[0] - half, high: values[0] + half }
+            let (low, high) = (values[0] - half - down, values[0] + half + up);
+            Uncertainty { standard_error: sum.standard_error(), low, high }
         };
-        Ok(values.chunks_exact(width).map(of).collect())
+        Ok(values.chunks_exact(width).zip(cells).map(of).collect())
     }
 
     /// What is computed from one mean or variance: what it is on that aggregate's interval.

@@ -17,6 +17,8 @@ pub enum Engine {
     Spark,
     /// Google BigQuery.
     BigQuery,
+    /// DataFusion as executors of Apache Ballista have it, without functions of ours.
+    Ballista,
 }
 
 impl Engine {
@@ -32,7 +34,7 @@ impl Engine {
     /// What must be true of it besides what is true of all.
     pub fn demands(self) -> &'static [&'static str] {
         match self {
-            Self::Embedded => &[],
+            Self::Embedded | Self::Ballista => &[],
             Self::Postgres => &[
                 "The server is PostgreSQL 11 or later, and its database has the encoding UTF8.",
                 "Run all statements in one transaction: BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY.",
@@ -70,6 +72,7 @@ impl Engine {
             Self::Embedded => format!("scumble_sha256({text})"),
             Self::Postgres => format!("encode(sha256(convert_to({text}, 'UTF8')), 'hex')"),
             Self::DuckDb => format!("sha256({text})"),
+            Self::Ballista => format!("encode(sha256({text}), 'hex')"),
             Self::Spark => format!("sha2({text}, 256)"),
             Self::BigQuery => format!("TO_HEX(SHA256({text}))"),
         }

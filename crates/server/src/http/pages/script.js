@@ -87,7 +87,8 @@ const bars = (answer) => {
   const noisy = names.find((name) => names.includes(`${name}_interval`) && typeof rows[0][name] === "number");
   if (!noisy) return null;
   const beside = /_(error|interval)$/;
-  const keys = names.filter((name) => !beside.test(name) && !names.includes(`${name}_interval`));
+  // What has an error beside it, such as a median, is no key.
+  const keys = names.filter((name) => !beside.test(name) && !names.includes(`${name}_error`));
   const list = rows.map((row) => ({
     name: keys.map((key) => String(row[key] ?? "–")).join(", ") || noisy,
     value: row[noisy], low: Number(row[`${noisy}_interval`]?.[0]), high: Number(row[`${noisy}_interval`]?.[1]),

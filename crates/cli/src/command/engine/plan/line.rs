@@ -1,9 +1,10 @@
 //! A plan in one line: what it costs for whom it matters, how far off its numbers will be, what it takes for a key to show, what is cut off.
 
+use super::super::counted;
 use crate::failure::Failure;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_engine::budget::{Spent, rounded_up};
+use scumble_engine::budget::{Spent, rounded_up, shown_delta};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Expected, Planned};
 use scumble_engine::report::digits;
@@ -32,7 +33,7 @@ fn costs(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, 
     let Some(epsilon) = person.epsilon(delta) else {
         return Ok(match person.least_delta() {
             None => "no epsilon at any delta: published without noise".to_string(),
-            Some(_) => format!("no epsilon at delta {:e}: ask for a larger --delta", delta.to_f64()),
+            Some(_) => format!("no epsilon at delta {}: ask for a larger --delta", shown_delta(delta)),
         });
     };
     let mut text = format!("costs a person epsilon {}", rounded_up(epsilon.to_f64_up()));
@@ -52,7 +53,7 @@ fn costs(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, 
         text.push_str(&format!(", {} {}", super::short(&scope), rounded_up(own)));
     }
     if person.pure_sum().is_none() || *person.delta() > Exact::zero() {
-        text.push_str(&format!(" at delta {:e}", delta.to_f64()));
+        text.push_str(&format!(" at delta {}", shown_delta(delta)));
     }
     Ok(text)
 }
@@ -74,10 +75,10 @@ fn errors(expected: &[Expected]) -> String {
 /// How many owners a key needs: of several groupings or queries the one that needs most, of a tree of joins its largest threshold.
 fn threshold(rule: &Value) -> Option<String> {
     if let Some(lead) = rule["keys"]["lead_for_95_percent"].as_u64() {
-        return Some(format!("a value needs about {lead} owners more than the next one to show"));
+        return Some(format!("a value needs about {} more than the next one to show", counted(lead, "owner")));
     }
     let needed = owners_needed(rule)?;
-    Some(format!("a key needs about {needed} owners to show"))
+    Some(format!("a key needs about {} to show", counted(needed, "owner")))
 }
 
 fn owners_needed(rule: &Value) -> Option<u64> {

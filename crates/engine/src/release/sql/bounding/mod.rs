@@ -36,6 +36,7 @@ use computed::Computed;
 pub(in crate::release) use said::ShareCut;
 pub(super) use said::{Looked, Tally};
 
+use super::super::estimates::number;
 use super::super::field::{Field, Form};
 use super::super::noise::{Aside, Noise, described};
 use super::Private;
@@ -325,8 +326,10 @@ fn wider(wish: &Wish, bounds: Bounds, query: &Query) -> Result<Bounds> {
         wide.groups < bounds.groups || wide.rows_per_group < bounds.rows_per_group || wide.rows < bounds.rows;
     if narrower || wide == bounds {
         return Err(wish.spot.error(format!(
-            "the report must look at more of an owner than counts in the release ({} groups, {} rows in each, {} rows in all): give it wider bounds",
-            bounds.groups, bounds.rows_per_group, bounds.rows
+            "the report must look at more of an owner than counts in the release ({}, {} in each, {} in all): give it wider bounds",
+            number(bounds.groups, "group"),
+            number(bounds.rows_per_group, "row"),
+            number(bounds.rows, "row")
         )));
     }
     Ok(wide)

@@ -6,6 +6,7 @@ use super::{BoundingReport, Number, Widened, mistaken};
 use crate::backend::bound::{Bounds, Contribution};
 use crate::backend::functions::in_units;
 use crate::error::Result;
+use crate::release::estimates::number;
 use crate::release::noise::Noise;
 use crate::release::output::{Answers, Uncertainty};
 use crate::sql::Cut;
@@ -168,8 +169,8 @@ impl BoundingReport {
     fn beyond_words(&self, least: f64, most: f64) -> String {
         let Bounds { groups, rows_per_group, rows } = self.wide;
         let looked = match self.grouped {
-            true => format!("{groups} groups, {rows_per_group} rows in one or {rows} in all"),
-            false => format!("{rows} rows"),
+            true => format!("{}, {} in one or {rows} in all", number(groups, "group"), number(rows_per_group, "row")),
+            false => number(rows, "row"),
         };
         if least > 0.0 {
             return format!(
@@ -200,8 +201,13 @@ impl BoundingReport {
         let bounded = names(self.bounded.iter().map(String::as_str).collect());
         let Bounds { groups, rows_per_group, rows } = self.wide;
         let looked = match self.grouped {
-            true => format!("at most {groups} groups, {rows_per_group} rows in each and {rows} rows in all"),
-            false => format!("at most {rows} rows"),
+            true => format!(
+                "at most {}, {} in each and {} in all",
+                number(groups, "group"),
+                number(rows_per_group, "row"),
+                number(rows, "row")
+            ),
+            false => format!("at most {}", number(rows, "row")),
         };
         let mut text = String::new();
         if !all.is_empty() {

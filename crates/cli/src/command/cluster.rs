@@ -1,0 +1,138 @@
+//! `scumble cluster`: a scheduler and executors of Apache Ballista, for those who have none.
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What `cluster` takes.
+#[derive(Args)]
+#[command(
+    after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    node: Node,
+}
+
+#[derive(Subcommand)]
+enum Node {
+    /// Gives work to executors, and is who programs speak to
+    Scheduler(SchedulerArguments),
+    /// Works on files that it sees; start one for each machine
+    Executor(ExecutorArguments),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  scumble cluster scheduler --listen 127.0.0.1:50050")]
+struct SchedulerArguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password
+    #[arg(long)]
+    insecure_network: bool,
+    /// Print the address as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  scumble cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
+struct ExecutorArguments {
+    /// Where the scheduler listens
+    #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]
+    scheduler: String,
+    /// Where to listen for others that fetch results; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// How many parts of a statement it works on at once; all processors, if nothing is said
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// The folder in which a new one is made for rows on their way from one step to the next
+    #[arg(long, value_name = "FOLDER")]
+    work_folder: Option<PathBuf>,
+    /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password
+    #[arg(long)]
+    insecure_network: bool,
+    /// Print the address as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+#[cfg(not(feature = "cluster"))]
+pub fn run(arguments: &Arguments, _: bool) -> Result<(), Failure> {
+    let (Node::Scheduler(_) | Node::Executor(_)) = &arguments.node;
+    let how = "build it with cargo install --path crates/cli --features cluster";
+    Err(Failure::Input(format!("this program was built without clusters: {how}")))
+}
+
+/// Runs the command.
+#[cfg(feature = "cluster")]
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+    match &arguments.node {
+        Node::Scheduler(arguments) => running::scheduler(arguments, quiet),
+        Node::Executor(arguments) => running::executor(arguments, quiet),
+    }
+}
+
+#[cfg(feature = "cluster")]
+mod running {
+    use super::{ExecutorArguments, SchedulerArguments};
+    use crate::failure::Failure;
+    use crate::output::print;
+    use serde_json::json;
+    use std::net::SocketAddr;
+
+    pub fn scheduler(arguments: &SchedulerArguments, quiet: bool) -> Result<(), Failure> {
+        refuse_network(arguments.listen, arguments.insecure_network)?;
+        let options = scumble_cluster::Scheduler { listen: arguments.listen };
+        let tell = |address| tell("scheduler", address, arguments.json, quiet);
+        scumble_cluster::scheduler(&options, tell).map_err(Failure::Other)
+    }
+
+    pub fn executor(arguments: &ExecutorArguments, quiet: bool) -> Result<(), Failure> {
+        refuse_network(arguments.listen, arguments.insecure_network)?;
+        let wrong = || Failure::Input(format!("--scheduler is HOST:PORT, and '{}' is not", arguments.scheduler));
+        let (host, port) = arguments.scheduler.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let outer = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
+        // Made with the owner's access only, and gone with the process.
+        let folder = tempfile::Builder::new().prefix("scumble-executor-").tempdir_in(&outer).map_err(|error| {
+            Failure::Input(format!(
+                "no folder can be made in {} ({error}): give another --work-folder",
+                outer.display()
+            ))
+        })?;
+        let options = scumble_cluster::Executor {
+            host: host.to_string(),
+            port,
+            listen: arguments.listen,
+            threads: arguments.threads.map_or(all, usize::from),
+            folder: folder.path().to_path_buf(),
+        };
+        let tell = |address| tell("executor", address, arguments.json, quiet);
+        scumble_cluster::executor(&options, tell).map_err(Failure::Other)
+    }
+
+    fn refuse_network(listen: SocketAddr, is_allowed: bool) -> Result<(), Failure> {
+        match listen.ip().is_loopback() || is_allowed {
+            true => Ok(()),
+            false => Err(Failure::Input(format!(
+                "{listen} is beyond this machine, and Ballista asks nobody for a password: say --insecure-network if only those reach it who may run anything here"
+            ))),
+        }
+    }
+
+    fn tell(what: &str, address: SocketAddr, as_json: bool, quiet: bool) {
+        let text = match (as_json, quiet) {
+            (true, _) => format!("{}\n", json!({ "address": address.to_string() })),
+            (false, true) => format!("{address}\n"),
+            (false, false) => format!("{what} listening on {address}\n"),
+        };
+        // Whoever closed the output has a node all the same.
+        let _ = print(&text);
+    }
+}

@@ -1,0 +1,300 @@
+//! Releases on a cluster of Apache Ballista: a scheduler and executors as processes of their own, on this machine.
+//!
+//! Run with `cargo test -p scumble-cli --features cluster-tests --test cluster`: the default build has no clusters.
+
+#[path = "../../../engine/tests/support/elsewhere.rs"]
+mod elsewhere;
+#[allow(dead_code, reason = "helpers of all tests of the program")]
+#[path = "../it/support.rs"]
+mod support;
+
+use elsewhere::{BOUNDS, PROJECT, QUERIES, tables};
+use scumble_cluster::datafusion::dataframe::DataFrameWriteOptions;
+use scumble_cluster::datafusion::prelude::{SessionConfig, SessionContext};
+use scumble_engine::project::{Project, Request};
+use scumble_engine::release::integers_of_both;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{Folder, refused};
+
+/// A process that is gone with its test.
+struct Node {
+    process: Child,
+    address: String,
+}
+
+impl Node {
+    /// Starts one, and waits for the line with its address.
+    fn of(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        Self { process, address: said["address"].as_str().unwrap().to_string() }
+    }
+
+    fn scheduler() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
+        command.args(["cluster", "scheduler", "--listen", "127.0.0.1:0", "--json"]);
+        Self::of(command)
+    }
+
+    fn executor(scheduler: &Self) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
+        command.args(["cluster", "executor", "--scheduler", &scheduler.address, "--threads", "2", "--json"]);
+        Self::of(command)
+    }
+
+    fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A scheduler with two executors.
+struct Cluster {
+    scheduler: Node,
+    executors: [Node; 2],
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let scheduler = Node::scheduler();
+        let executors = [Node::executor(&scheduler), Node::executor(&scheduler)];
+        Self { scheduler, executors }
+    }
+
+    fn engine(&self) -> String {
+        engine(&self.scheduler.address)
+    }
+}
+
+fn engine(address: &str) -> String {
+    format!("[engine]\ncluster = \"ballista://{address}\"\n")
+}
+
+/// The results of queries as Parquet: each a folder of three files, so that executors have parts to share.
+fn written(statements: &str, tables: &[(&str, &str)], folder: &Path) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().thread_stack_size(32 << 20).build().unwrap();
+    runtime.block_on(async {
+        let config = SessionConfig::new().with_target_partitions(3).with_batch_size(100_000);
+        let context = SessionContext::new_with_config(config);
+        for statement in statements.split(";\n").filter(|statement| !statement.trim().is_empty()) {
+            context.sql(statement).await.unwrap().collect().await.unwrap();
+        }
+        for (name, query) in tables {
+            let path = folder.join(format!("{name}/"));
+            let frame = context.sql(query).await.unwrap();
+            frame.write_parquet(&path.display().to_string(), DataFrameWriteOptions::new(), None).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_cluster_gives_the_integers_of_our_pass() {
+    scumble_cluster::install();
+    let cluster = Cluster::start();
+    let folder = Folder::with(&[]);
+    let names = ["visits", "homes", "trips", "people"];
+    let queries = names.map(|name| format!("SELECT * FROM {name}"));
+    let listed: Vec<(&str, &str)> = names.into_iter().zip(queries.iter().map(String::as_str)).collect();
+    written(&tables().1, &listed, folder.path());
+    for bounds in BOUNDS {
+        let text = names.iter().fold(PROJECT.replace("BOUNDS", bounds), |text, name| {
+            text.replace(&format!("source = \"{name}.csv\""), &format!("source = \"{name}\""))
+        });
+        folder.write("here.toml", &text);
+        folder.write("there.toml", &format!("{}{text}", cluster.engine()));
+        let (here, there) = (project(&folder, "here.toml"), project(&folder, "there.toml"));
+        let mut answered = 0;
+        // Each takes some seconds: all of them under the tightest bounds, some under the others.
+        let some = if bounds == BOUNDS[1] { QUERIES.len() } else { 4 };
+        for (index, sql) in QUERIES.iter().enumerate().take(some) {
+            let request = Request::of_query(&format!("q{index}"), sql, "epsilon=1,delta=1e-6").unwrap();
+            // Some bounds refuse some queries.
+            if scumble_engine::release::Runner::new(&here).plan(&request).is_err() {
+                continue;
+            }
+            let both = integers_of_both(&request, &here, &there).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            assert!(!both.is_empty());
+            both.into_iter().for_each(|(theirs, ours)| assert_eq!(theirs, ours, "{bounds}\n{sql}"));
+            answered += 1;
+        }
+        assert!(answered >= some.min(13), "{answered} of the queries are answered");
+    }
+}
+
+fn project(folder: &Folder, name: &str) -> Project {
+    Project::open(&folder.file(name)).unwrap()
+}
+
+/// Visits of 1,000 owners per 100,000 rows, all of which count; as much noise as there is at ε = 10^6: none.
+const VISITS: &str = r#"
+[budget]
+person = { epsilon = 1e7, delta = 1e-3 }
+[dataset.visits]
+source = "visits"
+owner = "person"
+max_rows_per_owner = 200
+max_groups_per_owner = 4
+max_rows_per_group = 200
+[dataset.visits.columns]
+clinic = { type = "category", values = ["a", "b", "c", "d"] }
+cost = { type = "int", lower = 0, upper = 10 }
+[[release]]
+name = "by clinic"
+sql = "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic"
+cost = { epsilon = 1e6 }
+[[release]]
+name = "middle"
+kind = "quantiles"
+table = "visits"
+column = "cost"
+quantiles = [0.5]
+cost = { epsilon = 1 }
+"#;
+
+/// A folder with that many visits, and a project on this cluster.
+fn visits(rows: usize, engine: &str) -> Folder {
+    let folder = Folder::with(&[("scumble.toml", &format!("{engine}{VISITS}"))]);
+    let one = format!(
+        "SELECT 'p' || CAST(value / 100 AS VARCHAR) AS person, SUBSTR('abcd', CAST(value % 4 + 1 AS INT), 1) AS clinic, CAST(value % 7 AS INT) AS cost FROM generate_series(0, {})",
+        rows - 1
+    );
+    written("", &[("visits", &one)], folder.path());
+    folder
+}
+
+fn answers(folder: &Folder) -> String {
+    std::fs::read_to_string(folder.file("out/by clinic.csv")).unwrap()
+}
+
+/// The rows of the answer, without error bars.
+fn counted(folder: &Folder) -> Vec<(String, u64, u64)> {
+    let text = answers(folder);
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|other| *other == name).unwrap();
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |name: &str| fields[place(name)].parse().unwrap();
+        (fields[place("clinic")].to_string(), number("n"), number("s"))
+    };
+    lines.map(row).collect()
+}
+
+/// What is true of that many visits.
+fn true_of(rows: u64) -> Vec<(String, u64, u64)> {
+    let of = |clinic: u64| (clinic..rows).step_by(4);
+    let all = ["a", "b", "c", "d"].into_iter().zip(0..);
+    all.map(|(name, clinic)| (name.to_string(), of(clinic).count() as u64, of(clinic).map(|row| row % 7).sum()))
+        .collect()
+}
+
+#[test]
+fn a_release_on_a_cluster_is_one_like_any_other() {
+    let cluster = Cluster::start();
+    let folder = visits(40_000, &cluster.engine());
+    folder.stdout(&["release", "--only", "by clinic"]);
+    assert_eq!(counted(&folder), true_of(40_000));
+    let ledger = folder.stdout(&["ledger", "export"]);
+    assert!(ledger.contains("SHA-256") && ledger.contains(&format!("ballista://{}", cluster.scheduler.address)));
+    assert!(folder.stdout(&["ledger", "verify"]).contains("1"));
+    // What needs rows is not computed there, and they are not brought here.
+    let sentence = refused(&folder.run(&["release", "--only", "middle"]), 2, "is of kind quantiles, which needs rows");
+    assert!(sentence.contains("middle"), "{sentence}");
+    assert_eq!(folder.json(&["ledger", "show", "--json"])["releases"].as_u64().unwrap(), 1);
+}
+
+/// An executor dies while a statement runs: another does its work again, and the integers are the same.
+#[test]
+fn the_work_of_an_executor_that_is_killed_is_done_again() {
+    let mut cluster = Cluster::start();
+    let rows = 150_000;
+    let folder = visits(rows, &cluster.engine());
+    let begun = Instant::now();
+    let mut release = Command::new(env!("CARGO_BIN_EXE_scumble"))
+        .args(["release", "--only", "by clinic"])
+        .current_dir(folder.path())
+        .spawn()
+        .unwrap();
+    // The charge is there before the statement runs: then it runs, for seconds.
+    while !folder.file("scumble.ledger").exists() && begun.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(release.try_wait().unwrap().is_none(), "the statement was too quick for this test");
+    cluster.executors[0].kill();
+    assert!(release.wait().unwrap().success());
+    assert_eq!(counted(&folder), true_of(rows as u64));
+}
+
+#[test]
+fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
+    // Nobody listens there.
+    let folder = visits(1000, &engine("127.0.0.1:1"));
+    let release = ["release", "--only", "by clinic"];
+    refused(&folder.run(&release), 1, "the cluster ballista://127.0.0.1:1 is not there");
+    // A scheduler without executors.
+    let scheduler = Node::scheduler();
+    let idle = format!("{}timeout = 3\n", engine(&scheduler.address));
+    folder.write("scumble.toml", &format!("{idle}{VISITS}"));
+    refused(&folder.run(&release), 1, "has no executor that takes work: start one (scumble cluster executor)");
+    // No executor where no scheduler is.
+    let lost = folder.run(&["cluster", "executor", "--scheduler", "127.0.0.1:1"]);
+    assert!(String::from_utf8_lossy(&lost.stderr).contains("there is no scheduler at 127.0.0.1:1"), "{lost:?}");
+    refused(&folder.run(&["cluster", "scheduler", "--listen", "0.0.0.0:0"]), 2, "--insecure-network");
+    refused(&folder.run(&["cluster", "executor", "--scheduler", "there"]), 2, "--scheduler is HOST:PORT");
+    // With an executor: what the files do not have.
+    let executor = Node::executor(&scheduler);
+    let said = |project: &str, status: i32, words: &str| {
+        folder.write("scumble.toml", &format!("{}{project}", engine(&scheduler.address)));
+        refused(&folder.run(&release), status, words);
+    };
+    said(
+        &VISITS.replace("cost = { type", "price = { type").replace("SUM(cost)", "SUM(price)"),
+        2,
+        "there is no column 'price'",
+    );
+    said(
+        &VISITS.replace("type = \"int\", lower = 0, upper = 10", "type = \"bool\"").replace("SUM(cost)", "COUNT(cost)"),
+        2,
+        "column 'cost' is declared as true or false and is of type Int32 in its file",
+    );
+    folder.write("visits.csv", "person,clinic,cost\nx,a,1\n");
+    said(&VISITS.replace("source = \"visits\"", "source = \"visits.csv\""), 2, "a cluster reads Parquet files");
+    said(&VISITS.replace("source = \"visits\"", "source = \"gone.parquet\""), 2, "gone.parquet is not here");
+    folder.write("bad.parquet", "no Parquet");
+    said(&VISITS.replace("source = \"visits\"", "source = \"bad.parquet\""), 2, "cannot be read as Parquet");
+    assert!(!folder.file("out").exists() && !folder.file("scumble.ledger").exists());
+    drop(executor);
+}
+
+/// An executor in a world of its own, in which the folder is empty.
+#[test]
+fn an_executor_that_does_not_see_the_files_is_noticed_before_the_charge() {
+    let can_hide = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success());
+    if !can_hide {
+        eprintln!("skipped: no world of its own can be made for a process here (unshare -m)");
+        return;
+    }
+    let scheduler = Node::scheduler();
+    let folder = visits(1000, &engine(&scheduler.address));
+    let hidden = folder.file("visits").canonicalize().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", "mount -t tmpfs none \"$0\" && exec \"$@\""]).arg(&hidden);
+    command.arg(env!("CARGO_BIN_EXE_scumble"));
+    command.args(["cluster", "executor", "--scheduler", &scheduler.address, "--json"]);
+    let executor = Node::of(command);
+    refused(&folder.run(&["release", "--only", "by clinic"]), 1, "cannot open the tables' files");
+    assert!(!folder.file("scumble.ledger").exists());
+    drop(executor);
+}
