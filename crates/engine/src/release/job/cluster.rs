@@ -109,6 +109,11 @@ impl Place for Clustered {
 
     fn look(&mut self, table: &Table, used: &BTreeSet<String>) -> Result<()> {
         match self.tables.get(&table.name) {
+            // On the way to a scheduler the quotes around it are lost (DataFusion 55).
+            _ if table.name.contains('.') => Err(Error::input(format!(
+                "table '{}': a cluster reads a name with a point as two: give the table another name",
+                table.name
+            ))),
             Some(stored) => fits(table, used, stored),
             None => Err(Error::machine(format!("table '{}' is not known to the cluster", table.name))),
         }
