@@ -372,7 +372,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     said(&VISITS.replace("source = \"visits\"", "source = \"twice\""), 2, "there is no column 'clinic' in");
     let taken = VISITS.replace("dataset.visits", "dataset.scumble_rows").replace("FROM visits", "FROM scumble_rows");
     said(&taken.replace("table = \"visits\"", "table = \"scumble_rows\""), 2, "names that begin with scumble_");
-    let dotted = VISITS.replace("dataset.visits", "dataset.\"v.w\"").replace("FROM visits", "FROM \"v.w\"");
+    let dotted = VISITS.replace("dataset.visits", "dataset.\"v.w\"").replace("FROM visits", "FROM \\\"v.w\\\"");
     said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "reads a name with a point as two");
     // Somebody else listens there.
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
