@@ -339,7 +339,7 @@ fn clusters_are_a_feature_of_the_program() {
     folder.refused(&["release", "--only", "by clinic"], 2, how);
     // What needs rows would read them here.
     folder.refused(&["release", "--only", "middle"], 2, "is of kind quantiles, which needs rows");
-    let asked = "[[release]]\nname = \"asked\"\nkind = \"interactive\"\ntable = \"visits\"\ncolumns = [\"clinic\"]\ncost = { epsilon = 1 }\n";
+    let asked = "[[release]]\nname = \"asked\"\nkind = \"interactive\"\ntable = \"visits\"\ncolumns = [\"clinic\"]\npeople = 100\ncost = { epsilon = 1 }\n";
     folder.write("scumble.toml", &format!("[engine]\ncluster = \"ballista://127.0.0.1:50050\"\n{PROJECT}{asked}"));
     folder.refused(&["ask", "asked", "clinic = 'a'"], 2, "is asked about rows, which are computed with elsewhere");
     assert!(entries(&folder).is_empty());
