@@ -24,17 +24,22 @@ pub(super) struct Clustered {
 struct Stored {
     /// What it is called in statements.
     name: String,
-    /// The columns of each file with their types.
-    files: Vec<(PathBuf, Vec<(String, DataType)>)>,
+    files: Vec<StoredFile>,
+}
+
+/// A file: its path, which is the same for executors, and its columns with their types.
+struct StoredFile {
+    path: PathBuf,
+    columns: Vec<(String, DataType)>,
 }
 
 impl Stored {
     /// The type of a column that all files have once, of one type; a sentence otherwise.
     fn kind(&self, column: &str) -> std::result::Result<&DataType, String> {
         let mut found: Option<&DataType> = None;
-        for (file, columns) in &self.files {
-            let shown = file.display();
-            let mut named = columns.iter().filter(|(name, _)| name == column).map(|(_, kind)| kind);
+        for file in &self.files {
+            let shown = file.path.display();
+            let mut named = file.columns.iter().filter(|(name, _)| name == column).map(|(_, kind)| kind);
             let kind = match (named.next(), named.next()) {
                 (Some(kind), None) => kind,
                 (None, _) => return Err(format!("there is no column '{column}' in {shown}")),
@@ -62,7 +67,7 @@ impl Clustered {
         let mut listed: Vec<Files> = Vec::new();
         for (index, table) in names.into_iter().enumerate() {
             let files = files(project.table(table)?)?;
-            listed.push((table.clone(), files.iter().map(|(path, _)| path.clone()).collect()));
+            listed.push((table.clone(), files.iter().map(|file| file.path.clone()).collect()));
             tables.insert(table.clone(), Stored { name: name(index), files });
         }
         let session = connect(cluster, &listed).map_err(|trouble| sentence(cluster, &trouble))?;
@@ -78,8 +83,8 @@ impl Clustered {
     }
 }
 
-/// The files of a table with their columns, by the rules of files that are read here; their paths are the same for executors.
-fn files(table: &Table) -> Result<Vec<(PathBuf, Vec<(String, DataType)>)>> {
+/// The files of a table, by the rules of files that are read here.
+fn files(table: &Table) -> Result<Vec<StoredFile>> {
     let at = |sentence: &str| {
         Error::input(format!(
             "table '{}': {sentence}, or take [engine] out of the project file to read it here",
@@ -97,7 +102,7 @@ fn files(table: &Table) -> Result<Vec<(PathBuf, Vec<(String, DataType)>)>> {
         }
         let columns = file.columns().map_err(|error| error.or_while(&format!("table '{}'", table.name)))?;
         let columns = columns.into_iter().map(|(name, kind)| (name, kind.unwrap_or(DataType::Null)));
-        found.push((real_path(&file.path)?, columns.collect()));
+        found.push(StoredFile { path: real_path(&file.path)?, columns: columns.collect() });
     }
     Ok(found)
 }
