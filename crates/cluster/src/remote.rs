@@ -4,18 +4,21 @@ use ballista::prelude::SessionContextExt;
 use ballista_core::extension::SessionConfigExt;
 use datafusion::arrow::array::{Array, StringArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use scumble_engine::cluster::{Row, Session, Trouble};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use scumble_engine::cluster::{Files, Row, Session, Trouble, name};
 use scumble_engine::project::Cluster;
-use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+use url::Url;
 
 /// Plans are deep, and are walked by recursion.
 pub(crate) const STACK: usize = 32 << 20;
@@ -33,12 +36,12 @@ const ATTEMPTS: usize = 3;
 struct Remote {
     runtime: Runtime,
     context: SessionContext,
-    tables: BTreeMap<String, BTreeMap<String, DataType>>,
+    tables: usize,
     timeout: Duration,
 }
 
-/// Connects to a cluster; the columns of the tables are read from their files, of which only the end is looked at.
-pub(crate) fn connect(cluster: &Cluster, tables: &[(String, PathBuf)]) -> Result<Box<dyn Session>, Trouble> {
+/// Connects to a cluster; names and types of columns are read from the ends of the tables' files.
+pub(crate) fn connect(cluster: &Cluster, tables: &[Files]) -> Result<Box<dyn Session>, Trouble> {
     let host = cluster.host.trim_start_matches('[').trim_end_matches(']');
     let addresses = (host, cluster.port).to_socket_addrs().map_err(|_| Trouble::Away)?;
     let is_open = |address| TcpStream::connect_timeout(&address, DOOR).is_ok();
@@ -48,17 +51,12 @@ pub(crate) fn connect(cluster: &Cluster, tables: &[(String, PathBuf)]) -> Result
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.enable_all().thread_stack_size(STACK).build().map_err(|_| Trouble::Failed)?;
     let url = format!("df://{}:{}", cluster.host, cluster.port);
-    let mut remote = Remote {
-        context: runtime.block_on(session(&url)).map_err(|_| Trouble::Away)?,
-        runtime,
-        tables: BTreeMap::new(),
-        timeout: Duration::from_secs(cluster.timeout),
-    };
-    for (name, path) in tables {
-        let columns = remote.register(name, path).map_err(|_| Trouble::Unreadable(name.clone()))?;
-        remote.tables.insert(name.clone(), columns);
+    let context = runtime.block_on(session(&url)).map_err(|_| Trouble::Away)?;
+    for (index, (table, files)) in tables.iter().enumerate() {
+        let registered = runtime.block_on(register(&context, &name(index), files));
+        registered.map_err(|_| Trouble::Unreadable(table.clone()))?;
     }
-    Ok(Box::new(remote))
+    Ok(Box::new(Remote { runtime, context, tables: tables.len(), timeout: Duration::from_secs(cluster.timeout) }))
 }
 
 async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
@@ -73,20 +71,21 @@ async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
     SessionContext::remote_with_state(url, state).await
 }
 
-impl Remote {
-    fn register(&self, name: &str, path: &Path) -> Result<BTreeMap<String, DataType>, DataFusionError> {
-        let end = if path.is_dir() { "/" } else { "" };
-        let url = format!("{}{end}", path.display());
-        // A name is taken as it is: without quotes it would be one in small letters.
-        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
-        let columns = self.runtime.block_on(async {
-            self.context.register_parquet(quoted.as_str(), &url, ParquetReadOptions::default()).await?;
-            let table = self.context.table(quoted.as_str()).await?;
-            Ok::<_, DataFusionError>(table.schema().as_arrow().fields().clone())
-        })?;
-        Ok(columns.iter().map(|field| named(field)).collect())
-    }
+/// Tells the session which files a table has. They are addresses and no patterns: a bracket in a name is one.
+async fn register(context: &SessionContext, name: &str, files: &[PathBuf]) -> Result<(), DataFusionError> {
+    let address = |file: &PathBuf| match Url::from_file_path(file) {
+        Ok(url) => ListingTableUrl::parse(url.as_str()),
+        Err(()) => Err(DataFusionError::Plan("a path that is not absolute".to_string())),
+    };
+    let addresses = files.iter().map(address).collect::<Result<Vec<ListingTableUrl>, DataFusionError>>()?;
+    // Which files these are was decided already, whatever their names end in.
+    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("");
+    let config = ListingTableConfig::new_with_multi_paths(addresses).with_listing_options(options);
+    let table = ListingTable::try_new(config.infer_schema(&context.state()).await?)?;
+    context.register_table(name, Arc::new(table)).map(drop)
+}
 
+impl Remote {
     /// The batches of a statement, unless it takes too long.
     fn batches(&self, statement: &str, most: Duration) -> Result<Vec<RecordBatch>, Failure> {
         self.runtime.block_on(async {
@@ -106,10 +105,6 @@ enum Failure {
 }
 
 impl Session for Remote {
-    fn columns(&self, table: &str) -> BTreeMap<String, DataType> {
-        self.tables.get(table).cloned().unwrap_or_default()
-    }
-
     fn plan(&self, statement: &str) -> Result<(), Trouble> {
         let planned = self.runtime.block_on(async {
             let frame = self.context.sql(statement).await?;
@@ -118,28 +113,35 @@ impl Session for Remote {
         planned.map(drop).map_err(|_| Trouble::Unplanned)
     }
 
-    /// At most one row of each part of a table is read by executors, and what is in it makes no difference: any failure other than that the files cannot
-    /// be opened is left to the statement itself, behind the charge. Whether there is a row makes none either.
+    /// First something without a table: then whoever answers is a scheduler, and an executor works. Of the tables a number of rows is looked up, which is in
+    /// the ends of their files: no column is read, so that what fails here depends on no value.
     fn ready(&self) -> Result<(), Trouble> {
-        for table in self.tables.keys() {
-            // What is known of the files here would answer without them, were it not for a number that nobody knows before.
+        let most = LOOK.min(self.timeout);
+        // What is known here would answer by itself, were it not for a number that nobody knows before.
+        match self.batches("SELECT COUNT(*) FROM (VALUES (1)) scumble_look WHERE random() < 2.0", most) {
+            Err(Failure::TooLong) => return Err(Trouble::Idle),
+            Err(Failure::Said(_)) => return Err(Trouble::Strange),
+            Ok(_) => {}
+        }
+        for table in (0..self.tables).map(name) {
             let look = format!(
-                "SELECT COUNT(*) FROM (SELECT 1 AS scumble_one FROM \"{}\" LIMIT 1) scumble_look WHERE random() < 2.0",
-                table.replace('"', "\"\"")
+                "SELECT COUNT(*) FROM (SELECT 1 AS scumble_one FROM {table} LIMIT 1) scumble_look WHERE random() < 2.0"
             );
-            match self.batches(&look, LOOK.min(self.timeout)) {
+            match self.batches(&look, most) {
                 Err(Failure::TooLong) => return Err(Trouble::Idle),
                 Err(Failure::Said(text)) if is_about_opening(&text) => return Err(Trouble::Unseen),
-                _ => {}
+                Err(Failure::Said(_)) => return Err(Trouble::Unplanned),
+                Ok(_) => {}
             }
         }
         Ok(())
     }
 
     fn rows(&self, statement: &str) -> Result<Vec<Row>, Trouble> {
+        let deadline = Instant::now() + self.timeout;
         let mut trouble = Trouble::Failed;
         for _ in 0..ATTEMPTS {
-            match self.batches(statement, self.timeout) {
+            match self.batches(statement, deadline.saturating_duration_since(Instant::now())) {
                 Ok(batches) => return rows_of(&batches).ok_or(Trouble::Failed),
                 Err(Failure::TooLong) => return Err(Trouble::TooLong),
                 Err(Failure::Said(text)) if is_about_opening(&text) => trouble = Trouble::Unseen,
@@ -148,10 +150,6 @@ impl Session for Remote {
         }
         Err(trouble)
     }
-}
-
-fn named(field: &Field) -> (String, DataType) {
-    (field.name().clone(), field.data_type().clone())
 }
 
 /// Whether an executor says that a file is not there, or not for it. (It says so in the words of its object store.)

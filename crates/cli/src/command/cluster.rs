@@ -84,6 +84,7 @@ mod running {
     use crate::output::print;
     use serde_json::json;
     use std::net::SocketAddr;
+    use std::path::Path;
 
     pub fn scheduler(arguments: &SchedulerArguments, quiet: bool) -> Result<(), Failure> {
         refuse_network(arguments.listen, arguments.insecure_network)?;
@@ -99,8 +100,7 @@ mod running {
         let port = port.parse().map_err(|_| wrong())?;
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let outer = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
-        // Made with the owner's access only, and gone with the process.
-        let folder = tempfile::Builder::new().prefix("scumble-executor-").tempdir_in(&outer).map_err(|error| {
+        let folder = work_folder(&outer).map_err(|error| {
             Failure::Input(format!(
                 "no folder can be made in {} ({error}): give another --work-folder",
                 outer.display()
@@ -115,6 +115,27 @@ mod running {
         };
         let tell = |address| tell("executor", address, arguments.json, quiet);
         scumble_cluster::executor(&options, tell).map_err(Failure::Other)
+    }
+
+    /// How the names of work folders begin; the number of their process follows.
+    const PREFIX: &str = "scumble-executor-";
+
+    /// A folder for rows on their way, with the owner's access only, gone with the process. Those of processes that were killed are removed.
+    fn work_folder(outer: &Path) -> std::io::Result<tempfile::TempDir> {
+        for entry in std::fs::read_dir(outer)?.flatten() {
+            let name = entry.file_name();
+            let process =
+                name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
+            if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+                // Somebody else's is not ours to remove.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.prefix(&prefix).tempdir_in(outer)
     }
 
     fn refuse_network(listen: SocketAddr, is_allowed: bool) -> Result<(), Failure> {

@@ -211,7 +211,88 @@ fn a_release_on_a_cluster_is_one_like_any_other() {
     // What needs rows is not computed there, and they are not brought here.
     let sentence = refused(&folder.run(&["release", "--only", "middle"]), 2, "is of kind quantiles, which needs rows");
     assert!(sentence.contains("middle"), "{sentence}");
-    assert_eq!(folder.json(&["ledger", "show", "--json"])["releases"].as_u64().unwrap(), 1);
+    assert_eq!(folder.json(&["ledger", "show", "--json"])["releases"].as_array().unwrap().len(), 1);
+}
+
+/// What files are called makes no difference, nor do types of owners: what is counted there is what is counted here.
+#[test]
+fn names_and_owners_of_all_kinds_are_those_that_are_read_here() {
+    const ODD: &str = r#"
+[budget]
+person = { epsilon = 1e7, delta = 1e-3 }
+[dataset.homes]
+source = "h[1]*.parquet"
+owner = "person"
+max_rows_per_owner = 1
+[dataset.homes.columns]
+area = { type = "category", values = ["n", "s"] }
+[dataset."a b"]
+source = "v?.PARQUET"
+owner = "person"
+max_rows_per_owner = 1
+[dataset."a b".columns]
+cost = { type = "int", lower = 0, upper = 10 }
+"#;
+    let cluster = Cluster::start();
+    let folder = Folder::with(&[("here.toml", ODD), ("there.toml", &format!("{}{ODD}", cluster.engine()))]);
+    // '1', '01' and '001' are three persons, one of whom is the person 1.
+    written(
+        "",
+        &[
+            ("homes", "SELECT * FROM (VALUES ('1', 'n'), ('01', 'n'), ('001', 'n'), ('7', 's')) t (person, area)"),
+            ("visits", "SELECT * FROM (VALUES (1, 3), (7, 4), (8, 5)) t (person, cost)"),
+        ],
+        folder.path(),
+    );
+    for (made, name) in [("homes", "h[1]*.parquet"), ("visits", "v?.PARQUET")] {
+        let file = std::fs::read_dir(folder.file(made)).unwrap().next().unwrap().unwrap().path();
+        std::fs::copy(file, folder.file(name)).unwrap();
+    }
+    // Beside them lies what nobody asked for.
+    std::fs::copy(folder.file("h[1]*.parquet"), folder.file("h1.parquet")).unwrap();
+    let count = |project: &str, sql: &str| {
+        let arguments = [
+            "query",
+            sql,
+            "--project",
+            project,
+            "--cost",
+            "epsilon=1e6",
+            "--ledger",
+            &format!("{project}.ledger"),
+            "--json",
+        ];
+        folder.json(&arguments)["rows"][0]["n"].as_f64().unwrap()
+    };
+    for (sql, expected) in [
+        ("SELECT COUNT(*) AS n FROM homes", 4.0),
+        ("SELECT COUNT(*) AS n FROM \"a b\"", 3.0),
+        ("SELECT COUNT(*) AS n FROM homes h JOIN \"a b\" v ON v.person = h.person", 2.0),
+    ] {
+        assert_eq!((count("here.toml", sql), count("there.toml", sql)), (expected, expected), "{sql}");
+    }
+}
+
+/// Rows on their way are nobody else's to read, and those of an executor that was killed go when the next one starts.
+#[test]
+fn work_folders_are_their_owners() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with(&[]);
+    let scheduler = Node::scheduler();
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
+        command.args(["cluster", "executor", "--scheduler", &scheduler.address, "--json", "--work-folder"]);
+        command.arg(folder.path());
+        Node::of(command)
+    };
+    let inside = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let mut first = start();
+    let [own] = &inside()[..] else { panic!("{:?}", inside()) };
+    assert_eq!(std::fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
+    first.kill();
+    let second = start();
+    assert!(!inside().contains(own) && inside().len() == 1, "{:?}", inside());
+    drop(second);
 }
 
 /// An executor dies while a statement runs: another does its work again, and the integers are the same.
@@ -271,9 +352,33 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     );
     folder.write("visits.csv", "person,clinic,cost\nx,a,1\n");
     said(&VISITS.replace("source = \"visits\"", "source = \"visits.csv\""), 2, "a cluster reads Parquet files");
-    said(&VISITS.replace("source = \"visits\"", "source = \"gone.parquet\""), 2, "gone.parquet is not here");
+    said(&VISITS.replace("source = \"visits\"", "source = \"gone.parquet\""), 2, "there is no file or folder");
     folder.write("bad.parquet", "no Parquet");
-    said(&VISITS.replace("source = \"visits\"", "source = \"bad.parquet\""), 2, "cannot be read as Parquet");
+    said(&VISITS.replace("source = \"visits\"", "source = \"bad.parquet\""), 2, "bad.parquet");
+    // Links, and files with other columns.
+    let one = std::fs::read_dir(folder.file("visits")).unwrap().next().unwrap().unwrap().path();
+    std::fs::create_dir(folder.file("twice")).unwrap();
+    std::fs::copy(&one, folder.file("twice/a.parquet")).unwrap();
+    std::fs::hard_link(folder.file("twice/a.parquet"), folder.file("twice/b.parquet")).unwrap();
+    said(
+        &VISITS.replace("source = \"visits\"", "source = \"twice\""),
+        2,
+        "are the same file: its rows would count twice",
+    );
+    std::fs::remove_file(folder.file("twice/b.parquet")).unwrap();
+    written("", &[("other", "SELECT arrow_cast('x', 'Utf8View') AS person, 1 AS cost")], folder.path());
+    let other = std::fs::read_dir(folder.file("other")).unwrap().next().unwrap().unwrap().path();
+    std::fs::copy(&other, folder.file("twice/c.parquet")).unwrap();
+    said(&VISITS.replace("source = \"visits\"", "source = \"twice\""), 2, "there is no column 'clinic' in");
+    let taken = VISITS.replace("dataset.visits", "dataset.scumble_rows").replace("FROM visits", "FROM scumble_rows");
+    said(&taken.replace("table = \"visits\"", "table = \"scumble_rows\""), 2, "names that begin with scumble_");
+    let dotted = VISITS.replace("dataset.visits", "dataset.\"v.w\"").replace("FROM visits", "FROM \\\"v.w\\\"");
+    said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "reads a name with a point as two");
+    // Somebody else listens there.
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    folder.write("scumble.toml", &format!("{}timeout = 5\n{VISITS}", engine(&door.local_addr().unwrap().to_string())));
+    std::thread::spawn(move || door.incoming().for_each(drop));
+    refused(&folder.run(&release), 1, "is no scheduler of Apache Ballista 55");
     assert!(!folder.file("out").exists() && !folder.file("scumble.ledger").exists());
     drop(executor);
 }

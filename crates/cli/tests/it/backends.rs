@@ -3,6 +3,7 @@
 use crate::support::Folder;
 use serde_json::Value;
 use std::fs;
+use std::io::{Read, Write};
 
 const PROJECT: &str = r#"
 [budget]
@@ -285,6 +286,47 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     refused(&good, PASSWORD, &release, 1, "is not there");
 }
 
+/// A server is believed by its certificate: one of a trusted authority, for the name by which it is called.
+#[test]
+fn a_server_is_spoken_to_behind_a_certificate_that_is_verified() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(server) = Postgres::start_with_tls(port) else { return };
+    server.run("CREATE TABLE visits (person INT, clinic TEXT, cost NUMERIC); INSERT INTO visits SELECT i, 'a', 2.5 FROM generate_series(1, 40) i;");
+    let release = |host: &str, options: &str| {
+        let source = format!("postgres://scumble@{host}:{port}/postgres?table=visits{options}");
+        let folder = Folder::with(&[("scumble.toml", &SERVED.replace("SOURCE", &source))]);
+        let output = with_password(&folder, PASSWORD, &["release", "--only", "by clinic"]);
+        (folder, output)
+    };
+    let file = |name: &str| format!("&sslmode=verify-full&sslrootcert={}", server.folder().join(name).display());
+    let (folder, done) = release("localhost", &file("ca.pem"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(folder.read("out/by clinic.csv").contains("\na,40,"), "{}", folder.read("out/by clinic.csv"));
+    let not = "its certificate is not one that is trusted for this name";
+    for (host, options, words) in [
+        ("localhost", file("other.pem"), not),
+        ("127.0.0.1", file("ca.pem"), not),
+        ("localhost", "&sslmode=verify-full".to_string(), not),
+        ("localhost", file("server.key"), "there are no certificates to trust"),
+    ] {
+        let (folder, output) = release(host, &options);
+        crate::support::refused(&output, 2, words);
+        assert!(entries(&folder).is_empty());
+    }
+    // One that speaks no TLS is not spoken to.
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let deaf = door.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = door.accept().unwrap();
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.write_all(b"N").unwrap();
+    });
+    let source = format!("postgres://scumble@localhost:{deaf}/postgres?table=visits{}", file("ca.pem"));
+    let folder = Folder::with(&[("scumble.toml", &SERVED.replace("SOURCE", &source))]);
+    let refused = with_password(&folder, PASSWORD, &["release", "--only", "by clinic"]);
+    crate::support::refused(&refused, 2, "it speaks no TLS");
+}
+
 /// The default build has no clusters, and says what has.
 #[test]
 fn clusters_are_a_feature_of_the_program() {
@@ -297,6 +339,9 @@ fn clusters_are_a_feature_of_the_program() {
     folder.refused(&["release", "--only", "by clinic"], 2, how);
     // What needs rows would read them here.
     folder.refused(&["release", "--only", "middle"], 2, "is of kind quantiles, which needs rows");
+    let asked = "[[release]]\nname = \"asked\"\nkind = \"interactive\"\ntable = \"visits\"\ncolumns = [\"clinic\"]\npeople = 100\ncost = { epsilon = 1 }\n";
+    folder.write("scumble.toml", &format!("[engine]\ncluster = \"ballista://127.0.0.1:50050\"\n{PROJECT}{asked}"));
+    folder.refused(&["ask", "asked", "clinic = 'a'"], 2, "is asked about rows, which are computed with elsewhere");
     assert!(entries(&folder).is_empty());
     // Costs are the same wherever it is computed.
     assert!(folder.stdout(&["plan", "--details"]).contains("by clinic"));

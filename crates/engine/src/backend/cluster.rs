@@ -4,8 +4,6 @@
 //! [`install`].
 
 use crate::project::Cluster;
-use datafusion::arrow::datatypes::DataType;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -14,13 +12,10 @@ pub type Row = Vec<Option<String>>;
 
 /// A session with a cluster that knows some tables.
 pub trait Session {
-    /// The columns of a table with their types, as its files say.
-    fn columns(&self, table: &str) -> BTreeMap<String, DataType>;
-
     /// Whether a statement can be planned; no row is looked at.
     fn plan(&self, statement: &str) -> Result<(), Trouble>;
 
-    /// Whether executors work, and can open the files of the tables; what is in them makes no difference.
+    /// Whether executors work, and can open the files of the tables; no column of them is read.
     fn ready(&self) -> Result<(), Trouble>;
 
     /// The rows of a statement.
@@ -32,9 +27,11 @@ pub trait Session {
 pub enum Trouble {
     /// Nobody answers at the address.
     Away,
+    /// Whoever answers is no scheduler that it can be worked with.
+    Strange,
     /// There is a scheduler, and no executor takes work.
     Idle,
-    /// The files of a table are no Parquet, or not here.
+    /// The files of a table are no Parquet.
     Unreadable(String),
     /// An executor cannot open a table's files.
     Unseen,
@@ -46,8 +43,16 @@ pub enum Trouble {
     TooLong,
 }
 
-/// Connects to a cluster, and tells it where the files of tables are: each table's name and path.
-pub type Connect = fn(&Cluster, &[(String, PathBuf)]) -> Result<Box<dyn Session>, Trouble>;
+/// A table's name, and its files: absolute paths, which are no patterns.
+pub type Files = (String, Vec<PathBuf>);
+
+/// What the n-th table is called in statements.
+pub fn name(index: usize) -> String {
+    format!("scumble_table_{index}")
+}
+
+/// Connects to a cluster, and tells it which files tables have; statements call them by [`name`].
+pub type Connect = fn(&Cluster, &[Files]) -> Result<Box<dyn Session>, Trouble>;
 
 static CONNECT: OnceLock<Connect> = OnceLock::new();
 

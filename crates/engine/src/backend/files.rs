@@ -191,7 +191,7 @@ fn refuse_twice(files: &[DataFile]) -> Result<()> {
 }
 
 /// The absolute path without links.
-pub(super) fn real_path(path: &Path) -> Result<PathBuf> {
+pub(crate) fn real_path(path: &Path) -> Result<PathBuf> {
     std::fs::canonicalize(path).map_err(|error| unopened(path, &error))
 }
 

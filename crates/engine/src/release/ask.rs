@@ -19,6 +19,7 @@ pub use state::How;
 use super::field::Placed;
 use super::guarded::guarded;
 use super::interactive::{self, Opened};
+use super::job::place;
 use super::kept::request_digest;
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::publish::{ENDS, Places};
@@ -90,6 +91,12 @@ impl Runner<'_> {
         let digest = request_digest(self.project(), &round)?;
         let one = std::slice::from_ref(&round);
         let before = self.agreed(&round)?;
+        if place(request, &round.plan.tables, self.project())?.is_some() {
+            return Err(Error::input(format!(
+                "release '{}' is asked about rows, which are computed with elsewhere: what needs rows needs a file that is read here (docs/backends.md)",
+                request.name
+            )));
+        }
         let backend = self.preflight(one)?;
         let marks = self.checked(one, &before)?;
         self.refuse_own_files(out, one)?;

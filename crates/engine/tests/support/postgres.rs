@@ -15,6 +15,7 @@ pub struct Postgres {
     folder: tempfile::TempDir,
     programs: PathBuf,
     child: Child,
+    port: String,
 }
 
 /// Where the system keeps the programs of a server.
@@ -37,6 +38,28 @@ fn command(program: &Path) -> Command {
 impl Postgres {
     /// Starts a server; none, with a word, where there is none to start.
     pub fn start() -> Option<Self> {
+        Self::with(|_| vec!["-c".to_string(), "listen_addresses=".to_string()])
+    }
+
+    /// The same on a port of `localhost` too, with a certificate for that name; its authority is `ca.pem` in [`Postgres::folder`].
+    pub fn start_with_tls(port: u16) -> Option<Self> {
+        Self::with(|folder| {
+            certificates(folder);
+            let set = |name: &str, value: String| ["-c".to_string(), format!("{name}={value}")];
+            let file = |name: &str| folder.join(name).display().to_string();
+            let all = [
+                set("listen_addresses", "localhost".to_string()),
+                set("port", port.to_string()),
+                set("ssl", "on".to_string()),
+                set("ssl_cert_file", file("server.pem")),
+                set("ssl_key_file", file("server.key")),
+            ];
+            all.concat()
+        })
+    }
+
+    /// Starts a server with settings of its own, which may depend on its folder.
+    fn with(settings: impl Fn(&Path) -> Vec<String>) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("no PostgreSQL (apt-get install postgresql): nothing was run on it");
             return None;
@@ -58,15 +81,18 @@ impl Postgres {
             return None;
         }
         let child = command(&programs.join("postgres"))
-            .args(["-F", "-c", "listen_addresses=", "-c", "jit=off", "-p", "5439", "-k"])
+            .args(["-F", "-c", "jit=off", "-p", "5439", "-k"])
             .arg(folder.path())
+            .args(settings(folder.path()))
             .arg("-D")
             .arg(&data)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self { folder, programs, child };
+        // The last port that is set holds.
+        let port = settings(folder.path()).iter().find_map(|one| one.strip_prefix("port=").map(str::to_string));
+        let server = Self { folder, programs, child, port: port.unwrap_or("5439".to_string()) };
         for _ in 0..300 {
             if server.psql().args(["-c", "SELECT 1"]).output().is_ok_and(|out| out.status.success()) {
                 return Some(server);
@@ -84,7 +110,7 @@ impl Postgres {
             "-v",
             "ON_ERROR_STOP=1",
             "-p",
-            "5439",
+            self.port.as_str(),
             "-U",
             "scumble",
             "-d",
@@ -108,6 +134,11 @@ impl Postgres {
         format!("postgres://scumble@/postgres?host={}&port=5439&table={table}", self.folder.path().display())
     }
 
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// A file with the password.
     pub fn password_file(&self) -> PathBuf {
         self.folder.path().join("password")
@@ -119,6 +150,27 @@ impl Postgres {
         let _ = command(&self.programs.join("pg_ctl")).args(["stop", "-m", "immediate", "-D"]).arg(data).output();
         let _ = self.child.wait();
     }
+}
+
+/// An authority, and a certificate of its for `localhost`, whose key nobody but the server reads.
+fn certificates(folder: &Path) {
+    let openssl = |arguments: &str| {
+        let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().unwrap();
+        assert!(done.status.success(), "{arguments}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    if folder.join("server.pem").exists() {
+        return;
+    }
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    openssl(&format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"));
+    openssl(&format!("req -x509 {key} -keyout other.key -out other.pem -days 2 -subj /CN=other"));
+    openssl(&format!("req {key} -keyout server.key -out server.csr -subj /CN=localhost"));
+    fs::write(folder.join("names"), "subjectAltName=DNS:localhost").unwrap();
+    openssl("x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 2 -extfile names");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(folder.join("server.key"), private).unwrap();
+    // Where it is root who tests, another user runs the server.
+    let _ = Command::new("chown").arg("postgres").arg(folder.join("server.key")).output();
 }
 
 impl Drop for Postgres {

@@ -1,7 +1,9 @@
 //! A cluster whose executors see the tables' files.
 
 use super::place::{Place, Row, part, quoted};
-use crate::backend::cluster::{Session, Trouble, installed};
+use crate::backend::cluster::{Files, Session, Trouble, installed, name};
+use crate::backend::files::{Form, real_path};
+use crate::backend::tables::source_files;
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Table};
 use crate::sql::Cut;
@@ -15,8 +17,41 @@ use std::rc::Rc;
 pub(super) struct Clustered {
     session: Box<dyn Session>,
     cluster: Cluster,
-    /// The columns of tables with their types in the files.
-    tables: BTreeMap<String, BTreeMap<String, DataType>>,
+    tables: BTreeMap<String, Stored>,
+}
+
+/// A table in its files.
+struct Stored {
+    /// What it is called in statements.
+    name: String,
+    files: Vec<StoredFile>,
+}
+
+/// A file: its path, which is the same for executors, and its columns with their types.
+struct StoredFile {
+    path: PathBuf,
+    columns: Vec<(String, DataType)>,
+}
+
+impl Stored {
+    /// The type of a column that all files have once, of one type; a sentence otherwise.
+    fn kind(&self, column: &str) -> std::result::Result<&DataType, String> {
+        let mut found: Option<&DataType> = None;
+        for file in &self.files {
+            let shown = file.path.display();
+            let mut named = file.columns.iter().filter(|(name, _)| name == column).map(|(_, kind)| kind);
+            let kind = match (named.next(), named.next()) {
+                (Some(kind), None) => kind,
+                (None, _) => return Err(format!("there is no column '{column}' in {shown}")),
+                (Some(_), Some(_)) => return Err(format!("there are two columns '{column}' in {shown}")),
+            };
+            if found.is_some_and(|other| other != kind) {
+                return Err(format!("column '{column}' is of type {kind} in {shown}, and of another in other files"));
+            }
+            found = Some(kind);
+        }
+        found.ok_or_else(|| "it has no files".to_string())
+    }
 }
 
 impl Clustered {
@@ -28,29 +63,48 @@ impl Clustered {
             ))
         })?;
         let names: BTreeSet<&String> = queries.iter().flat_map(|query| &query.below.tables).collect();
-        let files = names.into_iter().map(|name| Ok((name.clone(), file(project.table(name)?)?)));
-        let files = files.collect::<Result<Vec<(String, PathBuf)>>>()?;
-        let session = connect(cluster, &files).map_err(|trouble| sentence(cluster, &trouble))?;
-        Ok(Self { session, cluster: cluster.clone(), tables: BTreeMap::new() })
+        let mut tables = BTreeMap::new();
+        let mut listed: Vec<Files> = Vec::new();
+        for (index, table) in names.into_iter().enumerate() {
+            let files = files(project.table(table)?)?;
+            listed.push((table.clone(), files.iter().map(|file| file.path.clone()).collect()));
+            tables.insert(table.clone(), Stored { name: name(index), files });
+        }
+        let session = connect(cluster, &listed).map_err(|trouble| sentence(cluster, &trouble))?;
+        Ok(Self { session, cluster: cluster.clone(), tables })
+    }
+
+    /// Owners are compared with each other between tables: all of them are whole numbers, or texts.
+    fn has_whole_owners(&self, project: &Project) -> bool {
+        self.tables.iter().all(|(name, stored)| {
+            let owner = project.tables.get(name).and_then(|table| table.owner.as_ref());
+            owner.is_none_or(|owner| stored.kind(owner).is_ok_and(is_whole))
+        })
     }
 }
 
-/// Where a table's files are, by a path that is the same for executors.
-fn file(table: &Table) -> Result<PathBuf> {
-    let source = table.source.display();
-    let is_parquet = table.source.is_dir() || table.source.extension().is_some_and(|end| end == "parquet");
-    if table.rows.is_some() || !is_parquet {
-        return Err(Error::input(format!(
-            "table '{}': a cluster reads Parquet files, and {source} is none: write it as Parquet, or take [engine] out of the project file to read it here",
-            table.name
-        )));
-    }
-    std::fs::canonicalize(&table.source).map_err(|_| {
+/// The files of a table, by the rules of files that are read here.
+fn files(table: &Table) -> Result<Vec<StoredFile>> {
+    let at = |sentence: &str| {
         Error::input(format!(
-            "table '{}': {source} is not here; its files must be seen by this program and by all executors, under the same path",
+            "table '{}': {sentence}, or take [engine] out of the project file to read it here",
             table.name
         ))
-    })
+    };
+    let mut found = Vec::new();
+    for file in source_files(table)? {
+        if file.form != Form::Parquet {
+            let shown = table.source.display();
+            return Err(at(&format!("a cluster reads Parquet files, and {shown} is none: write it as Parquet")));
+        }
+        if !file.partition.is_empty() {
+            return Err(at("a cluster reads no columns from the names of folders: write them into the files"));
+        }
+        let columns = file.columns().map_err(|error| error.or_while(&format!("table '{}'", table.name)))?;
+        let columns = columns.into_iter().map(|(name, kind)| (name, kind.unwrap_or(DataType::Null)));
+        found.push(StoredFile { path: real_path(&file.path)?, columns: columns.collect() });
+    }
+    Ok(found)
 }
 
 impl Place for Clustered {
@@ -59,17 +113,24 @@ impl Place for Clustered {
     }
 
     fn look(&mut self, table: &Table, used: &BTreeSet<String>) -> Result<()> {
-        let columns = self.session.columns(&table.name);
-        fits(table, used, &columns)?;
-        self.tables.insert(table.name.clone(), columns);
-        Ok(())
+        match self.tables.get(&table.name) {
+            // On the way to a scheduler the quotes around it are lost (DataFusion 55).
+            _ if table.name.contains('.') => Err(Error::input(format!(
+                "table '{}': a cluster reads a name with a point as two: give the table another name",
+                table.name
+            ))),
+            Some(stored) => fits(table, used, stored),
+            None => Err(Error::machine(format!("table '{}' is not known to the cluster", table.name))),
+        }
     }
 
     /// Columns have one type for each kind of values, whatever the files have.
-    fn part(&self, table: &Table, used: &BTreeSet<String>) -> Option<String> {
+    fn part(&self, table: &Table, used: &BTreeSet<String>, project: &Project) -> Option<String> {
         let stored = self.tables.get(&table.name)?;
+        let owner = if self.has_whole_owners(project) { "BIGINT" } else { "VARCHAR" };
         let column = |name: &String| {
-            let kind = match kind_of(stored.get(name), table, name) {
+            let kind = match kind_of(stored.kind(name).ok(), table, name) {
+                _ if table.owner.as_ref() == Some(name) => owner,
                 Kind::Whole => "BIGINT",
                 Kind::Fraction => "DOUBLE",
                 Kind::Text => "VARCHAR",
@@ -77,7 +138,7 @@ impl Place for Clustered {
             };
             format!("CAST({0} AS {kind}) AS {0}", quoted(name))
         };
-        Some(part(table, used, &quoted(&table.name), column))
+        Some(part(table, used, &stored.name, column))
     }
 
     fn plan(&mut self, statement: &str) -> Result<()> {
@@ -128,12 +189,14 @@ fn kind_of(stored: Option<&DataType>, table: &Table, name: &str) -> Kind {
 }
 
 /// Whether the columns that are used are there, with types that fit their declaration.
-fn fits(table: &Table, used: &BTreeSet<String>, stored: &BTreeMap<String, DataType>) -> Result<()> {
+fn fits(table: &Table, used: &BTreeSet<String>, stored: &Stored) -> Result<()> {
     let at = |sentence: String| Error::input(format!("table '{}': {sentence}", table.name));
-    let of = |name: &str, fits: &dyn Fn(&DataType) -> bool, what: &str| match stored.get(name) {
-        None => Err(at(format!("there is no column '{name}' in {}", table.source.display()))),
-        Some(found) if fits(found) => Ok(()),
-        Some(found) => Err(at(format!("column '{name}' is declared as {what} and is of type {found} in its file"))),
+    let of = |name: &str, fits: &dyn Fn(&DataType) -> bool, what: &str| {
+        let found = stored.kind(name).map_err(at)?;
+        match fits(found) {
+            true => Ok(()),
+            false => Err(at(format!("column '{name}' is declared as {what} and is of type {found} in its file"))),
+        }
     };
     if let Some(owner) = &table.owner {
         of(owner, &|kind| is_whole(kind) || is_text(kind), "the owner, a text or a whole number,")?;
@@ -158,6 +221,9 @@ fn sentence(cluster: &Cluster, trouble: &Trouble) -> Error {
     match trouble {
         Trouble::Away => Error::machine(format!(
             "the cluster {cluster} is not there: look whether its scheduler runs, and at its host and port"
+        )),
+        Trouble::Strange => Error::machine(format!(
+            "whoever answers at {cluster} is no scheduler of Apache Ballista 55 that gives results: look at its host, its port and its version"
         )),
         Trouble::Idle => Error::machine(format!(
             "the cluster {cluster} has no executor that takes work: start one (scumble cluster executor)"

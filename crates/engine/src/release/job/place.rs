@@ -1,7 +1,7 @@
 //! What a place where rows are has to do for the statements of a job.
 
 use crate::error::Result;
-use crate::project::Table;
+use crate::project::{Project, Table};
 use crate::sql::window::Engine;
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) trait Place {
     fn look(&mut self, table: &Table, used: &BTreeSet<String>) -> Result<()>;
 
     /// A table as a named part of a statement: `"visits" AS (SELECT … FROM …)`. None where the statement has it without a word.
-    fn part(&self, table: &Table, used: &BTreeSet<String>) -> Option<String>;
+    fn part(&self, table: &Table, used: &BTreeSet<String>, project: &Project) -> Option<String>;
 
     /// Looks whether a statement can be run; no value is looked at.
     fn plan(&mut self, statement: &str) -> Result<()>;

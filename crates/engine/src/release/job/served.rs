@@ -63,6 +63,7 @@ impl<'a> Served<'a> {
         for query in &queries {
             let used = window::used(query).map_err(|error| unwritten(&request.name, &error))?;
             for name in &query.below.tables {
+                refuse_taken(name)?;
                 place.look(project.table(name)?, &used)?;
             }
             let texts = statements(query, project, place.as_ref(), "SECRET");
@@ -103,6 +104,16 @@ impl Elsewhere for Served<'_> {
     }
 }
 
+/// A table of such a name would be taken for a part of the statement.
+fn refuse_taken(table: &str) -> Result<()> {
+    match table.to_lowercase().starts_with("scumble_") {
+        true => Err(Error::input(format!(
+            "table '{table}': names that begin with scumble_ are those of parts of statements where integers are computed elsewhere: give the table another name"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// The statements of a query, over the tables where they are.
 fn statements(
     query: &Cut,
@@ -112,7 +123,7 @@ fn statements(
 ) -> std::result::Result<Vec<String>, DataFusionError> {
     let used = window::used(query)?;
     let tables = query.below.tables.iter().filter_map(|name| project.tables.get(name));
-    let parts: Vec<String> = tables.filter_map(|table| place.part(table, &used)).collect();
+    let parts: Vec<String> = tables.filter_map(|table| place.part(table, &used, project)).collect();
     let texts = window::job(query, project, place.engine(), secret, |index| format!("{}{index}", read::PREFIX))?;
     Ok(texts.into_iter().map(|text| text.replacen("WITH ", &format!("WITH {}, ", parts.join(", ")), 1)).collect())
 }

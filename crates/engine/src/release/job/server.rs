@@ -3,7 +3,7 @@
 use super::place::{Place, Row, part, quoted};
 use crate::backend::postgres::{Session, Stored};
 use crate::error::{Error, Result};
-use crate::project::{Server, Table};
+use crate::project::{Project, Server, Table};
 use crate::sql::window::{self, Engine};
 use datafusion::arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ impl Place for Postgres {
         Ok(())
     }
 
-    fn part(&self, table: &Table, used: &BTreeSet<String>) -> Option<String> {
+    fn part(&self, table: &Table, used: &BTreeSet<String>, _: &Project) -> Option<String> {
         let stored = self.tables.get(&table.name);
         let is_numeric = |name: &str| stored.and_then(|all| all.get(name)).is_some_and(|one| one.kind == "numeric");
         let column = |name: &String| match is_numeric(name) {

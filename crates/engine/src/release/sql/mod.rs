@@ -41,6 +41,7 @@ use crate::sql::{Asked, Cut, above, sensitivity, window};
 use answer::{Drawn, answers_of_rows, noised};
 use bounding::{BoundingReport, Looked, Tally};
 use joint::{Joint, Sharing};
+use passed::Passed;
 use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
@@ -248,6 +249,14 @@ struct Private {
     joint: Option<Rc<Joint>>,
     /// The noise of each number of the bounding report.
     report: Vec<Noise>,
+}
+
+impl Private {
+    /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are public.
+    fn passed(&self, cut: &Cut) -> Option<(usize, Passed)> {
+        let (least, owners) = self.threshold.zip(cut.query.owners())?;
+        Some((owners, Passed::new(&self.noises[owners], least)?))
+    }
 }
 
 impl AnalysedQuery {

@@ -12,21 +12,17 @@ use crate::release::noise::Noise;
 /// What a number of owners that passed a threshold says.
 #[derive(Debug, Clone)]
 pub(super) struct Passed {
+    noise: Noise,
     /// The threshold.
     least: f64,
-    /// The 95% interval of the noise, on one side.
-    half: f64,
-    /// From this number on nobody is there by luck.
-    sure: f64,
+    /// How far noise is ever drawn.
+    far: f64,
     /// The noise's law is known at multiples of this.
     step: f64,
     /// ln P\[noise ≥ (i + first)·step\], up to a constant.
     tails: Vec<f64>,
     first: i64,
 }
-
-/// The probability that a number is at least as large by luck, below which there is no such luck.
-const LUCK: f64 = 0.025;
 
 /// A noise is drawn beyond this so seldom that nobody sees it.
 const NEVER: f64 = 1e-9;
@@ -37,7 +33,7 @@ const PLACES: f64 = 2000.0;
 impl Passed {
     /// None for a noise of which the law is not known here.
     pub fn new(noise: &Noise, least: i64) -> Option<Self> {
-        let (least, half, far) = (least as f64, noise.quantile(0.05), noise.quantile(NEVER) + 1.0);
+        let (least, far) = (least as f64, noise.quantile(NEVER) + 1.0);
         let step = (noise.standard_deviation() / PLACES).floor().max(1.0);
         let log_weight: Box<dyn Fn(f64) -> f64> = match noise {
             Noise::Laplace(noise) => {
@@ -50,8 +46,7 @@ impl Passed {
             }
             _ => return None,
         };
-        let sure = least + far + half;
-        let (first, last) = ((-far / step).floor() as i64, (sure / step).ceil() as i64 + 1);
+        let (first, last) = ((-far / step).floor() as i64, ((least + 2.0 * far) / step).ceil() as i64 + 1);
         let weight = |place: i64| log_weight(place as f64 * step);
         // Beyond the last place weights fall at least as fast as from it to the next.
         let falls = weight(last + 1) - weight(last);
@@ -63,7 +58,7 @@ impl Passed {
             tails.push(above);
         }
         tails.reverse();
-        Some(Self { least, half, sure, step, tails, first })
+        Some(Self { noise: noise.clone(), least, far, step, tails, first })
     }
 
     /// ln P\[noise ≥ z\], up to a constant.
@@ -72,13 +67,15 @@ impl Passed {
         self.tails[(place.max(0) as usize).min(self.tails.len() - 1)]
     }
 
-    /// The lower end of the interval around a published number.
-    pub fn low(&self, number: f64) -> f64 {
-        let plain = number - self.half;
-        if number >= self.sure {
+    /// The lower end of an interval around a published number that misses with probability β: below it with β/2.
+    pub fn low_at(&self, number: f64, beta: f64) -> f64 {
+        let plain = number - self.noise.quantile(beta);
+        // From here on nobody is there by luck.
+        if number >= self.least + 2.0 * self.far {
             return plain;
         }
-        let is_likely = |owners: f64| self.tail(number - owners) - self.tail(self.least - owners) >= LUCK.ln();
+        let luck = (beta / 2.0).ln();
+        let is_likely = |owners: f64| self.tail(number - owners) - self.tail(self.least - owners) >= luck;
         let (mut below, mut within) = (0.0, number.max(1.0));
         while within - below > 1.0 {
             let middle = ((below + within) / 2.0).floor();
@@ -93,8 +90,8 @@ impl Passed {
     }
 
     /// By how much further down than that of the noise the interval reaches.
-    pub fn beyond(&self, number: f64) -> f64 {
-        (number - self.half - self.low(number)).max(0.0)
+    pub fn beyond_at(&self, number: f64, beta: f64) -> f64 {
+        (number - self.noise.quantile(beta) - self.low_at(number, beta)).max(0.0)
     }
 }
 
@@ -132,7 +129,7 @@ mod tests {
                         let (number, owners) = (number as f64, owners as f64);
                         let high = number + noise.quantile(0.05);
                         shown += mass;
-                        held += if (passed.low(number)..=high).contains(&owners) { *mass } else { 0.0 };
+                        held += if (passed.low_at(number, 0.05)..=high).contains(&owners) { *mass } else { 0.0 };
                         plain += if (2.0 * number - high..=high).contains(&owners) { *mass } else { 0.0 };
                     }
                     // What is never seen is not known to the law that is added up here.
@@ -150,10 +147,10 @@ mod tests {
     fn it_changes_what_is_near_the_threshold_and_nothing_else() {
         let noise = Noise::gaussian(Sigma::new(10.0).unwrap());
         let passed = Passed::new(&noise, 60).unwrap();
-        assert!(passed.low(61.0) < 20.0 && passed.low(60.0) == 1.0, "{}", passed.low(61.0));
-        assert_eq!(passed.low(500.0), 500.0 - noise.quantile(0.05));
-        assert_eq!((passed.beyond(500.0), passed.beyond(150.0)), (0.0, 0.0));
-        let lows: Vec<f64> = (60..200).map(|number| passed.low(f64::from(number))).collect();
+        assert!(passed.low_at(61.0, 0.05) < 20.0 && passed.low_at(60.0, 0.05) == 1.0, "{}", passed.low_at(61.0, 0.05));
+        assert_eq!(passed.low_at(500.0, 0.05), 500.0 - noise.quantile(0.05));
+        assert_eq!((passed.beyond_at(500.0, 0.05), passed.beyond_at(150.0, 0.05)), (0.0, 0.0));
+        let lows: Vec<f64> = (60..200).map(|number| passed.low_at(f64::from(number), 0.05)).collect();
         assert!(lows.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 
@@ -162,8 +159,8 @@ mod tests {
     fn large_noises_are_known_at_some_places() {
         let noise = Noise::gaussian(Sigma::new(40_000.0).unwrap());
         let passed = Passed::new(&noise, 200_000).unwrap();
-        assert!(passed.step == 20.0 && passed.tails.len() < 40_000);
-        let near = passed.low(210_000.0);
+        assert!(passed.step == 20.0 && passed.tails.len() < 60_000);
+        let near = passed.low_at(210_000.0, 0.05);
         assert!((1.0..130_000.0).contains(&near), "{near}");
     }
 }

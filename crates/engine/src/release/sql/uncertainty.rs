@@ -47,9 +47,8 @@ pub(super) fn uncertainties(
     private: &Private,
     backend: &Backend,
 ) -> Result<Vec<Option<Unsure>>> {
-    let gate = private.threshold.zip(cut.query.owners());
-    let passed = gate.and_then(|(least, owners)| Some((owners, Passed::new(&private.noises[owners], least)?)));
-    let known = Known { cut, private, noises: private.noises.iter().map(Reach::of).collect(), passed };
+    let noises = private.noises.iter().map(Reach::of).collect();
+    let known = Known { cut, private, noises, passed: private.passed(cut) };
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     outputs.iter().map(|output| known.output(output, noisy, backend)).collect()
 }
@@ -81,12 +80,17 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// By how much further down than its noise says a measure may be, because its key was published.
-    fn beyond(&self, cell: &NoisyCell, measure: usize) -> f64 {
+    /// By how much further down than its noise says a measure may be, because its key was published, in an interval that misses with probability β.
+    fn beyond(&self, cell: &NoisyCell, measure: usize, beta: f64) -> f64 {
         match &self.passed {
-            Some((owners, passed)) if *owners == measure => passed.beyond(cell.sums[measure] as f64),
+            Some((owners, passed)) if *owners == measure => passed.beyond_at(cell.sums[measure] as f64, beta),
             _ => 0.0,
         }
+    }
+
+    /// Whether one of these measures may be further down than its noise says.
+    fn is_lucky(&self, cell: &NoisyCell, measures: &[usize]) -> bool {
+        measures.iter().any(|measure| self.beyond(cell, *measure, 0.05) > 0.0)
     }
 
     /// Whether a measure's interval is as wide in all rows.
@@ -142,7 +146,7 @@ impl Known<'_> {
             };
             let of = move |cell: &NoisyCell| {
                 let middle = cell.sums[measure] as f64;
-                let low = middle - half - self.beyond(cell, measure);
+                let low = middle - half - self.beyond(cell, measure, 0.05);
                 let (low, high) = (in_units(low, step), in_units(middle + half, step));
                 Uncertainty { standard_error: deviation * step, low, high }
             };
@@ -226,7 +230,15 @@ impl Known<'_> {
 
     fn ball(&self, cell: &NoisyCell, measures: &[usize]) -> Ball {
         let middle = measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
-        let reach = |measure: &usize| self.noises[*measure].usual + self.beyond(cell, *measure);
+        let few = measures.len() as f64;
+        // A number that may be far down leaves no room for the others' noise in a ball: all within their own is a box, and this is the ball around it.
+        let reach = |measure: &usize| match self.is_lucky(cell, measures) {
+            false => self.noises[*measure].usual,
+            true => {
+                let far = self.private.noises[*measure].quantile(0.05 / few).max(1.0);
+                few.sqrt() * (far + self.beyond(cell, *measure, 0.05 / few))
+            }
+        };
         Ball { middle, reach: measures.iter().map(reach).collect() }
     }
 
@@ -253,23 +265,36 @@ impl Known<'_> {
         let of = |(values, cell): (&[f64], &NoisyCell)| {
             let mut sum = Cumulants::default();
             let mut noises = Vec::with_capacity(measures.len());
-            // What a measure may be below what its noise says moves the sum down, or up where it is taken away.
-            let (mut down, mut up) = (0.0, 0.0);
             for (pair, measure) in values[1..].chunks_exact(2).zip(measures) {
                 let (by, law) = ((pair[0] - pair[1]) / 2.0, self.noises[*measure].law);
                 sum.add(by, law.kurtosis);
                 // Noise that is never drawn has a deviation of 0.
                 let factor = if by == 0.0 { 0.0 } else { by / law.deviation };
-                let beyond = factor * self.beyond(cell, *measure);
-                (down, up) = (down + beyond.max(0.0), up - beyond.min(0.0));
                 noises.push((factor, law));
             }
             let several = noises.iter().filter(|(factor, _)| *factor != 0.0).count() > 1;
             let half = half_width(&noises, if several { &together } else { &alone });
-            let (low, high) = (values[0] - half - down, values[0] + half + up);
+            let (down, up) = match self.is_lucky(cell, measures) {
+                true => self.box_of(cell, measures, &noises),
+                false => (half, half),
+            };
+            let (low, high) = (values[0] - down.max(half), values[0] + up.max(half));
             Uncertainty { standard_error: sum.standard_error(), low, high }
         };
         Ok(values.chunks_exact(width).zip(cells).map(of).collect())
+    }
+
+    /// How far down and up a sum of numbers is where each is within its own interval, all of them together with probability 95%: for numbers of which one
+    /// may be below what its noise says, because its key was published. Taken away, it moves the sum up.
+    fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, Law)]) -> (f64, f64) {
+        let used = measures.iter().zip(noises).filter(|(_, (factor, _))| *factor != 0.0);
+        let few = used.clone().count().max(1) as f64;
+        used.fold((0.0, 0.0), |(down, up), (measure, (factor, _))| {
+            let far = self.private.noises[*measure].quantile(0.05 / few);
+            let below = far + self.beyond(cell, *measure, 0.05 / few);
+            let (least, most) = if *factor > 0.0 { (below, far) } else { (far, below) };
+            (down + factor.abs() * least, up + factor.abs() * most)
+        })
     }
 
     /// What is computed from one mean or variance: what it is on that aggregate's interval.

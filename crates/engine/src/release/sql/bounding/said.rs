@@ -2,6 +2,7 @@
 
 use super::super::Private;
 use super::super::answer::{Chance, Noisy};
+use super::super::passed::Passed;
 use super::{BoundingReport, Number, Widened, mistaken};
 use crate::backend::bound::{Bounds, Contribution};
 use crate::backend::functions::in_units;
@@ -87,13 +88,16 @@ impl BoundingReport {
         let drawn = self.drawn(looked, noisy, noises, chance)?;
         let of_cells = &noises[self.numbers.len()..];
         let is_short = drawn.least_beyond() > 0.0;
+        let passed = private.passed(cut);
         for widened in &self.columns {
             let column = answers.columns.iter_mut().find(|column| column.name == widened.column);
             let Some(intervals) = column.and_then(|column| column.uncertainty.as_mut()) else { continue };
             for (interval, row) in intervals.iter_mut().zip(rows) {
                 let Widened { measure, step, beside, .. } = *widened;
                 let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
-                let found = interval_of(own, (drawn.beside[*row][beside], &of_cells[beside]), &measures[measure]);
+                let passed = passed.as_ref().filter(|(owners, _)| *owners == measure).map(|(_, passed)| passed);
+                let wide = (drawn.beside[*row][beside], &of_cells[beside]);
+                let found = interval_of(own, wide, &measures[measure], passed);
                 let (low, high) = if is_short { opened(found, &measures[measure]) } else { found };
                 *interval = Uncertainty { low: in_units(low, step), high: in_units(high, step), ..*interval };
             }
@@ -291,8 +295,13 @@ impl ShareCut {
     }
 }
 
-/// The interval of a measure without bounds; see the module for what it covers.
-fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), measure: &Measure) -> (f64, f64) {
+/// The interval of a measure without bounds; see the module for what it covers. A number of owners for which its key was published may be lower than its noise says.
+fn interval_of(
+    (own, own_noise): (i128, &Noise),
+    (wide, noise): (i128, &Noise),
+    measure: &Measure,
+    passed: Option<&Passed>,
+) -> (f64, f64) {
     let (own, wide) = (own as f64, wide as f64);
     let (least, most) = measure.range;
     if least < 0 && most > 0 {
@@ -300,7 +309,8 @@ fn interval_of((own, own_noise): (i128, &Noise), (wide, noise): (i128, &Noise), 
         return (wide - half, wide + half);
     }
     let (half, own_half) = (noise.quantile(0.035), own_noise.quantile(0.03));
-    let (own_low, own_high) = (own - own_half, own + own_half);
+    let own_low = passed.map_or(own - own_half, |passed| passed.low_at(own, 0.03));
+    let own_high = own + own_half;
     if least >= 0 {
         ((wide - half).max(own_low), (wide + half).max(own_high))
     } else {
