@@ -24,7 +24,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -173,12 +173,20 @@ fn reached(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(own, address.port())
 }
 
+/// How many connections may wait to be accepted. With the usual 128 a flood is not told that it is too many: whoever comes late waits for a second, and then is
+/// not heard.
+const WAITING: u32 = 4096;
+
 /// Listens on an address that an option gives; where that is.
 async fn bound(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
     let failed = |error: std::io::Error| {
         Error::input(format!("nobody can listen on {address} ({error}): give another {option}"))
     };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.map_err(failed)?;
+    // As a listener is usually made: the port of a server that was killed is free at once.
+    socket.set_reuseaddr(true).map_err(failed)?;
+    socket.bind(address).map_err(failed)?;
+    let listener = socket.listen(WAITING).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
 }

@@ -123,6 +123,14 @@ fn an_answer_is_that_of_the_command_line_and_is_paid_for_once() {
     }
     let spent = |number: f64| near(&server.get(&ada, "/v1/budget").expect(200)["person"]["epsilon"], number);
     spent(0.2);
+    // A plan of what was paid for leaves what is left; one of new numbers does not.
+    let plan = |fresh: bool| {
+        let asked = json!({ "sql": by_sex, "cost": { "epsilon": 0.1 }, "fresh": fresh });
+        server.post(&ada, "/v1/plan", &asked).expect(200)
+    };
+    near(&plan(false)["left"]["person"]["epsilon"], 1.8);
+    near(&plan(true)["left"]["person"]["epsilon"], 1.7);
+    assert_eq!(plan(false)["budget"], "it was paid for: asking again costs nothing");
     assert_eq!(server.ask(&ada, by_sex, "0.05").expect(200)["stored"], false);
     let fresh = json!({ "sql": by_sex, "cost": { "epsilon": 0.1 }, "fresh": true });
     let new = server.post(&ada, "/v1/query", &fresh).expect(200);

@@ -84,6 +84,9 @@ pub struct Forecast {
     pub json: Value,
 }
 
+/// What a plan says of a question that has its answer.
+const PAID: &str = "it was paid for: asking again costs nothing";
+
 impl Service {
     /// What a question would cost whom, and the error to expect. Charges nothing and touches no data.
     pub async fn plan(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
@@ -111,15 +114,19 @@ impl Service {
         let ledger = Ledger::open_existing(&self.ledger)?;
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
         let standing = ledger.map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+        // What was paid for fits, and leaves what is left.
+        let is_free = stored.is_some() && !question.fresh;
         let mut sums = standing.sums()?.clone();
-        sums.add(&planned.plan.events)?;
+        if !is_free {
+            sums.add(&planned.plan.events)?;
+        }
         let budget_in_force = standing.budget().unwrap_or_else(|| self.project.budget.clone());
         let attributes = self.project.attributes();
         let asked =
             LedgerQuestion { budget: &budget_in_force, attributes: &attributes, delta: None, sets: &[], group: None };
         shown["left"] = summary(&[], &sums, &asked)?["remaining"].take();
-        shown["fits"] = json!(fits.is_ok());
-        shown["budget"] = json!(budget);
+        shown["fits"] = json!(is_free || fits.is_ok());
+        shown["budget"] = json!(if is_free { PAID.to_string() } else { budget });
         shown["stored"] = json!(stored.is_some());
         Ok(Forecast { json: shown })
     }

@@ -132,10 +132,11 @@ const pages = {
         const left = (one) => (one ? `${"epsilon" in one ? "epsilon" : "rho"} ${round(one.epsilon ?? one.rho)}` : "no limit");
         const errors = told.errors.map((one) => [one.column, one.standard_error ?? (one.assumed ? `about ${round(one.assumed.standard_error)}` : "what the data decides"), one.about]);
         const parts = [element("p", told.fits || told.stored ? {} : { class: "wrong" }, told.stored ? "This question was paid for: asking costs nothing, unless you want new numbers." : told.budget)];
-        const known = told.errors.find((one) => typeof one.standard_error === "number");
+        const expected = (one) => one.standard_error ?? one.assumed?.standard_error;
+        const known = told.errors.find((one) => typeof expected(one) === "number");
         if (known) {
-          const error = known.standard_error * 1.96;
-          const made = [4, 7, 5, 9].map((size, index) => ({ name: `made up ${index + 1}`, value: size * known.standard_error * 4, low: size * known.standard_error * 4 - error, high: size * known.standard_error * 4 + error }));
+          const step = expected(known) * 4, error = expected(known) * 1.96;
+          const made = [4, 7, 5, 9].map((size, index) => ({ name: `made up ${index + 1}`, value: size * step, low: size * step - error, high: size * step + error }));
           parts.push(element("p", {}, `How unsure ${known.column} would be, on a made-up answer:`), chart(by("plan"), made, known.column, "A made-up answer with the error to expect"));
         }
         parts.push(table("Cost in every scope", ["scope", "epsilon", "at delta", "left after it"], scopes.map(([name, cost, rest]) => [name, round(cost.epsilon), String(cost.delta), left(rest)])));
