@@ -8,6 +8,7 @@
 //! The law is log-concave, so that the first probability grows with n, and the least n is found by halving. No key is there without an owner: n ≥ 1.
 
 use crate::release::noise::Noise;
+use std::cell::RefCell;
 
 /// What a number of owners that passed a threshold says.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub(super) struct Passed {
     /// ln P\[noise ≥ (i + first)·step\], up to a constant.
     tails: Vec<f64>,
     first: i64,
+    /// How far the noise gets with a probability: few are asked for, for every row, and finding one adds up the law.
+    quantiles: RefCell<Vec<(f64, f64)>>,
 }
 
 /// A noise is drawn beyond this so seldom that nobody sees it.
@@ -58,7 +61,7 @@ impl Passed {
             tails.push(above);
         }
         tails.reverse();
-        Some(Self { noise: noise.clone(), least, far, step, tails, first })
+        Some(Self { noise: noise.clone(), least, far, step, tails, first, quantiles: RefCell::default() })
     }
 
     /// ln P\[noise ≥ z\], up to a constant.
@@ -67,9 +70,19 @@ impl Passed {
         self.tails[(place.max(0) as usize).min(self.tails.len() - 1)]
     }
 
+    fn quantile(&self, beta: f64) -> f64 {
+        let mut known = self.quantiles.borrow_mut();
+        if let Some((_, quantile)) = known.iter().find(|(other, _)| *other == beta) {
+            return *quantile;
+        }
+        let quantile = self.noise.quantile(beta);
+        known.push((beta, quantile));
+        quantile
+    }
+
     /// The lower end of an interval around a published number that misses with probability β: below it with β/2.
     pub fn low_at(&self, number: f64, beta: f64) -> f64 {
-        let plain = number - self.noise.quantile(beta);
+        let plain = number - self.quantile(beta);
         // From here on nobody is there by luck.
         if number >= self.least + 2.0 * self.far {
             return plain;
@@ -91,7 +104,7 @@ impl Passed {
 
     /// By how much further down than that of the noise the interval reaches.
     pub fn beyond_at(&self, number: f64, beta: f64) -> f64 {
-        (number - self.noise.quantile(beta) - self.low_at(number, beta)).max(0.0)
+        (number - self.quantile(beta) - self.low_at(number, beta)).max(0.0)
     }
 }
 

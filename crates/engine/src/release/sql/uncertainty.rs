@@ -232,7 +232,8 @@ impl Known<'_> {
         let middle = measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
         let few = measures.len() as f64;
         // A number that may be far down leaves no room for the others' noise in a ball: all within their own is a box, and this is the ball around it.
-        let reach = |measure: &usize| match self.is_lucky(cell, measures) {
+        let is_lucky = self.is_lucky(cell, measures);
+        let reach = |measure: &usize| match is_lucky {
             false => self.noises[*measure].usual,
             true => {
                 let far = self.private.noises[*measure].quantile(0.05 / few).max(1.0);
