@@ -3,6 +3,7 @@ how many groups it published, and its peak memory.
 
 Ours is all that a user writes: the session (which copies the rows and checks them), the plan and the release with its ledger and its files."""
 
+import contextlib
 import json
 import os
 import resource
@@ -40,12 +41,14 @@ def pandas_category(source):
 
 def polars(source):
     import polars as pl
+    import pyarrow.ipc  # noqa: F401  what the session would import: imports are left out
 
     return ours(pl.read_parquet(source))
 
 
 def polars_categorical(source):
     import polars as pl
+    import pyarrow.ipc  # noqa: F401
 
     return ours(pl.read_parquet(source).with_columns(pl.col("key").cast(pl.Categorical)))
 
@@ -92,7 +95,41 @@ def pipeline_dp(source):
     parameters = pdp.AggregateParams(metrics=[pdp.Metrics.COUNT], max_partitions_contributed=1, max_contributions_per_partition=1)
     result = engine.aggregate(list(enumerate(keys)), parameters, extractors)
     accountant.compute_budgets()
-    return cpu() - start, len(list(result))
+    # Nothing is computed before somebody looks at it.
+    answer = list(result)
+    return cpu() - start, len(answer)
+
+
+def java():
+    """CPU seconds of Spark's process, which is still alive when it is asked."""
+    total = 0
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            text = open(f"/proc/{int(entry)}/stat").read()
+            name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
+            total += (int(rest[11]) + int(rest[12])) / os.sysconf("SC_CLK_TCK") if name == "java" else 0
+    return total
+
+
+def tumult(source):
+    """Needs an environment of its own (bench/compare/requirements/tumult.txt) and Java 17."""
+    import pandas as pd
+    from pyspark.sql import SparkSession
+    from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    opens = "--add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED"
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "6g")
+    builder = builder.config("spark.sql.execution.arrow.pyspark.enabled", "true").config("spark.sql.shuffle.partitions", "2")
+    spark = builder.config("spark.driver.extraJavaOptions", f"-Dio.netty.tryReflectionSetAccessible=true {opens}").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    frame = pd.read_parquet(source)
+    keys = KeySet.from_dict({"key": sorted(set(frame["key"]))})
+    spark.range(10).count()
+    start = cpu() + java()
+    session = Session.from_dataframe(PureDPBudget(1), "t", spark.createDataFrame(frame), protected_change=AddOneRow())
+    answer = session.evaluate(QueryBuilder("t").groupby(keys).count(), PureDPBudget(1)).toPandas()
+    return cpu() + java() - start, len(answer)
 
 
 def main():

@@ -53,7 +53,7 @@ def noise():
     lines = subprocess.run([(BENCH / "target" if "CARGO_TARGET_DIR" not in os.environ else TARGET) / "release" / "noise"], check=True, capture_output=True, text=True)
     rates = {(row["name"], row["scale"]): row["per_second"] for row in map(json.loads, lines.stdout.splitlines())}
     rng = np.random.default_rng()
-    print(f"10^7 integers, CPU seconds, one thread\n\n| distribution | scale | scumble in Python | Rust sampler | numpy, rounded (inexact) | × Rust | numpy × ours |")
+    print(f"10^7 integers, CPU seconds, one thread\n\n| distribution | scale | scumble in Python | Rust sampler, into a new array | numpy, rounded (inexact) | × Rust | numpy × ours |")
     print("|---|---|---|---|---|---|---|")
     laws = {
         "discrete Laplace": (sc.noise.discrete_laplace, rng.laplace),
@@ -62,7 +62,7 @@ def noise():
     for law, (exact, inexact) in laws.items():
         for scale in (1.0, 1000.0):
             python = best(lambda: exact(scale, DRAWS))
-            rust = DRAWS / rates[(f"slice, {law}", scale)]
+            rust = DRAWS / rates[(f"array, {law}", scale)]
             numpy = best(lambda: np.rint(inexact(0.0, scale, DRAWS)).astype(np.int64), runs=3)
             print(f"| {law} | {scale:g} | {python:.3f} | {rust:.3f} | {numpy:.3f} | {python / rust:.2f} | {numpy / python:.1f} |", flush=True)
     print()
@@ -118,6 +118,19 @@ def counts(rows):
     print(f"\nPipelineDP (local backend) on {fewer:,} of such rows: {theirs[0]:.1f} CPU s, {theirs[0] / mine[0]:.0f} × scumble with pandas ({mine[0]:.2f})\n")
 
 
+def tumult(rows):
+    """Tumult Analytics on Spark, on a million of such rows, where SCUMBLE_TUMULT names a Python that has it."""
+    python = os.environ.get("SCUMBLE_TUMULT")
+    if not python:
+        print("Tumult Analytics was not run: SCUMBLE_TUMULT names a Python that has it (bench/compare/requirements/tumult.txt)\n")
+        return
+    fewer = min(rows, 10**6)
+    small = written(fewer)
+    _, _, output = child([python, str(HERE / "frames.py"), "tumult", str(small)])
+    theirs, mine = json.loads(output.splitlines()[-1])["seconds"], frame("pandas", small)[0]
+    print(f"Tumult Analytics on Spark, the keys given to it, on {fewer:,} of such rows: {theirs:.1f} CPU s, {theirs / mine:.0f} × scumble with pandas ({mine:.2f})\n")
+
+
 def accounting():
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
@@ -147,6 +160,7 @@ def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10**7
     noise()
     counts(rows)
+    tumult(rows)
     accounting()
 
 

@@ -28,8 +28,8 @@ else:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# One for every Python from 3.10 on, on this machine's system.
-TAG = f"cp310-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+# One for every Python from 3.11 on, on this machine's system.
+TAG = f"cp311-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 Settings = Mapping[str, Any] | None
 

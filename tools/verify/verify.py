@@ -71,8 +71,8 @@ def load_ledger(path):
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
-    if version not in (1, 2, 3, 4) or not all(isinstance(text, str) for _, text, _ in rows):
-        raise Bad(f"{path} is a ledger of another version than 1 to 4, or an entry of it is not a text")
+    if version not in (1, 2, 3, 4, 5) or not all(isinstance(text, str) for _, text, _ in rows):
+        raise Bad(f"{path} is a ledger of another version than 1 to 5, or an entry of it is not a text")
     link, heads, bodies = bytes(32), [bytes(32).hex()], []
     for place, (sequence, text, hash_) in enumerate(rows, 1):
         link = hashlib.sha256(link + place.to_bytes(8, "big") + text.encode()).digest()
@@ -445,7 +445,7 @@ class Charge:
     def __init__(self, sequence, body):
         with reading(f"entry {sequence} has no list of events"):
             self.events = [Event(value, f"entry {sequence}, event {number}") for number, value in enumerate(body["events"], 1)]
-        self.release, self.kind, self.state = body.get("release"), body.get("kind"), "interrupted"
+        self.release, self.kind, self.state, self.drawn = body.get("release"), body.get("kind"), "interrupted", not body.get("one_draw")
     def for_groups(self, scope):
         """Entries from before 'new-keys', and trees of heavy hitters with a δ: counted as a whole (docs/events.md)."""
         has_delta = lambda event: event.word == "approximate" and event.p["delta"] > 0
@@ -467,13 +467,13 @@ def history(bodies, heads, out):
         entry = body.get("entry") if isinstance(body, dict) else None
         if entry in noted:
             noted[entry] = (sequence, body)
-        elif entry == "commit" and body.get("of") in charges:
-            charges[body["of"]].state = "committed"
+        elif entry in ("drawn", "commit") and type(of := body.get("of")) is int and of in charges and (charge := charges[of]).drawn == (entry == "commit"):
+            charge.drawn, charge.state = True, "committed" if entry == "commit" else charge.state
         elif entry == "reserve":
             charges[sequence] = Charge(sequence, body)
             body.get("after") and running(sequence, body["after"], charges.values(), noted, heads, out)
         elif entry != "asked":
-            raise Bad(f"entry {sequence} is of a form that this program does not know, or commits what was not reserved")
+            raise Bad(f"entry {sequence} is of a form that this program does not know, or out of order")
         elif body.get("since") != {"entry": last, "hash": heads[last]}:  # Nothing was charged; it says where the entries before its run end.
             out.say("refuted", f"entry {sequence}", "what it says of where the entries before it end is not so")
         last = last if entry == "asked" else sequence

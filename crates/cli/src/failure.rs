@@ -12,6 +12,8 @@ pub enum Failure {
     Input(String),
     /// A charge that the budget refuses: exit status 3.
     Budget(String),
+    /// An audit that refutes a claim: exit status 1.
+    Refuted(String),
     /// Anything else: exit status 1.
     Other(String),
     /// Whoever read our output has left: not a failure to speak of.
@@ -24,6 +26,7 @@ impl Failure {
         let (sentence, status, kind) = match self {
             Self::Input(sentence) => (sentence, 2, "input"),
             Self::Budget(sentence) => (sentence, 3, "budget"),
+            Self::Refuted(sentence) => (sentence, 1, "refuted"),
             Self::Other(sentence) => (sentence, 1, "machine"),
             Self::ClosedOutput => return ExitCode::SUCCESS,
         };

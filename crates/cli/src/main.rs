@@ -4,6 +4,7 @@ mod command;
 mod failure;
 mod help;
 mod input;
+mod interrupted;
 mod output;
 mod progress;
 

@@ -11,12 +11,18 @@
 
 mod nodes;
 mod remote;
+#[doc(hidden)]
+pub mod whole;
 
 pub use nodes::{Executor, Scheduler, executor, scheduler};
 
 /// Rows for tests are written as Parquet by the same DataFusion.
 #[doc(hidden)]
 pub use datafusion;
+
+/// A scheduler's records, for tests.
+#[doc(hidden)]
+pub use ballista_core::serde::protobuf;
 
 /// Gives this process the way to speak to clusters, for project files with `[engine] cluster`.
 ///

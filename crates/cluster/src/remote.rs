@@ -1,7 +1,13 @@
 //! The side of the program: a session with a cluster that others run.
 
+use crate::whole::{Verdict, verdict};
 use ballista::prelude::SessionContextExt;
+use ballista_core::config::{BALLISTA_BROADCAST_JOIN_THRESHOLD_BYTES, BALLISTA_BROADCAST_JOIN_THRESHOLD_ROWS};
+use ballista_core::execution_plans::DistributedQueryExec;
 use ballista_core::extension::SessionConfigExt;
+use ballista_core::serde::protobuf::GetJobMetricsParams;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::utils::create_grpc_client_endpoint;
 use datafusion::arrow::array::{Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
@@ -10,7 +16,9 @@ use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_proto::protobuf::LogicalPlanNode;
 use scumble_engine::cluster::{Files, Row, Session, Trouble, name};
 use scumble_engine::project::Cluster;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -29,12 +37,17 @@ const DOOR: Duration = Duration::from_secs(10);
 /// How long the look at the files may take. A cluster that has no executor never begins it.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often a statement is run that fails. The secret is the same each time, so it gives the same rows; an executor that died between its work and
-/// the reading of its results loses these.
-const ATTEMPTS: usize = 3;
+/// How often a statement is run that fails, or of which it is not known that every row was counted once. The secret is the same each time, so it gives the
+/// same rows; an executor that died between its work and the reading of its results loses these.
+const ATTEMPTS: usize = 5;
+
+/// A scheduler's records of one job are at most so many bytes.
+const RECORDS: usize = 64 << 20;
 
 struct Remote {
     runtime: Runtime,
+    /// The scheduler's address, as its clients write it.
+    door: String,
     context: SessionContext,
     tables: usize,
     timeout: Duration,
@@ -56,7 +69,8 @@ pub(crate) fn connect(cluster: &Cluster, tables: &[Files]) -> Result<Box<dyn Ses
         let registered = runtime.block_on(register(&context, &name(index), files));
         registered.map_err(|_| Trouble::Unreadable(table.clone()))?;
     }
-    Ok(Box::new(Remote { runtime, context, tables: tables.len(), timeout: Duration::from_secs(cluster.timeout) }))
+    let door = format!("http://{}:{}", cluster.host, cluster.port);
+    Ok(Box::new(Remote { runtime, door, context, tables: tables.len(), timeout: Duration::from_secs(cluster.timeout) }))
 }
 
 async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
@@ -67,6 +81,11 @@ async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
     // All texts have one type, as in our own pass.
     options.sql_parser.map_string_types_to_utf8view = false;
     options.execution.parquet.schema_force_view_types = false;
+    // A side of a join that every part reads would be read several times, and nobody could say whether that is too often (see `whole`).
+    options.optimizer.hash_join_single_partition_threshold = 0;
+    options.optimizer.hash_join_single_partition_threshold_rows = 0;
+    options.set(BALLISTA_BROADCAST_JOIN_THRESHOLD_BYTES, "0")?;
+    options.set(BALLISTA_BROADCAST_JOIN_THRESHOLD_ROWS, "0")?;
     let state = SessionStateBuilder::new().with_config(config).with_default_features().build();
     SessionContext::remote_with_state(url, state).await
 }
@@ -86,15 +105,31 @@ async fn register(context: &SessionContext, name: &str, files: &[PathBuf]) -> Re
 }
 
 impl Remote {
-    /// The batches of a statement, unless it takes too long.
-    fn batches(&self, statement: &str, most: Duration) -> Result<Vec<RecordBatch>, Failure> {
+    /// The batches of a statement, unless it takes too long, and what is known of them.
+    fn batches(&self, statement: &str, most: Duration) -> Result<(Vec<RecordBatch>, Verdict), Failure> {
         self.runtime.block_on(async {
-            let run = async { self.context.sql(statement).await?.collect().await };
-            match tokio::time::timeout(most, run).await {
+            match tokio::time::timeout(most, self.collected(statement)).await {
                 Ok(done) => done.map_err(|error| Failure::Said(error.to_string())),
                 Err(_) => Err(Failure::TooLong),
             }
         })
+    }
+
+    async fn collected(&self, statement: &str) -> Result<(Vec<RecordBatch>, Verdict), DataFusionError> {
+        let plan = self.context.sql(statement).await?.create_physical_plan().await?;
+        let batches = collect(Arc::clone(&plan), self.context.task_ctx()).await?;
+        let received = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        let known = self.known(&plan, received).await;
+        Ok((batches, known.unwrap_or(Verdict::Unknown)))
+    }
+
+    /// What the scheduler's records of the job that a plan was say of a result; nothing where there are none.
+    async fn known(&self, plan: &Arc<dyn ExecutionPlan>, received: u64) -> Option<Verdict> {
+        let job = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?.job_id()?;
+        let connection = create_grpc_client_endpoint(self.door.clone(), None).ok()?.connect().await.ok()?;
+        let mut scheduler = SchedulerGrpcClient::new(connection).max_decoding_message_size(RECORDS);
+        let asked = scheduler.get_job_metrics(GetJobMetricsParams { job_id: job.to_string() }).await;
+        Some(verdict(&asked.ok()?.into_inner(), received))
     }
 }
 
@@ -120,7 +155,8 @@ impl Session for Remote {
         // What is known here would answer by itself, were it not for a number that nobody knows before.
         match self.batches("SELECT COUNT(*) FROM (VALUES (1)) scumble_look WHERE random() < 2.0", most) {
             Err(Failure::TooLong) => return Err(Trouble::Idle),
-            Err(Failure::Said(_)) => return Err(Trouble::Strange),
+            // A scheduler that keeps no records would leave every answer in doubt.
+            Err(Failure::Said(_)) | Ok((_, Verdict::Unknown)) => return Err(Trouble::Strange),
             Ok(_) => {}
         }
         for table in (0..self.tables).map(name) {
@@ -137,12 +173,21 @@ impl Session for Remote {
         Ok(())
     }
 
+    /// The rows of a statement of which every row was counted once. A join that read less than was there for it is believed when it says the same again.
     fn rows(&self, statement: &str) -> Result<Vec<Row>, Trouble> {
         let deadline = Instant::now() + self.timeout;
         let mut trouble = Trouble::Failed;
+        let mut short: Option<Vec<Row>> = None;
         for _ in 0..ATTEMPTS {
             match self.batches(statement, deadline.saturating_duration_since(Instant::now())) {
-                Ok(batches) => return rows_of(&batches).ok_or(Trouble::Failed),
+                Ok((_, Verdict::Unknown)) => trouble = Trouble::Failed,
+                Ok((batches, known)) => {
+                    let rows = sorted(rows_of(&batches).ok_or(Trouble::Failed)?);
+                    if known == Verdict::Whole || short.as_ref() == Some(&rows) {
+                        return Ok(rows);
+                    }
+                    short = Some(rows);
+                }
                 Err(Failure::TooLong) => return Err(Trouble::TooLong),
                 Err(Failure::Said(text)) if is_about_opening(&text) => trouble = Trouble::Unseen,
                 Err(Failure::Said(_)) => trouble = Trouble::Failed,
@@ -150,6 +195,12 @@ impl Session for Remote {
         }
         Err(trouble)
     }
+}
+
+/// Rows in an order that does not depend on who was quicker.
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
 }
 
 /// Whether an executor says that a file is not there, or not for it. (It says so in the words of its object store.)

@@ -41,6 +41,11 @@ impl Zone {
         name.parse().ok().map(Self)
     }
 
+    /// Whether its clocks show the time in which moments are counted.
+    pub(crate) fn is_utc(self) -> bool {
+        ["UTC", "Etc/UTC", "+00:00"].contains(&self.to_string().as_str())
+    }
+
     /// What the clock on the wall shows at a moment, given in nanoseconds since 1970-01-01T00:00:00Z.
     pub(crate) fn on_the_wall(self, moment: i128) -> i64 {
         let moment = moment_within(moment);

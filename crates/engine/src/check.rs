@@ -10,10 +10,10 @@ use crate::backend::csv::Trouble;
 use crate::backend::files::{DataFile, Form};
 use crate::backend::tables::separator_hint;
 use crate::backend::text::TextRows;
-use crate::backend::value::{LONGEST_TEXT, Wanted, quote_hint, quoted};
+use crate::backend::value::{LONGEST_TEXT, MISSING, Wanted, missing_hint, quote_hint, quoted};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
-use crate::project::{Domain, Project, Table};
+use crate::project::{Domain, Graph, Project, Table};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::DataFrame;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Raised when the check learns to look for more, so that nothing passes on the word of an older one.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const BUFFER: usize = 1 << 20;
 
 /// What a table's source is at this moment.
@@ -129,7 +129,7 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
 }
 
 /// What the declarations of the tables `names` seem to lack though their files fit them, in sentences with the place: listed values that stand in quotation marks, which no
-/// query counts. For whoever holds the files, as all of this.
+/// query counts, and rows of a graph that are no edge of it. For whoever holds the files, as all of this.
 pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
     let mut hints = Vec::new();
     for name in names {
@@ -138,9 +138,17 @@ pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
             continue;
         }
         let files = tables::source_files(table)?;
-        let files = files.iter().filter(|file| file.form == Form::Csv);
-        let found = files.map(|file| quoted_values(table, file)).find_map(Result::transpose).transpose()?;
-        hints.extend(found);
+        let mut edges = HashSet::new();
+        for file in files.iter().filter(|file| file.form == Form::Csv) {
+            let quoted = quoted_values(table, file)?.or(missing_words(table, file)?);
+            let no_edge = table.graph.as_ref().map(|graph| no_edge(graph, file, &mut edges)).transpose()?.flatten();
+            let found = quoted.is_some() || no_edge.is_some();
+            hints.extend(quoted.into_iter().chain(no_edge));
+            // The first of a table is enough to know what to look for.
+            if found {
+                break;
+            }
+        }
     }
     Ok(hints)
 }
@@ -173,6 +181,80 @@ fn quoted_values(table: &Table, file: &DataFile) -> Result<Option<String>> {
                 )));
             }
         }
+    }
+    Ok(None)
+}
+
+/// The first value of a CSV file that programs write for a missing one, where it is a text or an owner like any other.
+fn missing_words(table: &Table, file: &DataFile) -> Result<Option<String>> {
+    let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
+    let is_text = |name: &String| match table.column(name).map(|column| column.in_files()) {
+        Some(Domain::Category { values }) => {
+            values.is_none_or(|values| !values.iter().any(|value| MISSING.contains(&value.as_str())))
+        }
+        _ => table.owner.as_ref() == Some(name),
+    };
+    let columns: Vec<usize> = (0..names.len()).filter(|place| is_text(&names[*place])).collect();
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    while rows.advance().map_err(wrong)? {
+        for place in &columns {
+            let Some(text) = rows.field(*place) else { continue };
+            if let Some(word) = MISSING.iter().find(|word| **word == text && !file.layout.is_missing(word)) {
+                let name = &names[*place];
+                let what = match table.owner.as_ref() == Some(name) {
+                    true => "all rows with it belong to one owner",
+                    false => "it counts as a text like any other",
+                };
+                let line = rows.line_of(*place);
+                return Ok(Some(format!(
+                    "{}:{line}: column '{name}' holds {word} here, and {what}{}",
+                    file.path.display(),
+                    missing_hint(word)
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// This many edges are remembered to find one that stands there twice: a few hundred megabytes. Those behind them are looked at by themselves.
+const MOST_REMEMBERED: usize = 10_000_000;
+
+/// The first row of a CSV file that is no edge of a graph, or stands there before: `edges` are those of the files before.
+fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> Result<Option<String>> {
+    let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
+    let place = |end: &String| names.iter().position(|name| name == end);
+    let Some((from, to)) = place(&graph.from).zip(place(&graph.to)) else { return Ok(None) };
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    while rows.advance().map_err(wrong)? {
+        // "2.0" is read as 2, as everywhere.
+        let vertex = |place: usize| {
+            let number = rows.field(place)?.trim().parse::<f64>().ok()?;
+            (number >= 0.0 && number.fract() == 0.0 && number < f64::from(graph.vertices)).then_some(number as u32)
+        };
+        let (one, other) = (vertex(from), vertex(to));
+        let what = match one.zip(other) {
+            None => {
+                let end = if one.is_none() { &graph.from } else { &graph.to };
+                format!(
+                    "column '{end}' holds none of the {} vertices here, which are 0 to {}: the row counts for nothing",
+                    graph.vertices,
+                    graph.vertices - 1
+                )
+            }
+            Some((one, other)) if one == other => {
+                "both ends are the same vertex: the row counts for nothing".to_string()
+            }
+            Some(_) if edges.len() >= MOST_REMEMBERED => continue,
+            Some((one, other)) if edges.insert((one.min(other), one.max(other))) => continue,
+            Some(_) => "this edge stands there before, in this direction or the other: it counts once".to_string(),
+        };
+        return Ok(Some(format!("{}:{}: {what}", file.path.display(), rows.line_of(from))));
     }
     Ok(None)
 }
@@ -263,6 +345,14 @@ fn scan(table: &Table, file: &DataFile) -> Result<()> {
     let called =
         |field: usize| names.get(field).map_or(format!("field {}", field + 1), |name| format!("column '{name}'"));
     let wrong = |trouble: Trouble| trouble.sentence(&file.path, called);
+    if let (Some(names), Some(row)) = (&file.layout.header, file.first_row()?)
+        && row.len() == names.len()
+        && names.iter().zip(&row).all(|(name, field)| name.eq_ignore_ascii_case(field))
+    {
+        return Err(Error::input(format!(
+            "{shown}:1: the first line holds the names that header gives, and would count as a row: leave header out"
+        )));
+    }
     let mut rows = TextRows::open(file, &names, |place| columns[place])?.map_err(wrong)?;
     while rows.advance().map_err(wrong)? {
         if let Some(width) = rows.width().filter(|width| *width != columns.len()) {

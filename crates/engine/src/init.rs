@@ -4,7 +4,7 @@
 //! release has read a column, a ledger holds it to its declaration: a guess would stay.)
 
 use crate::backend::files::{Form, files};
-use crate::backend::tables::separator_hint;
+use crate::backend::tables::{is_text, separator_hint};
 use crate::backend::value::{quote_hint, quoted as in_quotes};
 use crate::calendar;
 use crate::error::{Error, Result};
@@ -112,6 +112,16 @@ pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) 
         let nameless = "; if its first line names no columns, give their names with --header";
         let hint = if written.header.is_none() { format!("{hint}{nameless}") } else { hint };
         return Err(Error::input(format!("{} has no column '{owner}'{hint}", source.display())));
+    }
+    if let Owner::Column(owner) = owner
+        && let Some((_, Some(kind))) = columns.iter().find(|(name, _)| name == owner)
+        && !kind.is_integer()
+        && !is_text(kind)
+    {
+        return Err(Error::input(format!(
+            "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}: write it as one of these",
+            source.display()
+        )));
     }
     let name = table_name(source);
     let (way, lines) = (way(source, project), written.lines()?);
@@ -230,7 +240,10 @@ fn declaration(kind: Option<&DataType>) -> &'static str {
         Some(DataType::Boolean) => "{ type = \"bool\" }",
         Some(DataType::Date32 | DataType::Date64) => "{ type = \"date\", lower = \"…\", upper = \"…\" }",
         Some(DataType::Timestamp(..)) => "{ type = \"timestamp\", lower = \"…\", upper = \"…\", zone = \"UTC\" }",
-        Some(_) => "{ type = \"category\", values = [\"…\"] }    # without values if they are not public",
+        Some(kind) if is_text(kind) => {
+            "{ type = \"category\", values = [\"…\"] }    # without values if they are not public"
+        }
+        Some(_) => "(it holds what is not read here: write it as texts, numbers, dates or truth values first)",
         None => {
             "{ type = \"…\" }    # int, float, date or timestamp with lower and upper, category, bool: the file does not say"
         }

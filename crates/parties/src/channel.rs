@@ -15,6 +15,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, PeerIncompatible, ServerConfig,
     ServerConnection, SignatureScheme, StreamOwned,
 };
+use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -176,6 +177,13 @@ fn outgoing(own: &Key, other: PublicKey) -> Result<Arc<ClientConfig>> {
     Ok(Arc::new(config))
 }
 
+/// Why somebody was not met.
+struct NotMet {
+    sentence: String,
+    /// Whether that may be otherwise in a moment.
+    is_passing: bool,
+}
+
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
@@ -186,12 +194,15 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Connects, and goes on trying until `deadline`: the other side may not have begun yet.
+    /// Connects, and goes on trying until `deadline`: the other side may not have begun yet, or be crowded by strangers and send others away unheard.
     pub(crate) fn connect(own: &Key, address: &str, other: PublicKey, name: &str, deadline: Instant) -> Result<Self> {
         let config = outgoing(own, other)?;
         loop {
             match open(address) {
-                Ok(socket) => return Self::of_client(config, socket, name),
+                Ok(socket) => match Self::of_client(config.clone(), socket, name) {
+                    Err(error) if error.is_passing && Instant::now() < deadline => std::thread::sleep(AGAIN),
+                    made => return made.map_err(|error| Error::failed(error.sentence)),
+                },
                 Err(error) if Instant::now() >= deadline => {
                     return Err(Error::failed(format!(
                         "'{name}' does not answer at {address} ({error}); does it run?"
@@ -202,7 +213,7 @@ impl Channel {
         }
     }
 
-    fn of_client(config: Arc<ClientConfig>, mut socket: TcpStream, name: &str) -> Result<Self> {
+    fn of_client(config: Arc<ClientConfig>, mut socket: TcpStream, name: &str) -> std::result::Result<Self, NotMet> {
         let inner = || -> std::result::Result<_, Box<dyn std::error::Error>> {
             prepare(&socket)?;
             // The name is not sent: keys say who is who.
@@ -215,9 +226,13 @@ impl Channel {
             Ok((Box::new(StreamOwned::new(connection, socket)), held))
         };
         let made = inner().map_err(|error| {
-            Error::failed(format!(
-                "'{name}' does not show the key that the plan has for it, or ended the connection ({error})"
-            ))
+            let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            let is_passing = matches!(kind, Some(UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe));
+            let sentence = match is_passing {
+                true => format!("'{name}' ended the connection before it showed its key: it may be crowded by others; try again, or with a longer --wait"),
+                false => format!("'{name}' does not show the key that the plan has for it, or ended the connection ({error})"),
+            };
+            NotMet { sentence, is_passing }
         });
         made.map(|(stream, socket)| Self { stream, socket })
     }

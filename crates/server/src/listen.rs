@@ -31,6 +31,9 @@ const BUFFER: usize = 16 << 10;
 /// The answer to connections that are too many.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: 130\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{ \"type\": \"urn:scumble:problem:busy\", \"title\": \"The server is busy\", \"status\": 503, \"detail\": \"too many connections, try again\" }\n";
 
+/// The answer to a connection on which nothing was asked.
+const SILENT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\nContent-Length: 127\r\nConnection: close\r\n\r\n{ \"type\": \"urn:scumble:problem:silent\", \"title\": \"Nothing was asked\", \"status\": 408, \"detail\": \"ask sooner after connecting\" }\n";
+
 /// So long may a client take to read what it is sent, before it is left alone.
 const READING: Duration = Duration::from_secs(30);
 
@@ -74,6 +77,10 @@ impl Door {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let _ = stream.set_nodelay(true);
+                // Whoever says nothing is told why the connection ends. (Within TLS nobody can be spoken to before the handshake.)
+                if acceptor.is_none() && is_silent(&stream, HEADERS, &mut one.stop.clone()).await {
+                    return say_and_close(stream, SILENT).await;
+                }
                 let stream = Patient::new(stream, READING);
                 match acceptor {
                     None => one.serve(stream).await,
@@ -194,20 +201,36 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Says that there are too many, and waits hardly at all for whoever does not listen.
-fn turn_away(mut stream: TcpStream, is_secure: bool, metrics: &Metrics) {
+fn turn_away(stream: TcpStream, is_secure: bool, metrics: &Metrics) {
     metrics.turned_away();
     // Whoever comes with TLS is not spoken to in plain text: the connection ends, and that is all.
     if is_secure {
         return;
     }
-    tokio::spawn(tokio::time::timeout(Duration::from_secs(1), async move {
-        stream.write_all(TOO_MANY).await?;
+    tokio::spawn(say_and_close(stream, TOO_MANY));
+}
+
+/// Says one thing, and waits hardly at all for whoever does not listen.
+async fn say_and_close(mut stream: TcpStream, what: &[u8]) {
+    let said = tokio::time::timeout(Duration::from_secs(1), async {
+        stream.write_all(what).await?;
         stream.shutdown().await?;
         // What was sent is read, or the sentence is lost on the way.
         let mut rest = [0u8; 1024];
         while stream.read(&mut rest).await? > 0 {}
         std::io::Result::Ok(())
-    }));
+    });
+    // Whoever has left does not hear it.
+    let _ = said.await;
+}
+
+/// Whether nothing comes from a connection for so long. A server that stops does not wait for that.
+async fn is_silent(stream: &TcpStream, most: Duration, stop: &mut watch::Receiver<bool>) -> bool {
+    let mut first = [0];
+    tokio::select! {
+        came = tokio::time::timeout(most, stream.peek(&mut first)) => came.is_err(),
+        () = stopped(stop) => false,
+    }
 }
 
 #[cfg(test)]
@@ -234,10 +257,32 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_for_too_many_has_the_length_that_it_says() {
-        let text = std::str::from_utf8(TOO_MANY).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{} in\n{head}", body.len());
-        serde_json::from_str::<serde_json::Value>(body).unwrap();
+    fn sentences_have_the_length_that_they_say() {
+        for said in [TOO_MANY, SILENT] {
+            let text = std::str::from_utf8(said).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert!(head.contains(&format!("Content-Length: {}", body.len())), "{} in\n{head}", body.len());
+            serde_json::from_str::<serde_json::Value>(body).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_says_nothing_is_told_why_the_connection_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut quiet = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (near, _) = listener.accept().await.unwrap();
+        let (_end, mut stop) = watch::channel(false);
+        assert!(is_silent(&near, Duration::from_millis(50), &mut stop).await);
+        let (_, said) = tokio::join!(say_and_close(near, SILENT), async {
+            let mut said = String::new();
+            quiet.read_to_string(&mut said).await.unwrap();
+            drop(quiet);
+            said
+        });
+        assert!(said.starts_with("HTTP/1.1 408 Request Timeout"), "{said}");
+        let mut quick = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (near, _) = listener.accept().await.unwrap();
+        quick.write_all(b"G").await.unwrap();
+        assert!(!is_silent(&near, Duration::from_secs(60), &mut stop).await);
     }
 }

@@ -111,7 +111,7 @@ impl Command {
     pub fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
             Self::Publish(command) => command.run(quiet),
-            Self::Understand(command) => command.run(),
+            Self::Understand(command) => command.run(quiet),
             Self::Reproduce(arguments) => reproduce::run(&arguments, quiet),
             Self::Setup(Setup::Completions(arguments)) => setup::completions(&arguments),
             Self::Setup(Setup::Man(arguments)) => setup::man(&arguments),
@@ -145,7 +145,7 @@ impl Publish {
 }
 
 impl Understand {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
             Self::Account(arguments) => account::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),
@@ -153,7 +153,7 @@ impl Understand {
             Self::Noise(arguments) => noise::run(&arguments),
             Self::Attacker(arguments) => attacker::run(&arguments),
             Self::Attack(arguments) => attack::run(&arguments),
-            Self::Audit(arguments) => audit::run(&arguments),
+            Self::Audit(arguments) => audit::run(&arguments, quiet),
             Self::Limits(arguments) => limits::run(&arguments),
         }
     }

@@ -282,8 +282,32 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     let folder = project(&server.source("broken"));
     let done = with_password(&folder, PASSWORD, &[&release[..], &["--quiet"]].concat());
     crate::support::refused(&done, 1, "failed after it was charged");
+    goes_on(
+        &server,
+        &folder,
+        &release,
+        "CREATE OR REPLACE VIEW broken AS SELECT person, clinic, 3 AS cost FROM visits;",
+    );
+    // So does a connection that is lost in the middle of a statement; when it is back, the release goes on with its charge.
+    server.run("CREATE VIEW lost AS SELECT person, clinic, cost FROM visits WHERE pg_terminate_backend(pg_backend_pid()); GRANT SELECT ON lost TO scumble;");
+    let folder = project(&server.source("lost"));
+    let done = with_password(&folder, PASSWORD, &[&release[..], &["--quiet"]].concat());
+    crate::support::refused(&done, 1, "failed after it was charged");
+    goes_on(&server, &folder, &release, "CREATE OR REPLACE VIEW lost AS SELECT person, clinic, cost FROM visits;");
     server.stop();
     refused(&good, PASSWORD, &release, 1, "is not there");
+}
+
+/// Mends a table, releases again, and sees that nothing more was charged.
+fn goes_on(server: &Postgres, folder: &Folder, release: &[&str], mended: &str) {
+    let charges = || entries(folder).iter().filter(|entry| entry["body"]["entry"] == "reserve").count();
+    assert_eq!(charges(), 1);
+    server.run(mended);
+    let done = with_password(folder, PASSWORD, release);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("went on with that charge, and nothing more was charged"), "{said}");
+    assert_eq!(charges(), 1);
+    assert!(folder.read("out/by clinic.csv").lines().count() > 1);
 }
 
 /// A server is believed by its certificate: one of a trusted authority, for the name by which it is called.

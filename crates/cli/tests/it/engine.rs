@@ -376,6 +376,34 @@ fn killed_releases_leave_no_output_without_a_charge() {
     }
     let verified = scumble(folder.path(), &["ledger", "verify"]);
     assert!(verified.status.success(), "{}", text(&verified.stderr));
+    goes_on_with_what_was_charged(folder.path());
+}
+
+/// What was killed between the charge and the first byte that leaves the process is asked again, and pays nothing.
+fn goes_on_with_what_was_charged(folder: &Path) {
+    let bodies = || -> Vec<Value> {
+        let export = scumble(folder, &["ledger", "export"]);
+        let export: Value = serde_json::from_slice(&export.stdout).unwrap();
+        export["entries"].as_array().unwrap().iter().map(|entry| entry["body"].clone()).collect()
+    };
+    let before = bodies();
+    let drawn: Vec<u64> =
+        before.iter().filter(|body| body["entry"] == "drawn").map(|body| body["of"].as_u64().unwrap()).collect();
+    let reserved = |bodies: &[Value]| bodies.iter().filter(|body| body["entry"] == "reserve").count();
+    let undrawn = before.iter().zip(1u64..).filter(|(body, at)| body["entry"] == "reserve" && !drawn.contains(at));
+    let names: Vec<&str> = undrawn.map(|(body, _)| body["release"].as_str().unwrap()).collect();
+    println!("{} of {} charges were killed before anything was drawn", names.len(), reserved(&before));
+    for name in &names {
+        let query =
+            ["query", "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", "--cost", "epsilon=0.15", "--name", name];
+        let output = scumble(folder, &query);
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+    }
+    let after = bodies();
+    assert_eq!(reserved(&after), reserved(&before), "a charge was paid twice");
+    let count = |word: &str| after.iter().filter(|body| body["entry"] == word).count();
+    assert_eq!(count("drawn"), drawn.len() + names.len());
+    assert!(scumble(folder, &["ledger", "verify"]).status.success());
 }
 
 #[test]

@@ -126,6 +126,28 @@ fn a_graph_needs_no_columns() {
     assert_eq!(folder.run(&["release", "--quiet"]).status.code(), Some(0));
 }
 
+/// Rows that are no edge count for nothing, and no failure tells of them; whoever holds the file is told of the first, by its line.
+#[test]
+fn a_check_says_which_row_is_no_edge() {
+    let folder = folder("triangles", "cost = { epsilon = 1 }");
+    assert_eq!(folder.json(&["check", "--json"])["hints"], serde_json::json!([]));
+    for (row, words) in [
+        (
+            "200,7",
+            "edges.csv:162: column 'a' holds none of the 200 vertices here, which are 0 to 199: the row counts for nothing",
+        ),
+        ("7,-1", "edges.csv:162: column 'b' holds none of the 200 vertices here"),
+        (",7", "edges.csv:162: column 'a' holds none"),
+        ("7,7", "edges.csv:162: both ends are the same vertex: the row counts for nothing"),
+        ("1,0", "edges.csv:162: this edge stands there before, in this direction or the other: it counts once"),
+    ] {
+        folder.write("edges.csv", &format!("{}{row}\n", ring()));
+        let said = folder.stdout(&["check"]);
+        assert!(said.contains(words), "{row}: {said}");
+    }
+    assert_eq!(folder.run(&["release", "--quiet"]).status.code(), Some(0));
+}
+
 #[test]
 fn what_is_wrong_with_a_graph_is_said_in_one_sentence() {
     let folder = folder("triangles", "cost = { epsilon = 1 }");

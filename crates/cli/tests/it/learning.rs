@@ -75,6 +75,11 @@ fn every_concept_finds_the_rule_that_is_there() {
     assert_eq!(rule(&released, 3), "nothing", "no parity is right on so many");
     assert_eq!(released["releases"][3]["answers"]["rows"][0]["is_published"], false);
     assert_eq!(rule(&released, 4), "CASE WHEN FALSE THEN 1 ELSE 0 END", "no age is mostly in the west");
+    // What was promised is published with the rule: how many owners are enough.
+    for name in ["a", "b", "d", "f"] {
+        let shown = folder.json_file(&format!("out/{name}.json")).to_string();
+        assert!(shown.contains("owners are enough"), "{name}: {shown}");
+    }
 }
 
 /// Nobody is ill with certainty: the parity that made the labels is found.
@@ -199,7 +204,7 @@ fn what_cannot_be_learnt_is_refused() {
         |rules: &str| format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\nrules = {rules}\n{cost}");
     check(&list("[]"), "list 1 to 1000 rules");
     check(&list("[\"ward = 'west'\"]"), "reads 'ward', which is not among the columns of the release");
-    check(&list("[\"age + 1\"]"), "non-boolean");
+    check(&list("[\"age + 1\"]"), "no truth value");
     check(&list("[\"10 / age > 3\"]"), "may divide by zero");
     check(&list("[\"age > random() * 100\"]"), "the function random is not answered");
     // The stack overflowed.

@@ -60,7 +60,8 @@ fn wrong_questions_are_refused() {
 fn a_project_has_its_limits_beside_its_releases() {
     let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n\
                    [[release]]\nname = \"people\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = { epsilon = 1 }\n\
-                   [[release]]\nname = \"middle\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }\n";
+                   [[release]]\nname = \"middle\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }\n\
+                   [[release]]\nname = \"ages\"\nkind = \"cdf\"\ntable = \"people\"\ncolumn = \"age\"\ncost = { epsilon = 1 }\n";
     let folder = Folder::with(&[("scumble.toml", project)]);
     let found = folder.json(&["limits", "scumble.toml", "--json"]);
     let count = &found["releases"][0];
@@ -72,6 +73,9 @@ fn a_project_has_its_limits_beside_its_releases() {
     let floor = &count["errors"][0];
     assert_eq!(floor["column"], "n");
     assert!(floor["factor"].as_f64().unwrap() >= 1.0, "{floor}");
+    // 121 ages that must be told apart: at least three owners off, by packing.
+    let floor = &found["releases"][2]["errors"][0];
+    assert!(floor["least_possible"].as_f64().unwrap() >= 3.0 && floor["factor"].as_f64().unwrap() >= 1.0, "{floor}");
     let told = printed(folder.run(&["limits", "scumble.toml"]));
     assert!(told.contains("people (a person: epsilon 1)") && told.contains("n: nobody promises a"), "{told}");
     assert!(told.contains("middle") && told.contains("nothing is known that nobody could beat"), "{told}");

@@ -131,6 +131,15 @@ fn shuffled_reports_cost_less() {
     assert!(text.contains("Shuffled, a report costs (0."), "{text}");
 }
 
+/// A file without a single report of the oracle is the wrong file.
+#[test]
+fn a_file_without_reports_is_refused() {
+    let folder = Folder::with(&[("other.txt", "m1\nm0\n"), ("empty.txt", "")]);
+    let words = "other.txt: none of its 2 lines is a report of the oracle k-ary";
+    folder.refused(&["local", "collect", "other.txt", "--values", "3", "--epsilon", "1"], 2, words);
+    folder.stdout(&["local", "collect", "empty.txt", "--values", "3", "--epsilon", "1"]);
+}
+
 /// One sentence, status 2, and no report: whatever is wrong with one value.
 #[test]
 fn wrong_values_leave_no_report() {

@@ -10,6 +10,7 @@ mod audit;
 mod backends;
 mod bounding_report;
 mod browser;
+mod clear_words;
 mod compare_noise;
 mod conjunctions;
 mod could_somebody;

@@ -144,32 +144,20 @@ fn changed_data_is_said_and_kept() {
     assert!(folder.stdout(&["release"]).contains("kept: counts"));
 }
 
-/// The second of three releases was killed: the first is kept, the second is paid for again, the third for the first time.
+/// The second of three releases was killed when its files were about to be written: the first is kept, the second is paid for again, the third for the first time.
 #[test]
 fn a_run_that_was_interrupted_goes_on() {
     let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
     let folder = folder(&all);
     folder.stdout(&["release", "--only", "counts"]);
-    // As it is after the power failed in the second: a reservation, and no commit after it.
+    // As it is after the power failed in the second: no commit.
     folder.stdout(&["release", "--only", "total"]);
-    let last = folder.json(&["ledger", "export"])["entries"].as_array().unwrap().len();
-    let base = rusqlite::Connection::open(folder.file("scumble.ledger")).unwrap();
-    base.execute("DELETE FROM entry WHERE sequence = ?1", [last as i64]).unwrap();
-    base.execute(
-        "UPDATE head SET entries = entries - 1, hash = (SELECT hash FROM entry WHERE sequence = entries - 1)",
-        [],
-    )
-    .unwrap();
-    drop(base);
-    for end in ["csv", "json", "parquet"] {
-        fs::remove_file(folder.file(&format!("out/total.{end}"))).unwrap();
-    }
-    folder.stdout(&["ledger", "verify"]);
+    folder.forget(1, "total");
     let output = folder.run(&["release"]);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
         told.contains(
-            "total had been charged once and not completed (ledger entry 6): that charge stays, and it was charged again"
+            "total had been charged once and not completed (ledger entry 7): that charge stays, and it was charged again"
         ),
         "{told}"
     );
@@ -188,6 +176,28 @@ fn a_run_that_was_interrupted_goes_on() {
         .collect();
     assert_eq!(states, ["counts committed", "total interrupted", "total committed", "old committed"]);
     assert!(folder.stdout(&["release"]).matches("kept: ").count() == 3);
+}
+
+/// The same, killed before anything of the second had left the process: it goes on with its charge, also where the budget would not pay for another.
+#[test]
+fn a_run_of_which_nothing_was_seen_goes_on_with_its_charge() {
+    let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
+    let folder = folder(&all);
+    folder.stdout(&["release", "--only", "counts"]);
+    folder.stdout(&["release", "--only", "total"]);
+    folder.forget(2, "total");
+    let (before, plan) = (spent(&folder), folder.run(&["plan"]));
+    let said = String::from_utf8_lossy(&plan.stdout);
+    assert!(said.contains("total was charged, and nothing of it was seen (entry 7): a release goes on with that charge, at no further cost"), "{said}");
+    let output = folder.run(&["release", "--only", "total"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    let words = "total had been charged, and nothing of it was seen (ledger entry 7): it went on with that charge, and nothing more was charged";
+    assert!(told.contains(words), "{told}");
+    assert_eq!(spent(&folder), before);
+    let states: Vec<Value> =
+        ledger(&folder)["releases"].as_array().unwrap().iter().map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["committed", "committed"]);
+    folder.stdout(&["ledger", "verify"]);
 }
 
 /// Files that are gone or changed are not paid for in silence.
@@ -288,7 +298,7 @@ fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
     folder.refused(&["budget", "raise", "--because", " "], 2, "needs a reason");
     folder.refused(&["budget", "lower", "--because", "less"], 2, "that is scumble budget raise");
     let said = folder.stdout(&["budget", "raise", "--because", "a second wave"]);
-    assert!(said.contains("in force from entry 6 on"), "{said}");
+    assert!(said.contains("in force from entry 7 on"), "{said}");
     folder.refused(&["budget", "raise", "--because", "a second wave"], 2, "there is nothing to change");
     assert_eq!(left(&folder), 2.5);
     assert!(folder.stdout(&["budget", "show"]).contains("a second wave"));

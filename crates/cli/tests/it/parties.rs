@@ -246,7 +246,7 @@ fn wrong_input_is_named() {
     refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "p0.csv", "--wait", "0"], "--wait");
     let run = ended(world.send(0, "1"));
     crate::support::refused(&run, 1, "'s0' does not answer at 127.0.0.1:");
-    // What is wrong with the numbers shows after the servers were met; the other party and both servers see nothing of it.
+    // What is wrong with the numbers is said before the servers are met and before a ledger of the party's own is charged; the other party and both servers see nothing of it.
     let servers: Vec<Child> = (0..2).map(|place| world.serve(place, "60")).collect();
     for (counts, words) in [
         ("0,5\n", "has no line for the cell '1'"),
@@ -258,6 +258,8 @@ fn wrong_input_is_named() {
     ] {
         folder.write("p0.csv", counts);
         crate::support::refused(&ended(world.send(0, "20")), 2, words);
+        refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "p0.csv", "--ledger", "p0.ledger"], words);
+        assert!(!folder.file("p0.ledger").exists(), "{counts}");
     }
     for mut server in servers {
         server.kill().unwrap();
@@ -277,6 +279,10 @@ fn two_parties_multiply() {
         "name = \"both\"\nowners = 3000\n[first]\nname = \"survey\"\nkey = \"{first}\"\nepsilon = 2\nattributes = [\"smokes\"]\n[second]\nname = \"clinic\"\naddress = \"127.0.0.1:{}\"\nkey = \"{second}\"\nepsilon = 1\nattributes = [\"ill\"]\n",
         ports(1)[0]
     ));
+    let plan = folder.stdout(&["parties", "plan", "both.toml"]);
+    assert!(plan.contains("both: how many of 3000 owners have both") && plan.contains("at 'clinic' ε = 1,"), "{plan}");
+    let plan = folder.json(&["parties", "plan", "both.toml", "--json"]);
+    assert!(plan["first"]["epsilon"].as_f64().unwrap() <= 2.0 && plan["within"].as_f64().unwrap() > 10.0, "{plan}");
     folder.write("a.txt", &"1\n0\n1\n".repeat(1000));
     folder.write("b.txt", &"1\n1\n0\n".repeat(1000));
     let start = |name: &str| {
@@ -318,6 +324,13 @@ fn two_parties_multiply() {
     let cost = epsilon(&shown["person"]);
     assert!(cost <= 2.0 && cost > 1.999, "{cost}");
     folder.write("b.txt", "1\n2\n");
+    // A file that does not fit is said before anybody is met or charged.
+    folder.write("short.txt", "1\n");
+    for (key, ledger) in [("a.key", "c.ledger"), ("b.key", "d.ledger")] {
+        let short = ["parties", "product", "both.toml", "--key", key, "--bits", "short.txt", "--ledger", ledger];
+        folder.refused(&short, 2, "short.txt has 1 lines, and the plan has");
+        assert!(!folder.file(ledger).exists());
+    }
     let again = ["parties", "product", "both.toml", "--key", "b.key", "--bits", "b.txt", "--ledger", "b.ledger"];
     folder.refused(&again, 2, "the ledger has charged this plan in entry 1");
 }

@@ -286,7 +286,7 @@ fn an_analyst_has_a_budget_inside_the_projects_and_the_ledger_says_who_asked() {
     drop(server);
     // All of it is in the chain, in its place.
     let export = folder.json(&["ledger", "export"]);
-    assert_eq!(export["version"], 4);
+    assert_eq!(export["version"], 5);
     let bodies: Vec<&Value> = export["entries"].as_array().unwrap().iter().map(|entry| &entry["body"]).collect();
     let number = |word: &str| bodies.iter().filter(|body| body["entry"] == word).count();
     assert_eq!((number("reserve"), number("commit"), number("asked")), (3, 3, 4));
@@ -408,6 +408,55 @@ fn answers_come_as_events_too() {
     let data = last.strip_prefix("event: answer\ndata: ").unwrap_or_else(|| panic!("{events}"));
     assert!(serde_json::from_str::<Value>(data).unwrap()["rows"][0]["n"].is_number());
     assert!(ask("SELECT").contains("event: problem\ndata: {"));
+    // So does what a curator releases.
+    let bearer = format!("Bearer {}", add(&folder, "cleo", "curator"));
+    let headers = [("Authorization", bearer.as_str()), headers[1], headers[2]];
+    let release = |body: &str| server.send("POST", "/v1/release", &headers, body).text();
+    let events = release("{}");
+    assert!(events.starts_with("event: progress\ndata: {\"seconds\":0}\n\n"), "{events}");
+    assert!(events.contains("event: released\ndata: {"), "{events}");
+    assert!(release("{\"only\": [\"nothing\"]}").contains("event: problem\ndata: {"));
+}
+
+/// A server dies between the charge and the first byte of the answer: whoever asks the same again, with the same key, with another or without one, gets the answer, and nothing more is charged.
+#[test]
+fn a_charge_of_which_nothing_was_seen_is_gone_on_with() {
+    for (first, then) in [(Some("one"), Some("one")), (Some("one"), None), (None, None), (None, Some("two"))] {
+        let folder = project();
+        let (ada, bob) = (add(&folder, "ada", "analyst"), add(&folder, "bob", "analyst"));
+        let body = json!({ "sql": COUNT, "cost": { "epsilon": "0.5" } }).to_string();
+        let ask = |server: &Server, token: &str, path: &str, key: Option<&str>| {
+            let bearer = format!("Bearer {token}");
+            let mut headers = vec![("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+            headers.extend(key.map(|key| ("Idempotency-Key", key)));
+            server.send("POST", path, &headers, &body)
+        };
+        let server = Server::start(folder.path(), &[]);
+        let lost = ask(&server, &ada, "/v1/query", first).expect(200);
+        drop(server);
+        // The entries `drawn` and `commit`.
+        folder.forget(2, lost["release"].as_str().unwrap());
+        let server = Server::start(folder.path(), &[]);
+        let plan = ask(&server, &ada, "/v1/plan", None).expect(200);
+        assert!(
+            plan["fits"] == true && plan["budget"].as_str().unwrap().contains("goes on with that charge"),
+            "{plan}"
+        );
+        assert!(ask(&server, &bob, "/v1/plan", None).expect(200)["budget"].as_str().unwrap().contains("fits"));
+        let found = ask(&server, &ada, "/v1/query", then).expect(200);
+        assert_eq!((&found["sequence"], &found["release"]), (&lost["sequence"], &lost["release"]));
+        for key in [first, then, Some("three")] {
+            let again = ask(&server, &ada, "/v1/query", key).expect(200);
+            assert_eq!(
+                (&again["rows"], &again["sequence"], &again["time"]),
+                (&found["rows"], &found["sequence"], &found["time"]),
+                "{key:?}"
+            );
+        }
+        assert_eq!(server.get(&ada, "/v1/ledger").expect(200)["releases"].as_array().unwrap().len(), 1);
+        drop(server);
+        folder.stdout(&["ledger", "verify"]);
+    }
 }
 
 /// The ledger beside which a server works is anybody's to charge: what a command charges meanwhile counts here too.

@@ -136,8 +136,18 @@ fn no_answer_without_its_charge_whenever_the_server_dies() {
                 assert_eq!((&reply.json()["rows"], before), (&answer["rows"], after), "{number}");
             }
             (None, 410) => {
+                // Only what died while its files were being put into place is lost.
                 reply.refused(410, "this was charged");
                 assert_eq!(before, after, "{number}");
+                let entry = reply
+                    .text()
+                    .split("(entry ")
+                    .nth(1)
+                    .and_then(|rest| rest.split(')').next()?.parse::<u64>().ok())
+                    .unwrap();
+                let export: Value = serde_json::from_slice(&folder.run(&["ledger", "export"]).stdout).unwrap();
+                let is_drawn = |one: &Value| one["body"]["entry"] == "drawn" && one["body"]["of"] == entry;
+                assert!(export["entries"].as_array().unwrap().iter().any(is_drawn), "{number}: entry {entry}");
             }
             // Nothing had been charged, or it was charged, completed, and not heard.
             (None, 200) => assert!(after == before || after == before + 1),

@@ -208,6 +208,22 @@ fn queries_are_refused_in_our_words() {
     }
     let cast = "SELECT COUNT(*) AS n FROM people WHERE CAST(name AS BIGINT) > 5";
     folder.stdout(&["query", cast, "--cost", "epsilon=0.1", "--quiet"]);
+    // Of types that do not go together.
+    let folder = usual();
+    let arithmetic = "a text, a truth value or a date stands where arithmetic needs a number";
+    let truth = "something that is no truth value stands where one is needed";
+    for (condition, words) in [
+        ("name + 1 > 5", arithmetic),
+        ("name * 2 = 4", arithmetic),
+        ("-name = 4", arithmetic),
+        ("age + 'x' > 5", arithmetic),
+        ("NOT age", truth),
+        ("age", truth),
+        ("age LIKE 5", "LIKE compares texts"),
+        ("ABS(name) > 1", "ABS does not take what it is given here"),
+    ] {
+        refused_query(&folder, &format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), words);
+    }
 }
 
 /// The bounds of the table, said once more in the release, made another release of it.

@@ -72,6 +72,19 @@ impl Folder {
         self.0.path()
     }
 
+    /// Makes the last entries of the ledger undone, and the files of a release: as they are where somebody died before.
+    pub fn forget(&self, entries: i64, release: &str) {
+        let base = rusqlite::Connection::open(self.file("scumble.ledger")).unwrap();
+        base.execute("DELETE FROM entry WHERE sequence > (SELECT entries FROM head) - ?1", [entries]).unwrap();
+        base.execute("UPDATE head SET entries = entries - ?1", [entries]).unwrap();
+        base.execute("UPDATE head SET hash = (SELECT hash FROM entry WHERE sequence = entries)", []).unwrap();
+        drop(base);
+        for end in ["csv", "json", "parquet"] {
+            std::fs::remove_file(self.file(&format!("out/{release}.{end}"))).unwrap();
+        }
+        self.stdout(&["ledger", "verify"]);
+    }
+
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }

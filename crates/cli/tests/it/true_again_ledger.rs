@@ -79,10 +79,10 @@ fn a_broken_file_costs_nothing_and_a_checked_one_is_remembered() {
     folder.write("people.csv", &people("50,1"));
     assert!(query(&folder, COUNT, &[]).status.success());
     assert!(query(&folder, COUNT, &[]).status.success());
-    assert_eq!(entries(), ["declaration", "data", "reserve", "commit", "reserve", "commit"]);
+    assert_eq!(entries(), ["declaration", "data", "reserve", "drawn", "commit", "reserve", "drawn", "commit"]);
     folder.write("people.csv", &people("51,1"));
     assert!(query(&folder, COUNT, &[]).status.success());
-    assert_eq!(entries()[6..], ["data", "reserve", "commit"], "a changed file is an entry");
+    assert_eq!(entries()[8..], ["data", "reserve", "drawn", "commit"], "a changed file is an entry");
 }
 
 /// A digest of the file in the ledger would tell bob's age to whoever knows everything else: they try all of them.
@@ -297,7 +297,8 @@ fn files_of_releases_at_once_belong_together() {
         assert_eq!(json["answers"]["rows"][0]["n"].to_string(), n, "{csv}{json:#}");
         let digest = digest(csv.as_bytes());
         let export = folder.json(&["ledger", "export"]);
-        let commit = export["entries"].as_array().unwrap().iter().find(|entry| entry["body"]["of"] == json["sequence"]);
+        let is_commit = |body: &Value| body["entry"] == "commit" && body["of"] == json["sequence"];
+        let commit = export["entries"].as_array().unwrap().iter().find(|entry| is_commit(&entry["body"]));
         assert_eq!(commit.unwrap()["body"]["output"], digest.as_str(), "the ledger knows them as one");
     }
     assert_eq!(ledger(&folder)["releases"].as_array().unwrap().len(), 12);

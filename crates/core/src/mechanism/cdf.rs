@@ -16,7 +16,9 @@ use crate::noise::BitSource;
 use crate::quantity::{Beta, checked};
 use std::collections::BTreeMap;
 
+mod around;
 mod consistency;
+pub use around::Spread;
 pub use consistency::isotonic;
 
 /// A tree of noisy counts over the keys 0, …, domain − 1.

@@ -14,9 +14,9 @@
 use super::source::BitSource;
 use crate::error::{Error, Result};
 use aes::Aes256;
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
-use ctr::Ctr128BE;
 use zeroize::Zeroize;
 
 /// The operating system's entropy, stretched by AES-256-CTR or ChaCha20.
@@ -52,8 +52,32 @@ const BYTES_PER_KEY: usize = 1 << 24;
 /// How many refills of 4 KiB go by between two looks at the process id.
 const REFILLS_PER_CHECK: u32 = 16;
 
+/// AES-256 in counter mode: block i is the encryption of (start + i, nonce), 64 bits each.
+///
+/// The crate `ctr` does the same for all sizes and orders of counters, and is up to a third slower where the compiler does not inline its closures, which
+/// differs from build to build (`bench/run noise`). Blocks are different as long as fewer than 2^64 are drawn under a key; 2^20 are.
+struct Counter {
+    aes: Aes256,
+    next: u64,
+    nonce: u64,
+}
+
+impl Counter {
+    /// Fills whole blocks.
+    fn write(&mut self, bytes: &mut [u8]) {
+        let (blocks, _) = bytes.as_chunks_mut::<16>();
+        let (first, nonce) = (self.next, u128::from(self.nonce) << 64);
+        for (place, block) in blocks.iter_mut().enumerate() {
+            *block = (nonce | u128::from(first.wrapping_add(place as u64))).to_le_bytes();
+        }
+        self.next = first.wrapping_add(blocks.len() as u64);
+        let (blocks, _) = Array::slice_as_chunks_mut(bytes);
+        self.aes.encrypt_blocks(blocks);
+    }
+}
+
 enum Cipher {
-    Aes(Box<Ctr128BE<Aes256>>),
+    Aes(Box<Counter>),
     ChaCha(Box<ChaCha20>),
 }
 
@@ -63,14 +87,10 @@ impl Cipher {
     }
 
     fn with_new_aes_key() -> Result<Self> {
-        let mut seed = entropy::<48>()?;
-        let (mut key, mut counter) = ([0u8; 32], [0u8; 16]);
-        key.copy_from_slice(&seed[..32]);
-        counter.copy_from_slice(&seed[32..]);
-        let cipher = Self::Aes(Box::new(Ctr128BE::new(&key.into(), &counter.into())));
-        seed.zeroize();
+        let (mut key, start, nonce) = (entropy::<32>()?, entropy::<8>()?, entropy::<8>()?);
+        let (next, nonce) = (u64::from_le_bytes(start), u64::from_le_bytes(nonce));
+        let cipher = Self::Aes(Box::new(Counter { aes: Aes256::new(&key.into()), next, nonce }));
         key.zeroize();
-        counter.zeroize();
         Ok(cipher)
     }
 
@@ -81,9 +101,10 @@ impl Cipher {
         Ok(cipher)
     }
 
+    /// Fills bytes, a multiple of 16 of them.
     fn write(&mut self, bytes: &mut [u8]) {
         match self {
-            Self::Aes(cipher) => cipher.write_keystream(bytes),
+            Self::Aes(counter) => counter.write(bytes),
             Self::ChaCha(cipher) => cipher.write_keystream(bytes),
         }
     }
@@ -181,10 +202,11 @@ impl BitSource for SecureSource {
     fn fill(&mut self, words: &mut [u64]) {
         for chunk in words.chunks_mut(BUFFERED_WORDS) {
             self.check_key();
-            let bytes = &mut self.bytes[..8 * chunk.len()];
+            // Whole blocks: half of the last one is thrown away where the words are odd.
+            let bytes = &mut self.bytes[..16 * chunk.len().div_ceil(2)];
             self.cipher.write(bytes);
             into_words(bytes, chunk);
-            self.bytes_until_new_key = self.bytes_until_new_key.saturating_sub(8 * chunk.len());
+            self.bytes_until_new_key = self.bytes_until_new_key.saturating_sub(bytes.len());
         }
     }
 
@@ -276,6 +298,41 @@ mod tests {
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), count); // a repeat of 64 bits has probability 1e-11
+    }
+
+    /// FIPS 197, appendix C.3: the block of the standard, reached by a counter; and the counter of the crate `ctr`, over a border at which it carries nothing.
+    #[test]
+    fn the_counter_is_that_of_the_standard() {
+        let key: [u8; 32] = std::array::from_fn(|place| place as u8);
+        let half = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
+        let next = half([0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
+        let nonce = half([0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff]);
+        let mut counter = Counter { aes: Aes256::new(&key.into()), next, nonce };
+        let mut bytes = [0; 16];
+        counter.write(&mut bytes);
+        let expected = 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089_u128.to_be_bytes();
+        assert_eq!(bytes, expected);
+        let start = (u128::from(nonce) << 64 | u128::from(next)).to_le_bytes();
+        let mut other = ctr::Ctr128LE::<Aes256>::new(&key.into(), &start.into());
+        let (mut ours, mut theirs) = (vec![0; 4096 + 16], vec![0; 4096 + 16]);
+        Counter { aes: Aes256::new(&key.into()), next, nonce }.write(&mut ours);
+        other.write_keystream(&mut theirs);
+        assert_eq!(ours, theirs);
+        // It begins anew, and does not stop.
+        let mut last = Counter { aes: Aes256::new(&key.into()), next: u64::MAX, nonce };
+        last.write(&mut ours[..32]);
+        assert_eq!(last.next, 1);
+    }
+
+    /// An odd number of words is filled whole.
+    #[test]
+    fn odd_numbers_of_words_are_filled() {
+        for cipher in [Cipher::with_new_aes_key().unwrap(), Cipher::with_new_chacha_key().unwrap()] {
+            let mut source = SecureSource::with_cipher(cipher);
+            let mut words = [0; 2 * BUFFERED_WORDS + 7];
+            source.fill(&mut words);
+            assert!(words.iter().all(|word| *word != 0)); // 1031 words: one of them is 0 with probability 6e-17
+        }
     }
 
     #[test]

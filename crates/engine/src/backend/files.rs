@@ -363,6 +363,16 @@ impl DataFile {
         if !records.advance().map_err(wrong)? {
             return Err(Error::input(format!("{shown} is empty; its first line must name the columns")));
         }
+        if records.fields().next().is_some_and(|field| field.starts_with(b"PK\x03\x04")) {
+            return Err(Error::input(format!(
+                "{shown} is a packed archive, such as a workbook of Excel, and no text: save the sheet as CSV"
+            )));
+        }
+        if records.fields().any(|field| field.contains(&0)) {
+            return Err(Error::input(format!(
+                "{shown}:1: the line of column names has zero bytes between its letters; say how it is written, as in encoding = \"utf-16le\""
+            )));
+        }
         let names = records.fields().map(|name| std::str::from_utf8(name).map(|name| name.trim().to_string()));
         names.collect::<std::result::Result<_, _>>().map_err(|_| {
             Error::input(format!(

@@ -201,7 +201,9 @@ impl<'a> Columns<'a> {
         let named = columns.into_iter().enumerate().filter(|(_, (name, _))| !name.is_empty());
         let by_name: HashMap<_, _> = named.map(|(place, (name, kind))| (name, (place, kind))).collect();
         // A CSV file of which no declared name was found may have no line of names: what stands there are values.
-        let has_names = file.form != Form::Csv || table.columns.iter().any(|column| by_name.contains_key(&column.name));
+        let declared: Vec<&String> = table.columns.iter().map(|column| &column.name).chain(&table.owner).collect();
+        let is_declared = |name: &String| declared.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let has_names = file.form != Form::Csv || by_name.keys().any(is_declared);
         Ok(Self { file, by_name, has_names })
     }
 
@@ -273,7 +275,7 @@ fn refuse_unequal(table: &Table, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-fn is_text(kind: &DataType) -> bool {
+pub(crate) fn is_text(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, inner) => is_text(inner),
         kind => matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
@@ -297,7 +299,8 @@ fn constant(file: &DataFile, name: &str, said: Option<&str>, domain: &Domain, is
         )));
     }
     let wanted = Wanted::of(domain);
-    let text = said.unwrap_or_default();
+    // What stands for a missing value in the files does so in the names of their folders.
+    let text = said.filter(|text| !file.layout.is_missing(text)).unwrap_or_default();
     if let Some(what) = wanted.refuses(text, &Layout { trim: Some(false), ..Layout::default() }) {
         return Err(Error::input(format!("{shown}: the value of column '{name}' in the name of the folder {what}")));
     }
@@ -343,6 +346,9 @@ fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
         (DataType::Timestamp(..), _) => ": declare it as timestamp",
         (kind, Domain::Bool) if plain(kind).is_integer() => {
             ": declare it as int, with lower = 0 and upper = 1, or write it as booleans"
+        }
+        (kind, Domain::Category { .. }) if plain(kind).is_integer() => {
+            ": declare it as int (with CASE in queries where its numbers have names), or write it as texts"
         }
         (kind, _) if plain(kind).is_integer() => ": declare it as int, or write it as the declared type",
         (kind, _) if plain(kind).is_floating() => ": declare it as float, or write it as the declared type",

@@ -86,11 +86,11 @@ impl Wanted {
             ),
             Self::Day => (
                 calendar::day(kept).is_some(),
-                "is declared as date and is no date as in 2013-12-31; correct it, leave it empty, or declare the column as timestamp or category",
+                "is declared as date and is no date as in 2013-12-31; write it so, leave it empty, or declare the column as category (or as timestamp, if times of day stand there)",
             ),
             Self::Moment(zone) => (
                 calendar::moment(kept, zone).is_some(),
-                "is declared as timestamp and is no time as in 2013-12-31T23:59:59; correct it, leave it empty, or declare the column as category",
+                "is declared as timestamp and is no time as in 2013-12-31T23:59:59; write it so, leave it empty, or declare the column as category",
             ),
             Self::Text => {
                 (kept.len() <= LONGEST_TEXT, "has more than 65536 bytes: shorten it, or do not declare the column")
@@ -102,15 +102,43 @@ impl Wanted {
 
 /// What the table's declaration may lack. Depends on the field's form, and names no value but the usual words for a missing one.
 fn hint(wanted: Wanted, text: &str, layout: &Layout) -> String {
-    const MISSING: [&str; 10] = ["NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "."];
+    const MORE: [&str; 7] = ["-", "--", "?", ".", "missing", "none", "0000-00-00"];
     let other = if layout.decimal == b'.' { b',' } else { b'.' };
-    match MISSING.iter().find(|word| **word == text) {
-        Some(word) => format!(" (if this stands for a missing value, say null = [\"{word}\"] for the table)"),
+    match MISSING.iter().chain(&MORE).find(|word| **word == text) {
+        Some(word) => missing_hint(word),
+        None if wanted == Wanted::Number && has_thousands(text) => {
+            " (it seems to have signs between thousands: write it without them, or declare the column as category)"
+                .to_string()
+        }
         None if wanted == Wanted::Number && number(text, other).is_some() => {
             format!(" (if numbers have a decimal '{0}', say decimal = \"{0}\" for the table)", char::from(other))
         }
         None => quoted(text).map_or(String::new(), |sign| format!(" ({})", quote_hint(sign))),
     }
+}
+
+/// Words that programs write for a missing value, and people seldom for anything else.
+pub(crate) const MISSING: [&str; 14] =
+    ["NA", "N/A", "n/a", "na", "NaN", "nan", "NaT", "NULL", "null", "None", "\\N", "#N/A", "<NA>", "(null)"];
+
+/// What to say of such a word.
+pub(crate) fn missing_hint(word: &str) -> String {
+    let shown = word.replace('\\', "\\\\");
+    format!(" (if this stands for a missing value, say null = [\"{shown}\"] for the table)")
+}
+
+/// Whether a text looks like a number with signs between thousands: 2,500, 1.234,5, 1,234.5. Of 2,500 nobody can know, and a guess would be wrong by a factor of 1000.
+fn has_thousands(text: &str) -> bool {
+    let text = text.trim_start_matches('-');
+    let grouped = |sign: char, other: char| {
+        let whole = text.split(other).next().unwrap_or_default();
+        let mut groups = whole.split(sign);
+        let digits = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+        let first = groups.next().is_some_and(|group| digits(group) && group.len() <= 3 && group != "0");
+        let rest: Vec<&str> = groups.collect();
+        first && !rest.is_empty() && rest.iter().all(|group| digits(group) && group.len() == 3)
+    };
+    grouped(',', '.') || (text.contains(',') && grouped('.', ','))
 }
 
 /// The sign that a field stands in, if it is one that some programs write around texts.

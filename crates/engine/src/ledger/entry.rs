@@ -44,6 +44,8 @@ pub struct About {
     pub asked: Option<Asked>,
     /// Whether whoever asks has limits of their own: then all that was charged for them is read and summed up.
     pub is_limited: bool,
+    /// Whether the entry `drawn` is written before anything that was drawn leaves the process: then the same release may go on with a charge that has none.
+    pub one_draw: bool,
 }
 
 impl Proposal {
@@ -66,6 +68,9 @@ impl Proposal {
         });
         if let Some(asked) = &self.about.asked {
             body["asked"] = asked.json();
+        }
+        if self.about.one_draw {
+            body["one_draw"] = true.into();
         }
         body.to_string()
     }
@@ -101,6 +106,8 @@ pub struct Charge {
     pub asked: Option<Asked>,
     /// What became of it.
     pub state: State,
+    /// Whether somebody may have seen what was drawn; true where that is not written down ([`About::one_draw`]).
+    pub is_drawn: bool,
 }
 
 /// What was published, as its digests (SHA-256, hexadecimal).
@@ -128,6 +135,11 @@ impl Output {
         }
         body.to_string()
     }
+}
+
+/// The body of the entry that comes before anything drawn for a reservation leaves the process.
+pub(super) fn drawn(of: u64, time: &str, nonce: &str) -> String {
+    json!({ "entry": "drawn", "time": time, "nonce": nonce, "of": of }).to_string()
 }
 
 /// All entries, read.
@@ -159,10 +171,18 @@ impl History {
                     charges.insert(sequence, charge);
                     compared(&mut standing, &value["after"], sequence, &charges)?;
                 }
+                Some("drawn") => {
+                    let charge = value["of"].as_u64().and_then(|of| charges.get_mut(&of));
+                    let charge = charge.filter(|charge| !charge.is_drawn);
+                    let wrong =
+                        || format!("entry {sequence} says that something was drawn for no charge, or a second time");
+                    charge.ok_or_else(wrong)?.is_drawn = true;
+                }
                 Some("commit") => {
                     let (of, output) = committed(&value, sequence)?;
-                    let charge = charges.get_mut(&of);
-                    let charge = charge.ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
+                    let charge = charges.get_mut(&of).filter(|charge| charge.is_drawn);
+                    let wrong = || format!("entry {sequence} commits what was not reserved, or not drawn");
+                    let charge = charge.ok_or_else(wrong)?;
                     charge.state = State::Committed(output);
                 }
                 _ => standing.note(&value, link)?,
@@ -224,6 +244,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         request: value["request"].as_str().map(str::to_string),
         asked: Asked::from_json(&value["asked"], sequence)?,
         state: State::Interrupted,
+        is_drawn: value["one_draw"] != true,
     })
 }
 

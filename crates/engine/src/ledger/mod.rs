@@ -1,7 +1,8 @@
 //! What has been published, durably, and what that adds up to. The format and its reasons: `docs/ledger-format.md`.
 //!
-//! A release asks twice: [`Ledger::reserve`] before any row is read, [`Ledger::commit`] when the outputs are in place. There is
-//! no way to take a charge back. What a reservation costs in time does not depend on how many there are ([`Standing`]).
+//! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was drawn leaves the process,
+//! [`Ledger::commit`] when the outputs are in place. There is no way to take a charge back; one that stopped before the second may be gone on with.
+//! What a reservation costs in time does not depend on how many there are ([`Standing`]).
 
 mod anchor;
 mod asked;
@@ -32,11 +33,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-pub(crate) use store::Reservation;
 use store::Trouble;
+pub(crate) use store::{Reservation, Undrawn};
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -68,6 +69,7 @@ pub enum Change {
 pub struct Receipt {
     sequence: u64,
     head: Head,
+    time: String,
 }
 
 impl Receipt {
@@ -79,6 +81,11 @@ impl Receipt {
     /// The head of the chain after the reservation.
     pub fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// When it was charged.
+    pub fn time(&self) -> &str {
+        &self.time
     }
 }
 
@@ -232,9 +239,17 @@ impl Ledger {
     pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;
         match value["entry"] == "reserve" {
-            true => Ok(Receipt { sequence: head.entries, head: head.clone() }),
+            true => {
+                let time = value["time"].as_str().unwrap_or_default().to_string();
+                Ok(Receipt { sequence: head.entries, head: head.clone(), time })
+            }
             false => Err(self.damaged(&format!("entry {} is no reservation", head.entries))),
         }
+    }
+
+    /// The charges of a release of which nothing can have been seen, newest first.
+    pub(crate) fn undrawn(&self, release: &str) -> Result<Vec<Undrawn>> {
+        self.read(|connection| store::undrawn(connection, release))
     }
 
     /// Reads at one moment, whatever other processes write meanwhile.
@@ -267,7 +282,7 @@ impl Ledger {
     /// file that somebody has put away since.
     pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&Standing) -> Result<()>) -> Result<Receipt> {
         let folder = self.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
+        let (nonce, time) = (format!("{:016x}", SecureSource::new()?.next_u64()), time::now());
         let head = self.append(|entries| {
             let (mut standing, head) = store::standing(entries, &proposal.about.sets)?;
             let asked = proposal.about.asked.as_ref();
@@ -282,9 +297,30 @@ impl Ledger {
             admit(&standing).map_err(Trouble::Refused)?;
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);
-            store::append(entries, &head, &proposal.body(&time::now(), &nonce, &standing))
+            store::append(entries, &head, &proposal.body(&time, &nonce, &standing))
         })?;
-        Ok(Receipt { sequence: head.entries, head })
+        Ok(Receipt { sequence: head.entries, head, time })
+    }
+
+    /// Writes down that something was drawn for a reservation and is about to leave the process; none where another process has written that before.
+    ///
+    /// # Guarantee
+    /// It gives a head once at most for each reservation, whichever processes are at work on it: of all that was drawn for a charge, one draw is
+    /// seen. Whoever gets none throws theirs away. What is seen prints the head: a ledger that was put back to before it has another one afterwards.
+    #[must_use = "what was drawn may be seen only with the head"]
+    pub fn drawn(&mut self, receipt: &Receipt) -> Result<Option<Head>> {
+        let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
+        let mut is_first = false;
+        let head = self.append(|entries| {
+            let (value, _) = store::linked(entries, &receipt.head)?;
+            is_first = !store::is_drawn(entries, &value, receipt.sequence)?;
+            let head = store::end(entries)?;
+            match is_first {
+                true => store::append(entries, &head, &entry::drawn(receipt.sequence, &time::now(), &nonce)),
+                false => Ok(head),
+            }
+        })?;
+        Ok(is_first.then_some(head))
     }
 
     /// Writes down that the outputs of a reservation are in place.
@@ -316,6 +352,12 @@ impl Ledger {
     /// The newest charge for a question whose outputs are in place.
     pub fn answered(&self, question: &str) -> Result<Option<Charge>> {
         self.read(|connection| store::answered(connection, question))
+    }
+
+    /// The names of the releases that were charged for a question of somebody's, and of which nothing can have been seen, newest first.
+    pub fn unanswered(&self, question: &str, by: &str) -> Result<Vec<String>> {
+        let found = self.read(|connection| store::unanswered(connection, question, by))?;
+        Ok(found.into_iter().map(|undrawn| undrawn.charge.release).collect())
     }
 
     /// The charge that a request with this key led to: its own, or that of the answer that it was given.

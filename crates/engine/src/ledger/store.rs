@@ -78,7 +78,7 @@ fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
                 found = Standing::from_json(&value["after"], noted)?;
                 return Ok(false);
             }
-            Some("commit") => {}
+            Some("commit" | "drawn") => {}
             Some("declaration" | "data" | "budget") => since.push((value, at.clone())),
             _ => return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into())),
         }
@@ -103,7 +103,7 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
             Some("reserve") => {
                 let mut charge: Charge = reservation(sequence, &value)?;
                 if let Some(output) = outputs.remove(&sequence) {
-                    charge.state = State::Committed(output);
+                    (charge.state, charge.is_drawn) = (State::Committed(output), true);
                 }
                 charges.push(charge);
             }
@@ -126,18 +126,26 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
 /// place; a ledger that was edited elsewhere is `verify`'s to find.
 pub(super) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
     let name = format!("\"release\":{}", Value::from(release));
-    for at in mentioning(connection, &name, 0)?.into_iter().rev() {
+    let last = newest(connection, &name, |value| value["release"] == release)?;
+    last.map(|(charge, value)| Ok((charge, marks(connection, &value["after"]["data"])?))).transpose()
+}
+
+/// Of the charges whose bodies hold a text and are meant, the one that was committed last, which need not be the one that was charged last.
+fn newest(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool) -> Result<Option<(Charge, Value)>> {
+    let mut newest: Option<(u64, Charge, Value)> = None;
+    for at in mentioning(connection, text, 0)? {
         let (value, _) = linked(connection, &at)?;
-        if value["entry"] != "reserve" || value["release"] != release {
+        if value["entry"] != "reserve" || !is_meant(&value) {
             continue;
         }
-        if let Some(output) = output_of(connection, at.entries)? {
-            let mut charge = reservation(at.entries, &value)?;
-            charge.state = State::Committed(output);
-            return Ok(Some((charge, marks(connection, &value["after"]["data"])?)));
+        if let Some((committed, output)) = output_of(connection, at.entries)?
+            && newest.as_ref().is_none_or(|(last, ..)| *last < committed)
+        {
+            let charge = reservation(at.entries, &value)?;
+            newest = Some((committed, Charge { state: State::Committed(output), is_drawn: true, ..charge }, value));
         }
     }
-    Ok(None)
+    Ok(newest.map(|(_, charge, value)| (charge, value)))
 }
 
 /// A reservation, as far as it tells whether its release may go on.
@@ -174,6 +182,64 @@ pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec
     Ok(found.into_values().collect())
 }
 
+/// A charge of which nothing was drawn that anybody can have seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Undrawn {
+    pub charge: Charge,
+    /// The marks of its files.
+    pub marks: Marks,
+    /// Where it stands.
+    pub at: Head,
+}
+
+/// Those of a release, newest first.
+pub(super) fn undrawn(connection: &Connection, release: &str) -> Result<Vec<Undrawn>> {
+    let name = format!("\"release\":{}", Value::from(release));
+    undrawn_of(connection, &name, |value| value["release"] == release)
+}
+
+/// Those for a question of somebody's, newest first.
+pub(super) fn unanswered(connection: &Connection, question: &str, by: &str) -> Result<Vec<Undrawn>> {
+    let text = format!("\"question\":{}", Value::from(question));
+    undrawn_of(connection, &text, |value| value["asked"]["question"] == question && value["asked"]["by"] == by)
+}
+
+fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool) -> Result<Vec<Undrawn>> {
+    let mut found: BTreeMap<u64, (Head, Value)> = BTreeMap::new();
+    for at in mentioning(connection, text, 0)? {
+        let (value, _) = linked(connection, &at)?;
+        if value["entry"] == "reserve" && value["one_draw"] == true && is_meant(&value) {
+            found.insert(at.entries, (at, value));
+        }
+    }
+    let Some(first) = found.keys().next().copied() else { return Ok(Vec::new()) };
+    for at in mentioning(connection, "\"entry\":\"drawn\"", first)? {
+        let (value, _) = linked(connection, &at)?;
+        if let Some(of) = value["of"].as_u64().filter(|_| value["entry"] == "drawn") {
+            found.remove(&of);
+        }
+    }
+    let undrawn = |(at, value): (Head, Value)| {
+        let marks = marks(connection, &value["after"]["data"])?;
+        Ok(Undrawn { charge: reservation(at.entries, &value)?, marks, at })
+    };
+    found.into_values().rev().map(undrawn).collect()
+}
+
+/// Whether somebody may have seen what was drawn for a reservation.
+pub(super) fn is_drawn(connection: &Connection, reserve: &Value, sequence: u64) -> Result<bool> {
+    if reserve["one_draw"] != true {
+        return Ok(true);
+    }
+    for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)? {
+        let (value, _) = linked(connection, &at)?;
+        if ["drawn", "commit"].iter().any(|word| value["entry"] == *word) && value["of"] == sequence {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The numbers of the jobs with this digest that were charged, in order.
 pub(super) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
     let mut numbers = Vec::new();
@@ -187,12 +253,12 @@ pub(super) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>>
     Ok(numbers)
 }
 
-/// What the last commit of a reservation says, if there is one.
-fn output_of(connection: &Connection, sequence: u64) -> Result<Option<Output>> {
+/// The last commit of a reservation, if there is one: its entry, and what it says.
+fn output_of(connection: &Connection, sequence: u64) -> Result<Option<(u64, Output)>> {
     for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)?.into_iter().rev() {
         let (value, _) = linked(connection, &at)?;
         if value["entry"] == "commit" && value["of"] == sequence {
-            return Ok(Some(committed(&value, at.entries)?.1));
+            return Ok(Some((at.entries, committed(&value, at.entries)?.1)));
         }
     }
     Ok(None)
@@ -227,19 +293,10 @@ pub(super) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
     Ok(sums)
 }
 
-/// The newest charge for a question whose outputs are in place.
+/// The charge for a question whose outputs were put into place last.
 pub(super) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
-    for at in mentioning(connection, &format!("\"question\":{}", Value::from(question)), 0)?.into_iter().rev() {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] != "reserve" || value["asked"]["question"] != question {
-            continue;
-        }
-        if let Some(output) = output_of(connection, at.entries)? {
-            let charge = reservation(at.entries, &value)?;
-            return Ok(Some(Charge { state: State::Committed(output), ..charge }));
-        }
-    }
-    Ok(None)
+    let text = format!("\"question\":{}", Value::from(question));
+    Ok(newest(connection, &text, |value| value["asked"]["question"] == question)?.map(|(charge, _)| charge))
 }
 
 /// The charge that a request with this key led to: its own, or that of the answer that it got.
@@ -262,8 +319,9 @@ pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>
 /// A charge with what became of it.
 fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
     let charge = reservation(at.entries, &linked(connection, at)?.0)?;
-    let state = output_of(connection, at.entries)?.map_or(State::Interrupted, State::Committed);
-    Ok(Charge { state, ..charge })
+    let state = output_of(connection, at.entries)?.map_or(State::Interrupted, |(_, output)| State::Committed(output));
+    let is_drawn = is_drawn(connection, &linked(connection, at)?.0, at.entries)?;
+    Ok(Charge { state, is_drawn, ..charge })
 }
 
 /// An entry by its number.

@@ -30,6 +30,11 @@ impl Runner<'_> {
         question_digest(self.project(), planned)
     }
 
+    /// The name that the ledger has for whoever asks.
+    pub(super) fn asked_as(&self) -> Option<&str> {
+        self.asker().map(|asker| asker.by.as_str())
+    }
+
     /// Whether a release of this name stands in the ledger as charged, whatever became of it.
     pub fn is_charged(&self, release: &str) -> Result<bool> {
         let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(false) };

@@ -7,7 +7,7 @@ use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, wide_cdf, wide_keys};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, limits, wide_cdf, wide_keys};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
@@ -17,7 +17,7 @@ use crate::project::{Bounding, Domain, Project, Request, Table};
 use crate::sql::Cut;
 use crate::sql::integers::Integers;
 use scumble::event::{Event, Moves, Shift, Touch};
-use scumble::mechanism::cdf::Cdf;
+use scumble::mechanism::cdf::{Cdf, Spread};
 use scumble::quantity::Scale;
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -282,19 +282,23 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
     rule["noise"] = json!(described(noise));
     rule["levels"] = json!(cdf.levels());
     let errors = steps.standard_errors(&cdf);
+    let largest = cdf.error(0.05, steps.count())?;
+    let limits = limits::of_thresholds(&events, noise, steps.count(), steps.rows, largest)?;
     Ok(Plan {
         events,
         rule,
         expected: vec![expected(&errors)],
         notes: Vec::new(),
-        limits: Vec::new(),
+        limits,
         counted: Counted::default(),
         estimates: Estimates::of(steps.query.query.bounds, false),
         tables: vec![steps.table.clone()],
         query: Some(Rc::clone(&steps.query)),
         compute: Box::new(move |charged| {
             let counts = steps.counts(&charged.integers(&steps.query)?);
-            Ok(answers(&steps, &cdf.release(&counts, charged.bits())?, &errors))
+            let below = cdf.release(&counts, charged.bits())?;
+            let around = cdf.around(&below, charged.bits())?;
+            Ok(answers(&steps, &below, &around))
         }),
     })
 }
@@ -313,11 +317,11 @@ fn expected(errors: &[f64]) -> Expected {
     }
 }
 
-fn answers(steps: &Steps, below: &[f64], errors: &[f64]) -> Answers {
-    let uncertainty = below.iter().zip(errors).map(|(count, error)| Uncertainty {
-        standard_error: *error,
-        low: count - 1.96 * error,
-        high: count + 1.96 * error,
+fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
+    let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
+        standard_error: around.standard_error,
+        low: count - around.half_width,
+        high: count + around.half_width,
     });
     Answers {
         columns: vec![
@@ -332,7 +336,9 @@ fn answers(steps: &Steps, below: &[f64], errors: &[f64]) -> Answers {
                 cells: below.iter().map(|count| Cell::Number(*count)).collect(),
             },
         ],
-        notes: vec!["Each count is of rows with at most that value.".to_string()],
+        notes: vec![
+            "Each count is of rows with at most that value. The errors are those of the noise drawn again around these counts.".to_string(),
+        ],
         details: Details::default(),
     }
 }

@@ -49,7 +49,7 @@ impl Edges {
             (Some(owner), Some(rows)) => Some((owner.clone(), rows)),
             (Some(_), None) => {
                 return Err(request.fields.error(format!(
-                    "owners of table '{}' have several edges: say how many may count, max_rows_per_owner",
+                    "owners of table '{}' have several edges: say how many may count, max_rows_per_owner; so many of an owner are protected together, and a vertex with all its edges is not (node-level privacy is not offered)",
                     table.name
                 )));
             }

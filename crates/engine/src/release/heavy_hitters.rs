@@ -5,6 +5,7 @@ use super::field::{Field, Placed, Word};
 use super::noise::Noise;
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
+use super::sql::passed::Passed;
 use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::budget::own_share;
@@ -252,7 +253,13 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
                 found.threshold
             )];
             notes.extend(attributes.note());
-            let columns = columns(attributes.names(), &records, found, &noise);
+            let root = tree.root();
+            let columns = columns(
+                attributes.names(),
+                &records,
+                found,
+                &Listed { noise: &noise, threshold: root.threshold, clip: root.clip },
+            );
             Ok(Answers { columns, notes, details: Details::default() })
         }),
     })
@@ -271,12 +278,35 @@ fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
     let each: Vec<Value> = names
         .map(|(j, name)| json!({ "attribute": name, "epsilon": tree.epsilon(&[j]), "delta": tree.delta(&[j]) }))
         .collect();
-    json!({ "records": attributes.rule(), "tree": nodes, "attributes": each, "granted": granted,
+    json!({ "records": attributes.rule(), "tree": nodes, "keys": { "owners_for_95_percent": found_from(tree).ok() }, "attributes": each, "granted": granted,
             "person": { "epsilon": tree.epsilon_person() }, "presence": { "epsilon": tree.epsilon_presence() } })
 }
 
+/// How counts come to be listed: `max(f, threshold − clip) + Z > threshold`.
+struct Listed<'a> {
+    noise: &'a Noise,
+    threshold: i64,
+    clip: i64,
+}
+
+impl Listed<'_> {
+    /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the count is too large. Counts below
+    /// the clip are all alike, down to none.
+    fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
+        let passed = Passed::new(self.noise, self.threshold.saturating_add(1));
+        let (standard_error, half) = (self.noise.standard_deviation(), self.noise.quantile(0.05));
+        let interval = |count: i64| {
+            let count = count as f64;
+            let low = passed.as_ref().map_or(count - half, |passed| passed.low_at(count, 0.05));
+            let low = if low <= (self.threshold - self.clip).max(1) as f64 { 0.0 } else { low };
+            Uncertainty { standard_error, low, high: count + half }
+        };
+        counts.map(interval).collect()
+    }
+}
+
 /// One column per attribute, then the counts, the largest first.
-fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> Vec<AnswerColumn> {
+fn columns(names: &[String], records: &Records, found: Found, listed: &Listed<'_>) -> Vec<AnswerColumn> {
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));
@@ -286,16 +316,38 @@ fn columns(names: &[String], records: &Records, found: Found, noise: &Noise) -> 
         let cells = strings.iter().map(|string| cell(string.values[attribute])).collect();
         columns.push(AnswerColumn { name: name.clone(), cells, uncertainty: None });
     }
-    let (error, half) = (noise.standard_deviation(), noise.quantile(0.05));
-    let uncertainty = strings.iter().map(|string| Uncertainty {
-        standard_error: error,
-        low: string.count as f64 - half,
-        high: string.count as f64 + half,
-    });
     columns.push(AnswerColumn {
         name: "count".to_string(),
-        uncertainty: Some(uncertainty.collect()),
+        uncertainty: Some(listed.intervals(strings.iter().map(|string| string.count))),
         cells: strings.iter().map(|string| Cell::Whole(i128::from(string.count))).collect(),
     });
     columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scumble::quantity::Scale;
+
+    /// Of every number of people, given that its combination is listed, the interval holds with at least 95%: by adding up the law of the noise.
+    #[test]
+    fn intervals_hold_for_what_is_listed() {
+        for (scale, threshold, clip) in [(2.0, 13, 6), (2.0, 40, 40), (5.0, 30, 12), (0.7, 9, 3)] {
+            let noise = Noise::laplace(Scale::new(scale).unwrap());
+            let listed = Listed { noise: &noise, threshold, clip };
+            let reach = (40.0 * scale) as i64 + threshold;
+            let intervals = listed.intervals(threshold + 1..threshold + 3 * reach);
+            for people in 0..threshold + 2 * reach / 3 {
+                let middle = people.max(threshold - clip);
+                let (mut shown, mut held) = (0.0, 0.0);
+                for noisy in threshold + 1..(middle + reach).min(threshold + 3 * reach) {
+                    let mass = (-((noisy - middle).abs() as f64) / scale).exp();
+                    let Uncertainty { low, high, .. } = intervals[(noisy - threshold - 1) as usize];
+                    shown += mass;
+                    held += if (low..=high).contains(&(people as f64)) { mass } else { 0.0 };
+                }
+                assert!(held >= 0.949 * shown, "{people} of {threshold}, {clip}, {scale}: {}", held / shown);
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ use super::histogram::Counted as Asked;
 use super::noise::{Noise, calibrate_runs, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::rows::{bounding, quoted};
+use super::sql::passed::Passed;
 use super::sql::rows_without_a_key;
 use super::top::{BETA, MAX_BYTES, SPURIOUS, texts};
 use super::{Analysed, Estimates, Expected, Plan, Priced};
@@ -122,11 +123,14 @@ fn compute(counts: Rc<Counts>, noise: Noise, made: HugeDomainHistogram) -> super
             integers.keys.iter().zip(rows).filter_map(|(text, rows)| Some((key(text)?, rows))).collect();
         let mut found = made.release(&present, charged.bits())?;
         found.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
-        let half = noise.quantile(BETA);
-        let unsure = |(_, noisy): &(u128, i64)| Uncertainty {
-            standard_error: noise.standard_deviation(),
-            low: *noisy as f64 - half,
-            high: *noisy as f64 + half,
+        // Of a text that few have and that is shown by luck the number is too large: the interval is that of the noise given that it is shown.
+        let (half, passed) = (noise.quantile(BETA), Passed::new(&noise, made.threshold()));
+        let unsure = |(_, noisy): &(u128, i64)| {
+            let number = *noisy as f64;
+            let low = passed.as_ref().map_or(number - half, |passed| passed.low_at(number, BETA));
+            // Nobody may have it.
+            let low = if low <= 1.0 { 0.0 } else { low };
+            Uncertainty { standard_error: noise.standard_deviation(), low, high: number + half }
         };
         let text = |(key, _): &(u128, i64)| Cell::Text(counts.texts.text(*key).unwrap_or_default());
         let mut notes = vec![

@@ -125,7 +125,7 @@ impl Runner<'_> {
     }
 
     /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
-    fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
+    pub(super) fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
         let Some(key) = ledger::Key::existing(self.ledger())? else { return Ok(None) };
         let states = check::state(self.project(), tables).ok();
         Ok(states.map(|all| all.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect()))

@@ -212,6 +212,8 @@ fn plan(
         assumed: None,
         about: promise.about,
     };
+    // What was promised when it was planned stands beside what was learnt.
+    let promised = promise.notes.clone();
     let mut rule = promise.rule;
     rule["records"] = asked.attributes.rule();
     rule["positive"] = json!(asked.positive);
@@ -227,7 +229,8 @@ fn plan(
         query: None,
         compute: Box::new(move |charged| {
             let records = charged.records(&asked.attributes)?;
-            let learnt = learn(&records, charged.bits())?;
+            let mut learnt = learn(&records, charged.bits())?;
+            learnt.notes.extend(promised.clone());
             Ok(answers(&asked, learnt))
         }),
     })

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::sql::query::{Computation, What};
 use crate::sql::{Cut, above};
 use scumble::event::Event;
-use scumble::limits::{count, tcdp};
-use scumble::quantity::{Delta, Epsilon, Exact, Omega, Rho};
+use scumble::limits::{count, packing, tcdp};
+use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -104,6 +104,29 @@ impl Privacy {
             Self::Concentrated(rho) => format!("rho {}", rounded_up(rho.get())),
         }
     }
+}
+
+/// The limit of counts below each of many thresholds: tables in which m owners have one value, whichever it is, are all near the empty one and must be answered differently, so that
+/// nobody is within (m* − 1)/2 owners with probability 95% (packing: Vadhan 2017, 7.5.13, corrected). `expected` is this release's own error with that probability.
+pub(super) fn of_thresholds(
+    events: &[Event],
+    noise: &Noise,
+    points: u64,
+    rows: u64,
+    expected: f64,
+) -> Result<Vec<Floor>> {
+    let presence = Privacy::of(events, std::slice::from_ref(noise), &Scope::Presence)?;
+    let Some(Privacy::Pure { epsilon, delta }) = &presence else { return Ok(Vec::new()) };
+    let Some(changes) = packing::least_changes(*epsilon, *delta, points as f64, Probability::new(0.95)?)? else {
+        return Ok(Vec::new());
+    };
+    Ok(vec![Floor {
+        column: "count".to_string(),
+        error: "largest error of all counts, with probability 95%".into(),
+        expected,
+        least: changes.saturating_sub(1) as f64 / 2.0 * rows as f64,
+        about: format!("presence, {}, by packing", presence.as_ref().map(Privacy::words).unwrap_or_default()),
+    }])
 }
 
 /// The limits of a query's counts and sums.

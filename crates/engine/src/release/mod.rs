@@ -51,6 +51,7 @@ mod sql;
 mod top;
 mod triangles;
 mod universe;
+mod waiting;
 mod wide_cdf;
 mod wide_keys;
 mod wide_quantiles;

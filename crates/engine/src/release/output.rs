@@ -198,6 +198,9 @@ pub(super) const ENDS: [&str; 2] = ["_low", "_high"];
 pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
     let mut taken = std::collections::HashMap::new();
     for (name, is_noisy) in columns {
+        if name.is_empty() {
+            return Err(Error::input("a published column has no name; give it one behind AS"));
+        }
         let beside = if is_noisy { (BESIDE, ends) } else { (&[][..], &[][..]) };
         for end in [""].iter().chain(beside.0).chain(beside.1) {
             if let Some(other) = taken.insert(format!("{name}{end}"), name) {

@@ -121,7 +121,7 @@ fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
             column("value", values.into_iter().map(|value| unit.cell(value)).collect()),
             column("rank_error", errors.into_iter().map(Cell::Number).collect()),
         ],
-        notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank.".to_string()],
+        notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()],
         details: answers.details,
     })
 }

@@ -6,6 +6,7 @@ use super::job::{self, Elsewhere, Served};
 use super::kept::request_digest;
 use super::publish::{ENDS, Places, file_names};
 use super::published::part;
+use super::waiting::Work;
 use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
 use crate::backend::{Backend, Watch};
 use crate::budget::{Budget, Sums, rounded_down};
@@ -50,6 +51,8 @@ pub struct Outcome {
     pub answers: Answers,
     /// Its place in the ledger.
     pub sequence: u64,
+    /// When it was charged (UTC).
+    pub time: String,
     /// The files that were written.
     pub files: Vec<PathBuf>,
 }
@@ -62,10 +65,12 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: PathBuf,
     asker: Option<Asker>,
+    /// Whether nothing is charged: releases go on with charges of which nothing was seen.
+    is_going_on: bool,
     watch: Arc<Watch>,
     /// What the machine has, for tests in which that is little.
     #[cfg(test)]
-    scarce: Option<tests::Machine>,
+    pub(super) scarce: Option<tests::Machine>,
 }
 
 impl<'a> Runner<'a> {
@@ -80,6 +85,7 @@ impl<'a> Runner<'a> {
             project,
             ledger,
             asker: None,
+            is_going_on: false,
             watch: Arc::default(),
             #[cfg(test)]
             scarce: None,
@@ -96,9 +102,19 @@ impl<'a> Runner<'a> {
         Self { asker: Some(asker), ..self }
     }
 
+    /// The same, which charges nothing: its releases go on with charges of which nothing was seen, or are refused.
+    pub fn going_on(self) -> Self {
+        Self { is_going_on: true, ..self }
+    }
+
     /// Where the ledger is.
     pub fn ledger(&self) -> &Path {
         &self.ledger
+    }
+
+    /// Who asks, where that is known.
+    pub(super) fn asker(&self) -> Option<&Asker> {
+        self.asker.as_ref()
     }
 
     /// The project.
@@ -164,6 +180,10 @@ impl<'a> Runner<'a> {
                 declared = all;
             }
             alone::among_ledgers(self.project, planned, &tables, &self.ledger)?;
+            // What was charged for it is there already.
+            if self.waiting(planned)?.is_some() {
+                continue;
+            }
             self.fits(planned, &standing)?;
             standing.charge(&planned.request.kind, &planned.plan.events);
         }
@@ -337,7 +357,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The tables that some release reads and that are files which are read here.
-    fn files_of(&self, releases: &[Planned]) -> Vec<String> {
+    pub(super) fn files_of(&self, releases: &[Planned]) -> Vec<String> {
         let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
         let is_file =
             |name: &&String| self.project.tables.get(*name).is_none_or(|table| self.project.is_read_here(table));
@@ -355,6 +375,7 @@ impl<'a> Runner<'a> {
             sets: self.project.sensitive_pairs()?,
             asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
             is_limited: self.limited().is_some(),
+            one_draw: false,
         })
     }
 
@@ -387,55 +408,58 @@ impl<'a> Runner<'a> {
             request: Some(request_digest(self.project, planned)?),
             events: planned.plan.events.clone(),
             rule,
-            about: self.about(planned, read.marks)?,
+            about: About { one_draw: true, ..self.about(planned, read.marks)? },
         };
+        let is_own = bits.is_secure() && proposal.rule["job"].is_null();
+        let waiting = if is_own { self.waiting(planned)? } else { None };
         // From the charge on, whatever ends this early leaves an interrupted one.
         self.project.stop.here();
-        let receipt = ledger.reserve(&proposal, |standing| {
-            read.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
-            self.fits(planned, standing)
-        })?;
-        let sequence = receipt.sequence();
-        let made = guarded(|| {
+        let (receipt, _at_work) = match waiting {
+            Some(waiting) => (ledger.resumed(&waiting.at)?, waiting.work),
+            None if self.is_going_on => return Err(overtaken(&request.name)),
+            None => {
+                let receipt = ledger.reserve(&proposal, |standing| {
+                    read.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
+                    self.fits(planned, standing)
+                })?;
+                let work = Work::on(&self.ledger, receipt.sequence());
+                (receipt, work)
+            }
+        };
+        let answers = guarded(|| {
             // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
             alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
-            self.made(planned, &receipt, read, places, bits, ledger)
+            self.answers(planned, &receipt, read, bits)
         });
         self.watch.ends();
-        let Made { answers, files, output } = made.ok_or_else(|| interrupted(&request.name))?;
+        let failed = if is_own { unseen } else { interrupted };
+        let answers = answers.ok_or_else(|| failed(&request.name))?;
+        let head = ledger.drawn(&receipt)?.ok_or_else(|| overtaken(&request.name))?;
+        let made = guarded(|| {
+            let made = Made::of(planned, answers, &receipt, &head)?;
+            // A charge in a ledger that is gone is none.
+            ledger.in_place()?;
+            let files = places.put(&made.contents.each_ref().map(Vec::as_slice))?;
+            Ok((made, files))
+        });
+        let (Made { answers, output, .. }, files) = made.ok_or_else(|| interrupted(&request.name))?;
+        let (sequence, time) = (receipt.sequence(), receipt.time().to_string());
         ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
-        Ok(Outcome { name: request.name.clone(), answers, sequence, files })
+        Ok(Outcome { name: request.name.clone(), answers, sequence, time, files })
     }
 
-    /// From rows to files. Whatever goes wrong here may depend on the data.
-    fn made(
+    /// From rows to answers. Whatever goes wrong here may depend on the data.
+    fn answers(
         &self,
         planned: &Planned,
         receipt: &Receipt,
         read: &Read<'_>,
-        places: Places,
         bits: &mut dyn BitSource,
-        ledger: &Ledger,
-    ) -> Result<Made> {
-        let Request { name, kind, .. } = &planned.request;
+    ) -> Result<Answers> {
         let mut charged = Charged::new(receipt, read.backend, bits).with(read.elsewhere);
         let mut answers = (planned.plan.compute)(&mut charged)?;
         planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        let csv = answers.csv();
-        let known = std::mem::take(&mut answers.details.limits);
-        let limits = if known.is_empty() { &planned.plan.limits } else { &known };
-        let shown = serde_json::json!({
-            "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
-            "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
-        });
-        let contents =
-            [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
-        // A charge in a ledger that is gone is none.
-        ledger.in_place()?;
-        let files = places.put(&contents.each_ref().map(Vec::as_slice))?;
-        let digests = ENDS.iter().zip(&contents).map(|(end, content)| (end.to_string(), crate::digest(content)));
-        let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
-        Ok(Made { answers, files, output })
+        Ok(answers)
     }
 }
 
@@ -498,12 +522,46 @@ fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String>
 /// What came of a release.
 struct Made {
     answers: Answers,
-    files: Vec<PathBuf>,
-    /// The digests of the files.
+    /// What its files will hold.
+    contents: [Vec<u8>; 3],
+    /// Their digests.
     output: Output,
 }
 
-/// The one sentence for everything that can fail after a charge: it depends on no value and on no cause.
+impl Made {
+    /// The files of answers, with the head of the ledger that lets them be seen.
+    fn of(planned: &Planned, mut answers: Answers, receipt: &Receipt, head: &Head) -> Result<Self> {
+        let Request { name, kind, .. } = &planned.request;
+        let csv = answers.csv();
+        let known = std::mem::take(&mut answers.details.limits);
+        let limits = if known.is_empty() { &planned.plan.limits } else { &known };
+        let shown = serde_json::json!({
+            "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": head.hex(),
+            "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
+        });
+        let contents =
+            [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
+        let digests = ENDS.iter().zip(&contents).map(|(end, content)| (end.to_string(), crate::digest(content)));
+        let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
+        Ok(Self { answers, contents, output })
+    }
+}
+
+/// What was drawn for a charge is seen once, and somebody else was first.
+fn overtaken(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' was not published by this run: another process went on with its charge, and was first; nothing more was charged, and its files are the other's"
+    ))
+}
+
+/// The one sentence for everything that can fail after a charge and before anything leaves the process: it depends on no value and on no cause.
+pub(super) fn unseen(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change; why is not said, because that may depend on the data (look at the files with 'scumble check', and keep the query clear of values that do not fit)"
+    ))
+}
+
+/// The one sentence for everything that can fail after that.
 pub(super) fn interrupted(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
@@ -535,4 +593,4 @@ pub(super) fn places(out: &Path, planned: &Planned, ledger: &Path) -> Result<Pla
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

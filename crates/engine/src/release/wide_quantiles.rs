@@ -184,7 +184,7 @@ fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Eve
 
 fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -> Answers {
     let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
-    let mut notes = vec!["With probability 95%, a value is off by at most rank_error rows in rank.".to_string()];
+    let mut notes = vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()];
     notes.extend(values.notes());
     Answers {
         columns: vec![

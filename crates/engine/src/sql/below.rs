@@ -101,6 +101,10 @@ impl Walker<'_> {
             LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => {
                 Err(self.source.error("select", "the query reads no table of the project"))
             }
+            LogicalPlan::Window(_) => Err(self.source.error(
+                "over",
+                "a window function (OVER) is not answered below the aggregate, where it would let rows decide about each other: use it on released rows",
+            )),
             other => Err(self.source.error("", format!("{} is not answered below the aggregate", other.display()))),
         }
     }
@@ -236,7 +240,10 @@ impl Walker<'_> {
         let join = &self.total_join(join, &left, &right).map_err(|error| self.internal(&error))?;
         let (pairs, others) = conditions(join);
         if pairs.is_empty() {
-            return Err(self.source.error("join", "a join needs ON with equal columns of both tables"));
+            let word = if self.source.sql.to_lowercase().contains("join") { "join" } else { "from" };
+            return Err(self
+                .source
+                .error(word, "a join needs ON with equal columns of both tables: FROM a JOIN b ON a.x = b.x"));
         }
         let owner = self.joined_owner(join, &pairs, &left, &right)?;
         let mut rows: BTreeSet<String> = left.rows.union(&right.rows).cloned().collect();
@@ -292,8 +299,7 @@ impl Walker<'_> {
         };
         match (&left.owner, &right.owner) {
             (Ownership::EachRow, _) | (_, Ownership::EachRow) => {
-                let sentence =
-                    "a table in a join needs an owner in the project file, as a row may be joined to several";
+                let sentence = "a table in a join needs an owner in the project file, as a row may be joined to several: declare the column that says whose rows they are, or put the other table's columns into its file";
                 Err(self.source.error("join", sentence))
             }
             (Ownership::Public, Ownership::Public) => Ok(Ownership::Public),

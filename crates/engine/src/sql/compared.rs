@@ -2,11 +2,13 @@
 //! and the answer 0, at its full price. Where texts that nobody lists are numbers, CAST says so.
 
 use super::Source;
+use super::describe::{shown, type_word};
 use crate::error::Result;
 use crate::project::{Domain, Project};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
 
@@ -35,10 +37,40 @@ fn stranger(expression: &Expr, schema: &DFSchema, project: &Project) -> Option<(
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => vec![(left, right)],
         Expr::Between(between) => vec![(&between.expr, &between.low), (&between.expr, &between.high)],
         Expr::InList(list) => list.list.iter().map(|value| (list.expr.as_ref(), value)).collect(),
+        Expr::InSubquery(list) => return no_member(list, schema),
         _ => return None,
     };
     let both = pairs.into_iter().flat_map(|(left, right)| [(left, right), (right, left)]);
-    both.into_iter().find_map(|(one, other)| never_equal(one, other, schema, project))
+    both.into_iter()
+        .find_map(|(one, other)| no_date(one, other, schema).or_else(|| never_equal(one, other, schema, project)))
+}
+
+/// A date or a time is compared with a number: the planner makes a date of it that nobody meant.
+fn no_date(date: &Expr, number: &Expr, schema: &DFSchema) -> Option<(String, String)> {
+    let is_date = matches!(date.get_type(schema).ok()?, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..));
+    let Expr::Literal(value, _) = number else { return None };
+    if !is_date || !value.data_type().is_numeric() {
+        return None;
+    }
+    let name = shown(date);
+    let sentence = format!(
+        "{name} is a date or a time and is compared with a number: write DATE '2013-12-31' or TIMESTAMP '2013-12-31T23:59:59'"
+    );
+    Some((name.rsplit('.').next().unwrap_or_default().to_string(), sentence))
+}
+
+/// A value is looked for among those of a sub-query, of which one are texts and the others numbers.
+fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(String, String)> {
+    let (one, other) = (list.expr.get_type(schema).ok()?, list.subquery.subquery.schema().field(0).data_type().clone());
+    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let strange = (is_text(&one) && !is_text(&other)) || (!is_text(&one) && is_text(&other));
+    let name = shown(&list.expr);
+    let sentence = format!(
+        "{name} holds {}, and the sub-query behind IN gives {}: bring one to the other's type with CAST",
+        type_word(&one),
+        type_word(&other)
+    );
+    strange.then(|| (name.rsplit('.').next().unwrap_or_default().to_string(), sentence))
 }
 
 fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project) -> Option<(String, String)> {

@@ -3,6 +3,7 @@
 //! Beside the expression as it was answered there is its smooth form: what rounds (ROUND, FLOOR, CEIL, TRUNC, whole-number division, casts to whole
 //! numbers) is left out. A reader takes a rounded number for the number that was rounded, so the error bar covers both.
 
+use super::refusals;
 use super::total::total;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -294,8 +295,9 @@ fn without_rounding(expression: &Expr, schema: &DFSchema) -> Outcome<Expr> {
 /// What is wrong above the aggregate; only released numbers can be in it.
 pub(super) fn failed(error: &DataFusionError) -> Error {
     let message = error.strip_backtrace();
-    Error::input(format!(
-        "query: what is done with the aggregates fails ({})",
-        message.lines().next().unwrap_or_default()
-    ))
+    let line = refusals::plain(message.lines().next().unwrap_or_default());
+    if line.contains("limit") {
+        return Error::input("query: LIMIT and OFFSET take a whole number that is not negative");
+    }
+    Error::input(format!("query: what is done with the aggregates fails: {line}"))
 }

@@ -10,9 +10,11 @@ use crate::error::{Error, Result};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{Case, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+use datafusion::sql::unparser::Unparser;
 use std::collections::BTreeSet;
 
 /// Beyond this, f64 no longer holds every whole number.
@@ -164,10 +166,13 @@ impl Describer<'_> {
             Expr::SimilarTo(_) => Err(self.refused(
                 "SIMILAR TO is not answered on private rows; write LIKE, or several with OR between them".to_string(),
             )),
+            Expr::OuterReferenceColumn(_, column) => Err(self.source.error(
+                &column.name,
+                format!("{} is a column outside of the sub-query that names it, which is not answered: join the table instead", column.name),
+            )),
             other => {
-                let word = other.variant_name();
                 let other = shown(other);
-                Err(self.refused(format!("the expression {other} ({word}) is not answered on private rows")))
+                Err(self.refused(format!("the expression {other} is not answered on private rows")))
             }
         }
     }
@@ -262,7 +267,7 @@ impl Describer<'_> {
     fn divided(&self, binary: &BinaryExpr, whole: &Expr, left: &Known, right: &Known) -> Result<Option<(f64, f64)>> {
         if !right.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0) {
             let sentence = format!(
-                "{} may divide by zero; divide by a literal, by a column whose bounds exclude 0, or after the aggregate",
+                "{} may divide by zero; divide by a number that is not 0, by a column whose bounds exclude 0, or after the aggregate",
                 shown(whole)
             );
             return Err(self.source.error(if binary.op == Operator::Divide { "/" } else { "%" }, sentence));
@@ -395,10 +400,64 @@ fn held_exactly((low, high): &(f64, f64)) -> bool {
 
 /// An expression in a sentence.
 pub(super) fn shown(expression: &Expr) -> String {
-    let text = expression.schema_name().to_string();
+    in_sql(expression).map_or_else(|| named(expression), |text| cut_off(&text))
+}
+
+/// The planner's name of an expression, by which releases of before know it.
+pub(super) fn named(expression: &Expr) -> String {
+    cut_off(&expression.schema_name().to_string())
+}
+
+fn cut_off(text: &str) -> String {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        None => text.to_string(),
+    }
+}
+
+/// An expression as somebody would write it: without what the planner puts around it.
+fn in_sql(expression: &Expr) -> Option<String> {
+    let plain = expression.clone().transform_up(|part| {
+        Ok(match part {
+            Expr::Cast(cast) => Transformed::yes(*cast.expr),
+            Expr::TryCast(cast) => Transformed::yes(*cast.expr),
+            Expr::ScalarFunction(function) if function.name() == FITTED && function.args.len() == 1 => {
+                Transformed::yes(function.args.into_iter().next().unwrap_or_default())
+            }
+            other => Transformed::no(other),
+        })
+    });
+    let written = Unparser::default().with_pretty(true).expr_to_sql(&plain.ok()?.data).ok()?.to_string();
+    (!written.contains("scumble")).then(|| unquoted(&written))
+}
+
+/// Names that are words of SQL stand in quotation marks, which nobody writes: they are taken away where all letters are small ones.
+fn unquoted(written: &str) -> String {
+    let is_plain = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let parts: Vec<&str> = written.split('"').collect();
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        match at % 2 == 1 && !is_plain(part) && at + 1 < parts.len() {
+            true => text.extend(["\"", part, "\""]),
+            false => text.push_str(part),
+        }
+    }
+    text
+}
+
+/// The type of values, in a word.
+pub(super) fn type_word(kind: &DataType) -> String {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "texts".to_string(),
+        DataType::Boolean => "truth values".to_string(),
+        kind if kind.is_integer() => "whole numbers".to_string(),
+        kind if kind.is_numeric() => "numbers".to_string(),
+        DataType::Date32 | DataType::Date64 => "dates".to_string(),
+        DataType::Timestamp(..) => "times".to_string(),
+        DataType::Interval(_) | DataType::Duration(_) => "spans of time".to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::Source;
 use super::below::{Below, Ownership};
 use super::casts::total;
 use super::dates;
-use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
+use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown, type_word};
 use super::pair::{Asked, Moments, Pair};
 use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
 use crate::backend::bound::Bounds;
@@ -64,7 +64,7 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
     for expression in &aggregate.group_expr {
         let name = match expression.clone().unalias() {
             Expr::Column(column) => column.name,
-            other => shown(&other),
+            other => named(&other),
         };
         let expression = made_total(&describer, expression.clone().unalias())?;
         let (key, of_key) = group_key(name, &expression, &describer)?;
@@ -148,7 +148,10 @@ pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'
         kind => (expression, kind),
     };
     let shown = shown(expression);
-    let word = shown.rsplit('.').next().unwrap_or_default();
+    let word = match shown.split_once('(') {
+        Some((function, _)) => function,
+        None => shown.rsplit('.').next().unwrap_or_default(),
+    };
     match kind.clone() {
         DataType::Utf8 | DataType::Int64 | DataType::Boolean | DataType::Date32 => {}
         // Whoever lists no keys does not mind how many there are.
@@ -161,13 +164,15 @@ pub(super) fn group_key(name: String, expression: &Expr, describer: &Describer<'
         }
         DataType::Float64 => {
             let sentence = format!(
-                "GROUP BY {shown}: a column of fractions has a group for nearly every row; round it to whole numbers or use CASE"
+                "GROUP BY {shown}: a column of fractions has a group for nearly every row; make whole numbers of it, as in CAST(FLOOR(x) AS BIGINT), or use CASE"
             );
             return Err(describer.source.error(word, sentence));
         }
         other => {
-            let sentence =
-                format!("GROUP BY {shown}: a key must be a text, a whole number, a date or a truth value, not {other}");
+            let sentence = format!(
+                "GROUP BY {shown}: a key must be a text, a whole number, a date or a truth value, and these are {}",
+                type_word(&other)
+            );
             return Err(describer.source.error(word, sentence));
         }
     }
@@ -437,7 +442,14 @@ pub(super) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
     let (source, kind) = (describer.source, describer.kind(argument)?);
     let (argument, expression) = (shown(argument), argument);
     if !kind.is_numeric() {
-        return Err(source.error(name, format!("{name}({argument}) needs numbers, not {kind}")));
+        let remedy = match kind {
+            DataType::Date32 | DataType::Timestamp(..) => {
+                ": count days from one on, as in day - DATE '2000-01-01' (of times: CAST(… AS DATE))"
+            }
+            DataType::Boolean => ": write CASE WHEN … THEN 1 ELSE 0 END",
+            _ => "",
+        };
+        return Err(source.error(name, format!("{name}({argument}) needs numbers, not {}{remedy}", type_word(&kind))));
     }
     let Some((lower, upper)) = known.interval else {
         let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -446,7 +458,7 @@ pub(super) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
                 "{name}({argument}) has no bounds, although {columns} has: a logarithm, a quotient or a power may be arbitrarily large there; keep its argument away from that, as in LN(GREATEST(x, 1)) or x / GREATEST(y, 1)"
             ),
             false => format!(
-                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge"
+                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge (of a truth value, write CASE WHEN … THEN 1 ELSE 0 END)"
             ),
         };
         return Err(source.error(name, sentence));

@@ -310,7 +310,7 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                 );
                 return source.error(name, sentence);
             }
-            source.error("", format!("the query cannot be planned ({line})"))
+            source.error("", format!("the query cannot be planned: {}", refusals::plain(&line)))
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) mod run;
 pub(super) use run::{Programme, Summer};
 
 use super::below::{Below, Ownership};
-use super::describe::{Describer, Known, LARGEST_WHOLE, shown};
+use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown};
 use super::measure::{bounds, grid, group_key, made_total, only_where};
 use super::possible::Aggregated;
 use super::query::GroupKey;
@@ -123,7 +123,7 @@ pub(super) fn inner_rows(
         }
         let name = match &expression {
             Expr::Column(column) => column.name.clone(),
-            other => shown(other),
+            other => named(other),
         };
         let (key, of_key) = group_key(name, &expression, &reader.describer)?;
         columns.push(Some((How::Key(keys.len()), of_key.clone())));

@@ -1,5 +1,6 @@
 //! What a query asks for: keys, integer sums of known bounds, quantiles, and how its aggregates are computed from them.
 
+use super::describe::shown;
 use crate::backend::bound::Bounds;
 use crate::backend::functions::Grid;
 use crate::error::Result;
@@ -49,6 +50,16 @@ pub(crate) struct GroupKey {
     pub domain: Option<Vec<ScalarValue>>,
     /// Whether a row can be without it: then that row is in no group.
     pub can_be_missing: bool,
+}
+
+impl GroupKey {
+    /// As it stands in a query.
+    pub fn written(&self) -> String {
+        match &self.expression {
+            Expr::Column(_) => self.name.clone(),
+            other => shown(other),
+        }
+    }
 }
 
 /// All keys that can occur.

@@ -2,12 +2,13 @@
 
 use super::sets::MOST_SETS;
 use super::{Source, distinct, limits};
+use crate::calendar::day;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
-use crate::project::Project;
+use crate::project::{Column, Domain, Project};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
-    Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Visit, Visitor,
+    Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor,
     visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
@@ -197,9 +198,59 @@ impl Visitor for Refuser<'_> {
             Expr::GroupingSets(sets) | Expr::Rollup(sets) if sets.len() > MOST_SETS => {
                 refused(expression, &format!("at most {MOST_SETS} groupings share a cost; list fewer"))
             }
+            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("version") => {
+                refused(expression, "version() says nothing about rows; scumble --version prints the program's")
+            }
+            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("to_char") => to_char(function),
+            Expr::Value(value) => self.moment(value, &value.value),
+            Expr::TypedString(typed) => self.moment(expression, &typed.value.value),
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+impl Refuser<'_> {
+    /// A time with an offset is a moment, and columns hold what the clock on the wall shows in their zones: the planner would compare one with the other as they stand.
+    fn moment(&self, part: &impl Spanned, value: &Value) -> Refused {
+        let Value::SingleQuotedString(text) = value else { return ControlFlow::Continue(()) };
+        let is_elsewhere = |column: &Column| matches!(column.domain, Domain::Timestamp { zone, .. } if !zone.is_utc());
+        let mut columns = self.project.tables.values().flat_map(|table| &table.columns);
+        match columns.find(|column| is_elsewhere(column)) {
+            Some(column) if has_offset(text) => {
+                let sentence = format!(
+                    "'{text}' has an offset, and columns such as {} hold the time on the wall of their zone: write the time that a clock shows there, without Z or an offset",
+                    column.name
+                );
+                refused(part, &sentence)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// A format of PostgreSQL's would be published as it stands.
+fn to_char(function: &Function) -> Refused {
+    match plain_arguments(function) {
+        Some([_, Expr::Value(format)]) => match &format.value {
+            Value::SingleQuotedString(text) if !text.contains('%') => refused(
+                function,
+                "TO_CHAR takes a format with percent signs here: '%Y-%m' is year and month, '%d.%m.%Y' a date",
+            ),
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Whether a text is a time with a zone behind it.
+fn has_offset(text: &str) -> bool {
+    let text = text.trim();
+    let Some((date, clock)) = text.split_at_checked(10) else { return false };
+    day(date).is_some()
+        && clock.contains(':')
+        && clock.contains(|letter: char| {
+            "+-".contains(letter) || letter.is_ascii_alphabetic() && letter != 'T' && letter != 't'
+        })
 }
 
 /// UNION ALL puts rows beside each other; every other operation would compare them.

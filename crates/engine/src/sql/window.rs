@@ -9,6 +9,7 @@
 mod engine;
 #[cfg(any(test, feature = "generator"))]
 pub(crate) mod functions;
+mod lazily;
 mod portable;
 mod sizes;
 #[cfg(test)]
@@ -172,7 +173,10 @@ fn made(cut: &Cut, project: &Project, engine: Engine, secret: &str) -> Outcome<V
 
 /// A line for each named part, for people who read a job. Nothing of the query's own text is in these parts.
 fn in_lines(kept: &str, engine: Engine) -> String {
-    let parts = ["groups", "ranked", "placed", "first", "slotted", "counted", "kept"];
+    let parts = [
+        "groups", "numbered", "summed", "ranked", "placed", "first", "owned", "grouped", "few", "slotted", "counted",
+        "kept",
+    ];
     match engine {
         Engine::Embedded => kept.to_string(),
         _ => parts.iter().fold(kept.to_string(), |text, part| {
@@ -435,6 +439,9 @@ fn measures(cut: &Cut, engine: Engine) -> impl Iterator<Item = String> {
         let value = if measure.expression.is_some() { values.next() } else { None };
         let value = value.map_or(String::new(), |index: usize| format!("scumble_value_{index}"));
         match (measure.what, cut.query.bounds) {
+            (What::Owners, Some(_)) if engine == Engine::Postgres => {
+                "COUNT(CASE WHEN scumble_row_place = 1 THEN 1 END)".to_string()
+            }
             (What::Owners, Some(_)) => "COUNT(DISTINCT scumble_owner)".to_string(),
             (What::Owners | What::Rows, _) => "COUNT(*)".to_string(),
             (What::Present, _) => format!("COUNT({value})"),
@@ -487,6 +494,9 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
             listed(&group_rank, &names.keys)
         );
     }
+    if engine == Engine::Postgres {
+        return lazily::kept(cut, names, bounds, secret);
+    }
     let equal: Vec<&str> =
         [owner_and_keys.as_str()].into_iter().chain(names.values.iter().map(String::as_str)).collect();
     let equal = equal.join(", ");
@@ -494,7 +504,7 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
     let row_place = match names.values.is_empty() {
         true => "scumble_copy".to_string(),
         false => {
-            let row_order = listed(&engine.rank(&row_text(cut, names, engine, secret)), &names.values);
+            let row_order = listed(&engine.rank(&row_text(cut, names, engine, secret, "scumble_rank")), &names.values);
             format!("ROW_NUMBER() OVER (PARTITION BY {owner_and_keys} ORDER BY {row_order})")
         }
     };
@@ -540,15 +550,15 @@ fn group_text(cut: &Cut, names: &Names, engine: Engine, secret: &str) -> String 
     parts.join(" || ")
 }
 
-/// What a row's rank within its group is the hash of.
-fn row_text(cut: &Cut, names: &Names, engine: Engine, secret: &str) -> String {
+/// What a row's rank within its group is the hash of, with its group's rank.
+fn row_text(cut: &Cut, names: &Names, engine: Engine, secret: &str, rank: &str) -> String {
     let mut texts = cut
         .query
         .measures
         .iter()
         .filter(|measure| measure.expression.is_some())
         .map(|measure| measure.what == What::Different);
-    let mut parts = vec![format!("'{secret} row '"), "scumble_rank".to_string(), "' '".to_string()];
+    let mut parts = vec![format!("'{secret} row '"), rank.to_string(), "' '".to_string()];
     for (index, name) in names.values.iter().enumerate() {
         if index > 0 {
             parts.push("','".to_string());

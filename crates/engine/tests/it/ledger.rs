@@ -149,7 +149,7 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 5).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
@@ -400,7 +400,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     assert!(ledger.knows_head(&head.hex()).unwrap());
     let version: i32 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 4, "a program of version 1 must not add to it without sums");
+    assert_eq!(version, 5, "a program of version 1 must not add to it without sums");
 }
 
 /// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with

@@ -32,10 +32,13 @@ age = { type = "int", lower = 0, upper = 120 }
 "#;
 
 /// How much of an owner counts.
-pub const BOUNDS: [&str; 3] = [
+pub const BOUNDS: [&str; 5] = [
     "max_rows_per_owner = 6\nmax_groups_per_owner = 2\nmax_rows_per_group = 3",
     "max_rows_per_owner = 2\nmax_groups_per_owner = 2\nmax_rows_per_group = 1",
     "max_rows_per_owner = 3",
+    // What all of an owner's groups may have together chooses among rows, and among groups.
+    "max_rows_per_owner = 4\nmax_groups_per_owner = 3\nmax_rows_per_group = 2",
+    "max_rows_per_owner = 2\nmax_groups_per_owner = 4\nmax_rows_per_group = 1",
 ];
 
 /// A row as CSV has it, as SQL has it, or both made from words: `-` is nothing.

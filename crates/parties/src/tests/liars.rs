@@ -101,6 +101,24 @@ fn wrong_numbers_are_refused_by_the_party_itself() {
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[1])));
 }
 
+/// Strangers who connect and say nothing fill the door: parties come again until there is room, as long as they may wait.
+#[test]
+fn parties_come_again_where_strangers_crowd_the_door() {
+    let mut world = World::new(2, 0, 0, 2);
+    let running = world.serve_all(LONG);
+    let connect = |server: &crate::Server| std::net::TcpStream::connect(&server.address).unwrap();
+    let crowd: Vec<_> = world.plan.servers().iter().flat_map(|server| (0..120).map(|_| connect(server))).collect();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let now = Sender::meet(&world.plan, &world.parties[0], std::time::Duration::ZERO).err().unwrap().to_string();
+    assert!(now.contains("it may be crowded by others"), "{now}");
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        drop(crowd);
+    });
+    (0..2).for_each(|party| world.send(party).unwrap());
+    running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 1])));
+}
+
 /// A key that is not in the plan is refused by the servers; a server that does not have the plan's key is refused by everybody.
 #[test]
 fn wrong_keys_are_refused_on_both_sides() {

@@ -77,7 +77,7 @@ class Plan:
         """Charges the ledger, reads the rows, draws the noise, publishes.
 
         What was published with the same declaration is kept, at no further cost; ``again=True`` pays for new numbers. Ctrl-C before the charge leaves nothing
-        behind; after it, the charge stays in the ledger as interrupted, since nobody can tell what was seen.
+        behind; after it, the charge stays in the ledger as interrupted, and the same release goes on with it if nothing of it was seen.
         """
         return Answer(json.loads(self._project.release(self._asked, named=self._named, again=again, planned=self._told["project"])))
 

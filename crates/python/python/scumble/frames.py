@@ -83,9 +83,7 @@ def _of_polars(name: str, frame: Any, columns: Sequence[str]) -> bytes:
             # What Arrow has no type for would be written as something else: an object as its address.
             if type(dtype).__name__ in ("Object", "Int128", "UInt128") or str(dtype) in ("Object", "Int128", "UInt128"):
                 raise _foreign(name, column, dtype)
-        sink = io.BytesIO()
-        part.write_ipc_stream(sink, compression="uncompressed")
-        return sink.getvalue()
+        return _sliced(part) or _at_once(part)
 
     try:
         return stream(columns)
@@ -93,6 +91,52 @@ def _of_polars(name: str, frame: Any, columns: Sequence[str]) -> bytes:
         raise
     except Exception:
         raise _culprit(name, columns, stream) from None
+
+
+# As many rows of a frame are brought into Arrow's older form at a time, so that they stay in the processor's cache.
+_SLICE = 1 << 14
+
+
+def _at_once(part: Any) -> bytes:
+    """A frame of polars, written by polars alone. Texts are written one after the other, which are checked three times as quickly as polars' own."""
+    import polars
+
+    sink = io.BytesIO()
+    part.write_ipc_stream(sink, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
+    return sink.getvalue()
+
+
+def _sliced(part: Any) -> bytes | None:
+    """The same through pyarrow, slice by slice, where it is installed and no slice has a dictionary of its own."""
+    import polars
+
+    try:
+        import pyarrow.ipc
+    except ImportError:
+        return None
+    named = (polars.Categorical, polars.Enum)
+    if any(dtype in named for dtype in part.dtypes) and all(dtype in named or _is_plain(polars, dtype) for dtype in part.dtypes):
+        return _written(pyarrow, "", part.to_arrow(compat_level=polars.CompatLevel.oldest()))
+    if part.is_empty() or not all(_is_plain(polars, dtype) for dtype in part.dtypes):
+        return None
+    sink = io.BytesIO()
+    oldest = polars.CompatLevel.oldest()
+    schema = _narrow(pyarrow, part.head(0).to_arrow(compat_level=oldest).schema)
+    with pyarrow.ipc.new_stream(sink, schema) as writer:
+        for piece in part.iter_slices(_SLICE):
+            writer.write_table(piece.to_arrow(compat_level=oldest).cast(schema))
+    return sink.getvalue()
+
+
+def _is_plain(polars: Any, dtype: Any) -> bool:
+    return dtype in (polars.String, polars.Boolean, polars.Date) or bool(dtype.is_numeric())
+
+
+def _narrow(pyarrow: Any, schema: Any) -> Any:
+    """Texts with places of 32 bits, as the engine computes with: half of the bytes beside the letters, and nothing to convert for each query. A piece of a frame has less
+    than two billion letters, or stays as it is."""
+    wide = pyarrow.large_string()
+    return pyarrow.schema([field.with_type(pyarrow.string()) if field.type == wide else field for field in schema])
 
 
 def _of_pandas(name: str, frame: Any, columns: Sequence[str]) -> bytes:
@@ -146,6 +190,8 @@ def _written(pyarrow: Any, name: str, table: Any) -> bytes:
         if isinstance(field.type, pyarrow.BaseExtensionType):
             raise _foreign(name, field.name, field.type)
     table = table.unify_dictionaries()
+    if all(chunk.nbytes < 1 << 31 for column in table.columns for chunk in column.chunks):
+        table = table.cast(_narrow(pyarrow, table.schema))
     sink = io.BytesIO()
     with pyarrow.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

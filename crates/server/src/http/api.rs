@@ -47,43 +47,60 @@ pub(super) async fn plan(app: Arc<App>, call: Call) -> Reply {
 pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
     let question = question(&call)?;
     let person = call.person()?.clone();
-    if accepts(&call.headers, "text/event-stream") {
-        let (sender, receiver) = mpsc::channel::<String>(4);
-        let began = Instant::now();
-        tokio::spawn(async move {
-            // It goes on until its rounded time: when the work was done is not to be seen.
-            let work = async {
-                let done = app.service.ask(&person, &question).await;
-                if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
-                    tokio::time::sleep(rest(began.elapsed(), unit)).await;
-                }
-                done
-            };
-            tokio::pin!(work);
-            let mut seconds = 0u64;
-            let last = loop {
-                let sent = sender.send(event("progress", &json!({ "seconds": seconds }))).await;
-                if sent.is_err() {
-                    // Nobody listens any more: what waits costs nothing, what has begun comes to its end.
-                    return;
-                }
-                tokio::select! {
-                    done = &mut work => break done,
-                    () = tokio::time::sleep(HEARTBEAT) => seconds += 1,
-                }
-            };
-            let last = match last {
-                Ok(answer) => event("answer", &answer.json()),
-                Err(refusal) => event("problem", &problem::shown(&refusal)),
-            };
-            let _ = sender.send(last).await;
-        });
-        let events = unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
-        });
-        return Ok(typed("text/event-stream", Body::from_stream(events)));
+    let service = Arc::clone(&app.service);
+    let work = async move { service.ask(&person, &question).await.map(|answer| answer.json()) };
+    told(app, &call.headers, "answer", work).await
+}
+
+/// What comes of work: as it is, or, for whoever accepts events, after events that say that it goes on.
+async fn told<W>(app: Arc<App>, headers: &HeaderMap, last: &'static str, work: W) -> Reply
+where
+    W: Future<Output = Result<Value, Refusal>> + Send + 'static,
+{
+    if !accepts(headers, "text/event-stream") {
+        return shown(&work.await?);
     }
-    shown(&app.service.ask(&person, &question).await?.json())
+    let (sender, receiver) = mpsc::channel::<String>(4);
+    tokio::spawn(goes_on(sender, last, at_a_rounded_time(app, work)));
+    let events = unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
+    });
+    Ok(typed("text/event-stream", Body::from_stream(events)))
+}
+
+/// Work that goes on until its rounded time: when it was done is not to be seen.
+async fn at_a_rounded_time(
+    app: Arc<App>,
+    work: impl Future<Output = Result<Value, Refusal>>,
+) -> Result<Value, Refusal> {
+    let began = Instant::now();
+    let done = work.await;
+    if let Some(unit) = app.answer_time.filter(|unit| !unit.is_zero()) {
+        tokio::time::sleep(rest(began.elapsed(), unit)).await;
+    }
+    done
+}
+
+/// Sends an event each second until the work is done, and then what came of it.
+async fn goes_on(sender: mpsc::Sender<String>, last: &'static str, work: impl Future<Output = Result<Value, Refusal>>) {
+    tokio::pin!(work);
+    let mut seconds = 0u64;
+    let done = loop {
+        let sent = sender.send(event("progress", &json!({ "seconds": seconds }))).await;
+        if sent.is_err() {
+            // Nobody listens any more: what waits costs nothing, what has begun comes to its end.
+            return;
+        }
+        tokio::select! {
+            done = &mut work => break done,
+            () = tokio::time::sleep(HEARTBEAT) => seconds += 1,
+        }
+    };
+    let last = match done {
+        Ok(value) => event(last, &value),
+        Err(refusal) => event("problem", &problem::shown(&refusal)),
+    };
+    let _ = sender.send(last).await;
 }
 
 /// An event: its data is one line.
@@ -101,7 +118,10 @@ pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
             _ => Err(wrong()),
         }
     };
-    shown(&app.service.release(call.person()?, names("only")?, names("again")?).await?)
+    let (person, only, again) = (call.person()?.clone(), names("only")?, names("again")?);
+    let service = Arc::clone(&app.service);
+    let work = async move { service.release(&person, only, again).await };
+    told(app, &call.headers, "released", work).await
 }
 
 pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {

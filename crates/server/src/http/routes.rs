@@ -129,7 +129,7 @@ pub(crate) static ROUTES: &[Route] = &[
             "POST",
             "/v1/release",
             Role::Curator,
-            "Publishes what the project file declares and is not published yet",
+            "Publishes what the project file declares and is not published yet; as events, if text/event-stream is accepted",
             object,
             |app, call| Box::pin(api::release(app, call)),
         )

@@ -7,7 +7,6 @@ use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::ledger::{Came, Charge, Ledger, Remarked, Standing, State};
 use scumble_engine::project::Request;
 use scumble_engine::release::{Answers, Planned, Runner, stored};
-use scumble_engine::report::Report;
 use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
 use scumble_engine::summary::{Question as LedgerQuestion, summary};
 use scumble_engine::{Error, digest};
@@ -39,6 +38,8 @@ pub struct Question {
 /// What is found for a question that may have been paid for.
 enum Found {
     Answer(PaidAnswer),
+    /// Charged, and nothing of it was seen: the release that goes on with the charge.
+    Waiting(Box<Planned>),
     /// Charged, and not published: lost, or another server is at work on it.
     Unfinished(Refusal),
 }
@@ -86,6 +87,30 @@ pub struct Forecast {
 
 /// What a plan says of a question that has its answer.
 const PAID: &str = "it was paid for: asking again costs nothing";
+/// And of one that was charged when its server died.
+const CHARGED: &str = "it was charged, and nothing of it was seen: asking again goes on with that charge";
+
+/// The question under the name of a release that was charged for it, if it can go on with that charge.
+fn going_on(runner: &Runner<'_>, release: &str, question: &Question) -> Result<Option<Box<Planned>>, Refusal> {
+    let planned = planned(runner, release, question)?;
+    Ok(runner.goes_on_with(&planned)?.map(|_| Box::new(planned)))
+}
+
+/// The same for the newest charge of somebody's for a question of which nothing was seen.
+fn unanswered(
+    runner: &Runner<'_>,
+    ledger: &Ledger,
+    digest: &str,
+    person: &Person,
+    question: &Question,
+) -> Result<Option<Box<Planned>>, Refusal> {
+    for release in ledger.unanswered(digest, &person.name)? {
+        if let Some(planned) = going_on(runner, &release, question)? {
+            return Ok(Some(planned));
+        }
+    }
+    Ok(None)
+}
 
 impl Service {
     /// What a question would cost whom, and the error to expect. Charges nothing and touches no data.
@@ -113,9 +138,18 @@ impl Service {
         let mut shown = release_json(&planned, &self.project, &scopes, &delta)?;
         let ledger = Ledger::open_existing(&self.ledger)?;
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
-        let standing = ledger.map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+        let standing =
+            ledger.as_ref().map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
         // What was paid for fits, and leaves what is left.
-        let is_free = stored.is_some() && !question.fresh;
+        let free = match &ledger {
+            _ if question.fresh => None,
+            _ if stored.is_some() => Some(PAID),
+            None => None,
+            Some(ledger) => {
+                unanswered(&runner, ledger, &runner.question(&planned)?, person, question)?.map(|_| CHARGED)
+            }
+        };
+        let is_free = free.is_some();
         let mut sums = standing.sums()?.clone();
         if !is_free {
             sums.add(&planned.plan.events)?;
@@ -126,7 +160,7 @@ impl Service {
             LedgerQuestion { budget: &budget_in_force, attributes: &attributes, delta: None, sets: &[], group: None };
         shown["left"] = summary(&[], &sums, &asked)?["remaining"].take();
         shown["fits"] = json!(is_free || fits.is_ok());
-        shown["budget"] = json!(if is_free { PAID.to_string() } else { budget });
+        shown["budget"] = json!(free.map_or(budget, str::to_string));
         shown["stored"] = json!(stored.is_some());
         Ok(Forecast { json: shown })
     }
@@ -160,14 +194,14 @@ impl Service {
         self.paying(move |service| service.answered(&person, &question)).await
     }
 
-    /// Of a charge without an answer nobody can tell whether its server died or is still at work: we wait a little, without the turn, before we call it lost.
+    /// Of a charge without an answer nobody can tell whether its server died when its files were being written or is still at work: we wait a little, without the turn, before we call it lost.
     fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
         let mut waits = WAITS;
         loop {
             match self.answered_now(person, question)? {
                 Found::Answer(answer) => return Ok(answer),
                 Found::Unfinished(refusal) if waits == 0 => return Err(refusal),
-                Found::Unfinished(_) => waits -= 1,
+                Found::Unfinished(_) | Found::Waiting(_) => waits = waits.saturating_sub(1),
             }
             std::thread::sleep(WAIT);
         }
@@ -190,11 +224,13 @@ impl Service {
                 return Err(refusal);
             }
         };
-        if let Some(found) = self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            return Ok(found);
-        }
+        let (runner, planned, goes_on) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
+            None => (runner, [planned], false),
+            Some(Found::Waiting(planned)) => (runner.going_on(), [*planned], true),
+            Some(found) => return Ok(found),
+        };
+        let name = planned[0].request.name.clone();
         let mut bits = SecureSource::new().map_err(Error::from)?;
-        let planned = [planned];
         match runner.release(&planned, &self.out, &mut bits, |_| ()) {
             Ok((mut outcomes, head)) => {
                 let outcome = outcomes.remove(0);
@@ -203,20 +239,23 @@ impl Service {
                     answers: Arc::new(outcome.answers),
                     release: outcome.name,
                     sequence: outcome.sequence,
-                    time: Report::now(),
+                    time: outcome.time,
                     stored: false,
                     head: (head.hex(), head.entries),
                 };
                 self.metrics.paid();
                 self.memory.put(question, &answer);
+                if goes_on && let Some(key) = key {
+                    self.remembers_key(person, question, key, &answer)?;
+                }
                 Ok(Found::Answer(answer))
             }
             Err(error) => {
-                // Another process may have charged for the same key meanwhile: then its answer is the answer.
-                if key.is_some() && !runner.is_charged(&name)? {
-                    let found = self.paid_before(&runner, &planned[0], person, question, key.as_deref())?;
-                    if let Some(found) = found {
-                        return Ok(found);
+                // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then its answer is the answer.
+                if goes_on || (key.is_some() && !runner.is_charged(&name)?) {
+                    match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
+                        None | Some(Found::Waiting(_)) => {}
+                        Some(found) => return Ok(found),
                     }
                 }
                 Err(self.not_released(&runner, person, question, &name, error)?)
@@ -240,16 +279,20 @@ impl Service {
                 let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
-            let found = match (self.read(&ledger, &charge), charge.state) {
-                (Err(refusal), State::Interrupted) => Found::Unfinished(refusal),
-                (read, _) => Found::Answer(read?),
+            let waiting = if charge.is_drawn { None } else { going_on(runner, &charge.release, question)? };
+            let found = match (self.read(&ledger, &charge), &charge.state, waiting) {
+                (Err(_), State::Interrupted, Some(planned)) => Found::Waiting(planned),
+                (Err(refusal), State::Interrupted, None) => Found::Unfinished(refusal),
+                (read, ..) => Found::Answer(read?),
             };
             return Ok(Some(self.known(found)));
         }
         if question.fresh {
             return Ok(None);
         }
-        let Some(charge) = ledger.answered(&digest)? else { return Ok(None) };
+        let Some(charge) = ledger.answered(&digest)? else {
+            return Ok(unanswered(runner, &ledger, &digest, person, question)?.map(Found::Waiting));
+        };
         let answer = self.read(&ledger, &charge)?;
         self.memory.put(question, &answer);
         self.remark_stored(person, question, &answer)?;
@@ -270,7 +313,7 @@ impl Service {
             return Err(Refusal::new(
                 RefusalKind::Lost,
                 format!(
-                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped, failed, or is still at work; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
+                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
                     charge.sequence
                 ),
             ));
@@ -335,6 +378,21 @@ impl Service {
         self.remark(person, question, key, Came::Stored(answer.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
+    }
+
+    /// What comes again with this key gets this answer, although another request was charged for it.
+    fn remembers_key(
+        &self,
+        person: &Person,
+        question: &Question,
+        key: String,
+        answer: &PaidAnswer,
+    ) -> Result<(), Refusal> {
+        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(()) };
+        match ledger.keyed(&key)? {
+            Some(_) => Ok(()),
+            None => self.remark(person, question, Some(key), Came::Stored(answer.sequence)),
+        }
     }
 
     fn remark_refused(&self, person: &Person, question: &Question, refusal: &Refusal) -> Result<(), Refusal> {

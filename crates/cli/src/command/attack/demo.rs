@@ -1,13 +1,16 @@
 //! `scumble attack demo`: why exact counts give everything away, and what noise does about it, as one page.
 
 use crate::failure::Failure;
+use crate::interrupted::Scratch;
 use crate::output::print;
 use clap::Args;
+use scumble::BitSource;
 use scumble::attack::{Queries, least_squares, recovered};
 use scumble::limits::neighbours::success_at_most;
-use scumble::noise::InsecureSeededSource;
-use scumble::{Additive, BitSource, Moves, Scope, Shift, Target};
+use scumble::noise::{InsecureSeededSource, SecureSource};
 use scumble_chart::{Bar, BarChart};
+use scumble_engine::project::Project;
+use scumble_engine::release::Runner;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,7 +26,9 @@ pub struct Arguments {
     json: bool,
 }
 
-const PEOPLE: u32 = 400;
+const PEOPLE: u32 = 200;
+/// A query has at most 200 aggregates: the counts are published in two releases, each for half of ε.
+const RELEASES: u32 = 2;
 
 /// One way to publish the counts, and what the attack made of it.
 struct Attempt {
@@ -40,18 +45,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wards = (0..2 * PEOPLE).map(|_| (0..PEOPLE).filter(|_| bits.next_bits(1) == 1).collect()).collect();
     let queries = Queries::new(PEOPLE as usize, wards)?;
     let column: Vec<f64> = secret.iter().map(|bit| f64::from(u8::from(*bit))).collect();
-    let exact: Vec<i64> = queries.answers(&column).iter().map(|count| *count as i64).collect();
     let mut attempts = Vec::new();
     for epsilon in [None, Some(1.0), Some(0.1)] {
-        let published = match epsilon {
-            None => exact.clone(),
-            // One person is in up to all of the counts, each moved by at most 1.
-            Some(epsilon) => {
-                let moves = Moves::everywhere(Shift::new(exact.len() as u64, 1.0)?);
-                Additive::of(moves).within(Target::pure(epsilon)?, Scope::Person)?.release(&exact[..], &mut bits)
-            }
+        let answers = match epsilon {
+            None => queries.answers(&column),
+            Some(epsilon) => released(&queries, &secret, epsilon)?,
         };
-        let answers: Vec<f64> = published.iter().map(|count| *count as f64).collect();
         let found = least_squares::reconstruct(&queries, &answers)?.column;
         let ceiling = epsilon.map_or(Ok(1.0), |epsilon| {
             Ok::<f64, scumble::Error>(success_at_most(epsilon.try_into()?, 0.0.try_into()?))
@@ -67,6 +66,55 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         in_words(&attempts, constant, arguments)
     })
+}
+
+/// The same counts through the engine: a table, a project file with a budget of ε, SQL, a ledger, noise.
+fn released(queries: &Queries, secret: &[bool], epsilon: f64) -> Result<Vec<f64>, Failure> {
+    let folder = Scratch::new()?;
+    std::fs::write(folder.path().join("hospital.csv"), table(queries, secret))?;
+    let project = Project::parse(&folder.path().join("scumble.toml"), &project_file(epsilon))?;
+    let runner = Runner::with_ledger(&project, folder.path().join("scumble.ledger"));
+    let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
+    let (outcomes, _) = runner.release(&planned, &folder.path().join("out"), &mut SecureSource::new()?, |_| ())?;
+    let counts = outcomes.iter().flat_map(|outcome| &outcome.answers.columns);
+    Ok(counts.filter_map(|column| column.cells.first()?.number()).collect())
+}
+
+/// A line for each person: the secret, and in which groups they are.
+fn table(queries: &Queries, secret: &[bool]) -> String {
+    let mut rows: Vec<Vec<u8>> = secret.iter().map(|sick| vec![u8::from(*sick)]).collect();
+    for group in 0..queries.count() {
+        rows.iter_mut().for_each(|row| row.push(0));
+        for person in queries.members(group) {
+            if let Some(last) = rows[*person as usize].last_mut() {
+                *last = 1;
+            }
+        }
+    }
+    let names = (0..2 * PEOPLE).map(|group| format!(",g{group}")).collect::<String>();
+    let line = |row: &Vec<u8>| row.iter().map(u8::to_string).collect::<Vec<_>>().join(",") + "\n";
+    format!("sick{names}\n{}", rows.iter().map(line).collect::<String>())
+}
+
+fn project_file(epsilon: f64) -> String {
+    let mut text = format!(
+        "[budget]\nperson = {{ epsilon = {epsilon} }}\n[dataset.hospital]\nsource = \"hospital.csv\"\n[dataset.hospital.columns]\n"
+    );
+    for name in std::iter::once("sick".to_string()).chain((0..2 * PEOPLE).map(|group| format!("g{group}"))) {
+        let _ = writeln!(text, "{name} = {{ type = \"int\", lower = 0, upper = 1 }}");
+    }
+    let each = 2 * PEOPLE / RELEASES;
+    for release in 0..RELEASES {
+        let count = |group: u32| format!("SUM(g{group} * sick) AS c{group}");
+        let counts: Vec<String> = (release * each..(release + 1) * each).map(count).collect();
+        let _ = write!(
+            text,
+            "[[release]]\nname = \"counts {release}\"\nsql = \"SELECT {} FROM hospital\"\ncost = {{ epsilon = {} }}\n",
+            counts.join(", "),
+            epsilon / f64::from(RELEASES)
+        );
+    }
+    text
 }
 
 impl Attempt {
@@ -135,7 +183,7 @@ fn page(attempts: &[Attempt], constant: usize) -> String {
          </head>\n<body>\n<h1>What counts give away</h1>\n<p>A made-up hospital keeps one secret about each of {PEOPLE} people, and publishes {} harmless counts: \
          of the people in some group, how many have it? Who is in which group is known. Nobody sees the table. The attack looks for the column of diagnoses that \
          fits the published numbers best (least squares), and nothing else.</p>\n{body}<h2>Side by side</h2>\n{chart}\n<p>With a guarantee of ε nobody, whatever they do, \
-         can expect to get more than a part e^ε/(e^ε + 1) of fair coins right: 73.2% at ε = 1, 52.5% at ε = 0.1. The noise is this program's own.</p>\n</body>\n</html>\n",
+         can expect to get more than a part e^ε/(e^ε + 1) of fair coins right: 73.2% at ε = 1, 52.5% at ε = 0.1. The noisy counts were published by this program as anybody's would be: a table, a budget, SQL, a ledger. What one try gets right scatters around what can be expected.</p>\n</body>\n</html>\n",
         2 * PEOPLE
     )
 }
@@ -143,7 +191,7 @@ fn page(attempts: &[Attempt], constant: usize) -> String {
 /// Twenty squares in a row.
 fn squares(right: &[bool]) -> String {
     let mut svg = String::from(
-        "<svg viewBox=\"0 0 400 400\" width=\"300\" role=\"img\" aria-label=\"one square for each person\">",
+        "<svg viewBox=\"0 0 400 200\" width=\"300\" role=\"img\" aria-label=\"one square for each person\">",
     );
     for (at, right) in right.iter().enumerate() {
         let (x, y) = (at % 20 * 20, at / 20 * 20);

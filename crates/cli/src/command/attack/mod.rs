@@ -4,9 +4,12 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::print;
 use clap::{Args, Subcommand};
+use scumble::attack::recovered;
+use scumble::limits::neighbours::success_at_most;
+use scumble::quantity::{Delta, Epsilon, rounded_up};
 use scumble_wire::{Located, WireError};
-use serde_json::Value;
-use std::path::PathBuf;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 mod demo;
 mod membership;
@@ -40,6 +43,15 @@ enum What {
 struct Document {
     /// A JSON document; - reads standard input
     file: PathBuf,
+    /// A CSV file with 1 for each of those who were there and 0 for the others: says how many are told apart
+    #[arg(long, value_name = "CSV")]
+    truth: Option<PathBuf>,
+    /// The ε that the numbers were published with, for the ceiling
+    #[arg(long, requires = "truth")]
+    epsilon: Option<Epsilon>,
+    /// The δ that the numbers were published with
+    #[arg(long, default_value = "0", requires = "epsilon")]
+    delta: Delta,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -66,9 +78,52 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
 impl Document {
     fn answered(&self, answer: fn(&Located<'_>) -> Result<Findings>) -> std::result::Result<(), Failure> {
         let read = input::json(&self.file)?;
-        let answer = answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?;
+        let mut answer = answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?;
+        if let Some(truth) = &self.truth {
+            self.judge(&mut answer, truth)?;
+        }
         print(&if self.json { format!("{}\n", answer.numbers) } else { answer.words })
     }
+}
+
+impl Document {
+    /// Of how many it is said right whether they were there, beside the best constant guess and the ceiling.
+    fn judge(&self, answer: &mut Findings, file: &Path) -> std::result::Result<(), Failure> {
+        let (truth, shown) = (published::column(file)?, file.display());
+        let count = answer.numbers["scores"].as_array().map(Vec::len);
+        let count = count
+            .ok_or_else(|| Failure::Input(format!("{shown}: --truth goes with persons or users who have scores")))?;
+        if truth.len() != count {
+            return Err(Failure::Input(format!("{shown}: {count} values are expected, not {}", truth.len())));
+        }
+        let mut said = vec![false; count];
+        for accused in answer.numbers["accused"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
+            said[accused as usize] = true;
+        }
+        let words = ["right about", ", where each is there or not like a fair coin"];
+        judge(answer, (&said, &truth), (self.epsilon, self.delta), words)
+    }
+}
+
+/// How much of what is said is true, beside the best constant guess and the ceiling; in words, what was done and what the ceiling is of.
+fn judge(
+    answer: &mut Findings,
+    (said, truth): (&[bool], &[bool]),
+    (epsilon, delta): (Option<Epsilon>, Delta),
+    [done, of]: [&str; 2],
+) -> std::result::Result<(), Failure> {
+    let score = recovered(said, truth)?;
+    let ceiling = epsilon.map(|epsilon| success_at_most(epsilon, delta));
+    answer.numbers["recovered"] = json!({
+        "people": score.people, "right": score.right, "constant_guess": score.constant_guess, "ceiling": ceiling,
+    });
+    let (right, people, guess) = (score.right, score.people, score.constant_guess);
+    answer.words += &format!("{done} {right} of {people}; the best constant guess has {guess}\n");
+    if let (Some(ceiling), Some(epsilon)) = (ceiling, epsilon) {
+        let most = rounded_up(ceiling * people as f64, 6);
+        answer.words += &format!("at ε = {epsilon}, δ = {delta} nobody can expect more than {most}{of}\n");
+    }
+    Ok(())
 }
 
 /// A list of numbers.

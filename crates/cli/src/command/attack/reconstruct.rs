@@ -1,15 +1,15 @@
 //! `scumble attack reconstruct`.
 
-use super::Findings;
 use super::published::{Published, Source, column};
+use super::{Findings, judge};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, ValueEnum};
-use scumble::attack::{exhaustive, least_squares, linear, recovered};
-use scumble::limits::neighbours::success_at_most;
+use scumble::attack::{exhaustive, least_squares, linear};
 use scumble::limits::singular::MOST_COLUMNS;
 use scumble::quantity::{Delta, Epsilon, rounded_up};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What was published, and how to attack it.
@@ -62,7 +62,8 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
         ReconstructionMethod::LeastSquares => by_squares(&published)?,
     };
     if let Some(truth) = &published.truth {
-        judge(&mut answer, &found, truth, arguments)?;
+        let promise = (arguments.epsilon, arguments.delta);
+        judge(&mut answer, (&found, truth), promise, ["recovered", " of a column of fair coins"])?;
     }
     print(&if arguments.json { format!("{}\n", answer.numbers) } else { answer.words })
 }
@@ -81,10 +82,33 @@ fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Findings)
         found.least_error,
         shown(&column)
     );
-    let numbers = json!({
+    let mut words = words;
+    let mut numbers = json!({
         "method": "exhaustive", "least_error": found.least_error, "reconstructions": found.columns, "column": as_numbers(&column),
     });
+    if let Some(wrong) = most_wrong(published) {
+        numbers["wrong_at_most"] = json!(wrong);
+        words += &format!("every question was asked, so that with these errors at most {wrong} values can be wrong\n");
+    }
     Ok((column, Findings { numbers, words }))
+}
+
+/// 2⌊2E⌋ where all subsets of people were asked about and no answer is off by more than E (Vadhan 2017, 7.5.2, sharper: up to ⌊2E⌋ ones are lost and as many gained). E is known with
+/// the truth alone.
+fn most_wrong(published: &Published) -> Option<u64> {
+    let (queries, people) = (&published.queries, published.queries.people());
+    let truth = published.truth.as_ref().filter(|truth| truth.len() == people && people <= 24)?;
+    let mask = |query: usize| queries.members(query).iter().fold(0u64, |mask, person| mask | 1 << person);
+    let mut asked: BTreeSet<u64> = (0..queries.count()).map(mask).collect();
+    // Nobody needs to ask about nobody.
+    asked.insert(0);
+    if asked.len() as u64 != 1 << people {
+        return None;
+    }
+    let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
+    let exact = queries.answers(&column);
+    let most = exact.iter().zip(&published.answers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    Some(2 * (2.0 * most).floor() as u64)
 }
 
 fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
@@ -119,32 +143,6 @@ fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Findings
         }
     }
     Ok((found.column, Findings { numbers, words }))
-}
-
-/// What was recovered, beside the best constant guess and the ceiling.
-fn judge(
-    answer: &mut Findings,
-    column: &[bool],
-    truth: &[bool],
-    arguments: &Arguments,
-) -> std::result::Result<(), Failure> {
-    let score = recovered(column, truth)?;
-    let ceiling = arguments.epsilon.map(|epsilon| success_at_most(epsilon, arguments.delta));
-    answer.numbers["recovered"] = json!({
-        "people": score.people, "right": score.right, "constant_guess": score.constant_guess, "ceiling": ceiling,
-    });
-    answer.words += &format!(
-        "recovered {} of {}; the best constant guess has {}\n",
-        score.right, score.people, score.constant_guess
-    );
-    if let (Some(ceiling), Some(epsilon)) = (ceiling, arguments.epsilon) {
-        answer.words += &format!(
-            "at ε = {epsilon}, δ = {} nobody can expect more than {} of a column of fair coins\n",
-            arguments.delta,
-            rounded_up(ceiling * score.people as f64, 6)
-        );
-    }
-    Ok(())
 }
 
 fn shown(column: &[bool]) -> String {

@@ -3,6 +3,7 @@
 use super::Answered;
 use super::outputs::Asked;
 use crate::failure::Failure;
+use crate::interrupted::Group;
 use clap::Args;
 use scumble::audit::{LEAST_OUTPUTS, Outputs};
 use std::io::Read;
@@ -35,6 +36,9 @@ pub struct Commanded {
 const TABLE: &str = "{table}";
 /// More outputs do not fit into memory.
 const MOST_RUNS: usize = 100_000_000;
+/// How many bytes of what a command says on its standard error are looked at, and how many letters of its last line are shown.
+const MOST_SAID: usize = 64 << 10;
+const MOST_SHOWN: usize = 200;
 /// How often a run is looked at.
 const GLANCE: Duration = Duration::from_millis(2);
 
@@ -108,7 +112,7 @@ impl Commanded {
         let quoted = format!("'{}'", table.display().to_string().replace('\'', "'\\''"));
         let mut command = Command::new("sh");
         command.arg("-c").arg(asked.replace(TABLE, &quoted));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| self.failed(table, &format!("cannot be run ({error})")))?;
@@ -118,9 +122,13 @@ impl Commanded {
             let read = pipe.as_mut().map(|pipe| pipe.read_to_string(&mut printed));
             read.is_some_and(|read| read.is_ok()).then_some(printed)
         });
+        let complaints = child.stderr.take().map(|pipe| std::thread::spawn(move || complaint(pipe)));
+        let group = Group::of(child.id());
         let ended = self.waited(&mut child);
         if ended.is_none() {
-            stop(&mut child);
+            group.stop();
+            let _ = child.kill();
+            let _ = child.wait();
         }
         let printed = reader.join().ok().flatten();
         let Some(status) = ended else {
@@ -128,7 +136,11 @@ impl Commanded {
         };
         if !status.success() {
             let how = status.code().map_or("a signal".to_string(), |code| format!("status {code}"));
-            return Err(self.failed(table, &format!("ended with {how}")));
+            // Something that it left running may hold its standard error open.
+            group.stop();
+            let said = complaints.and_then(|reader| reader.join().ok()).flatten();
+            let said = said.map_or_else(String::new, |line| format!(": {line}"));
+            return Err(self.failed(table, &format!("ended with {how}{said}")));
         }
         match printed {
             None => Err(self.failed(table, "printed what is not UTF-8")),
@@ -153,10 +165,15 @@ impl Commanded {
     }
 }
 
-/// Ends a run and all that it started: they are a group of their own.
-fn stop(child: &mut Child) {
-    let group = format!("-{}", child.id());
-    let _ = Command::new("kill").args(["-9", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let _ = child.kill();
-    let _ = child.wait();
+/// The last line that a command says on its standard error, of which all is read; of a very long one the beginning.
+fn complaint(mut pipe: impl Read) -> Option<String> {
+    let (mut all, mut part) = (Vec::new(), [0; 4096]);
+    while let Ok(bytes @ 1..) = pipe.read(&mut part) {
+        all.extend_from_slice(&part[..bytes]);
+        let begin = all.len().saturating_sub(MOST_SAID);
+        all.drain(..begin);
+    }
+    let text = String::from_utf8_lossy(&all);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    Some(line.chars().filter(|letter| !letter.is_control()).take(MOST_SHOWN).collect())
 }

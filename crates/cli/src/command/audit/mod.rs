@@ -55,14 +55,14 @@ struct Document {
 }
 
 /// Audits, and prints what was proven.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let asked = arguments.commanded.asked();
     let (text, refuted) = match (&arguments.what, &arguments.commanded.command) {
         (Some(What::Outputs(arguments)), _) => outputs::run(arguments)?,
         (Some(What::Counts(document)), _) => document.answered(counts::answer)?,
         (Some(What::OneRun(document)), _) => document.answered(one_run::answer)?,
         (None, Some(command)) => arguments.commanded.run(command)?,
-        (None, None) if arguments.own.file.is_some() => arguments.own.run(asked)?,
+        (None, None) if arguments.own.file.is_some() => arguments.own.run(asked, quiet)?,
         (None, None) => {
             let sentence = "say what to audit: outputs, counts, one-run, a project FILE with --release NAME, or --command './mechanism {table}' --neighbours X Y --runs N";
             return Err(Failure::Input(sentence.to_string()));
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     print(&text)?;
     match refuted {
-        true => Err(Failure::Other("the claim is refuted".to_string())),
+        true => Err(Failure::Refuted("the claim is refuted".to_string())),
         false => Ok(()),
     }
 }

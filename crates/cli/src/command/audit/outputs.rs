@@ -27,9 +27,9 @@ pub struct Asked {
     /// The ε that is claimed, at --delta
     #[arg(long, conflicts_with = "claim")]
     epsilon: Option<Epsilon>,
-    /// The δ at which ε is bounded
-    #[arg(long, default_value = "0")]
-    delta: Delta,
+    /// The δ at which ε is bounded [default: 0; of a release of a project, the δ of its cost]
+    #[arg(long)]
+    delta: Option<Delta>,
     /// A JSON file with what is claimed: a list of events, or {"events": …}, {"gaussian_mu": …}, {"epsilon": …, "delta": …}
     #[arg(long, value_name = "FILE")]
     claim: Option<PathBuf>,
@@ -51,9 +51,14 @@ fn read(path: &Path) -> Result<Outputs, Failure> {
 }
 
 impl Asked {
-    /// δ, β and whether JSON is wanted.
-    pub(super) fn settings(&self) -> (Delta, f64, bool) {
+    /// δ, if it was said, β and whether JSON is wanted.
+    pub(super) fn settings(&self) -> (Option<Delta>, f64, bool) {
         (self.delta, self.beta, self.json)
+    }
+
+    /// δ, which is 0 unless somebody says otherwise.
+    fn delta(&self) -> Result<Delta, Failure> {
+        Ok(self.delta.map_or_else(|| Delta::new(0.0), Ok)?)
     }
 
     fn claim(&self) -> Result<Option<Claim>, Failure> {
@@ -61,22 +66,23 @@ impl Asked {
             let document = input::json(file)?;
             return claim(&Located::root(&document)).map(Some).map_err(|wrong| wrong.at(file));
         }
-        Ok(self.epsilon.map(|epsilon| Claim::Approximate { epsilon, delta: self.delta }))
+        let delta = self.delta()?;
+        Ok(self.epsilon.map(|epsilon| Claim::Approximate { epsilon, delta }))
     }
 
     /// The answer, and whether the claim is refuted.
     pub(super) fn of(&self, table: &Outputs, neighbour: &Outputs) -> Result<(String, bool), Failure> {
-        let claim = self.claim()?;
-        let found = compare(table, neighbour, claim.as_ref(), self.delta, self.beta)?;
+        let (claim, delta) = (self.claim()?, self.delta()?);
+        let found = compare(table, neighbour, claim.as_ref(), delta, self.beta)?;
         let refuted = found.verdict.is_some_and(|(_, refuted)| refuted);
-        Ok((if self.json { self.as_json(&found) } else { self.in_words(&found) }, refuted))
+        Ok((if self.json { self.as_json(&found, delta) } else { self.in_words(&found, delta) }, refuted))
     }
 
-    fn as_json(&self, found: &Comparison) -> String {
+    fn as_json(&self, found: &Comparison, delta: Delta) -> String {
         let counts = &found.counts;
         line(&json!({
             "epsilon_lower": found.epsilon_lower, "mu_lower": found.confidence.mu_lower(),
-            "delta": self.delta.get(), "beta": self.beta,
+            "delta": delta.get(), "beta": self.beta,
             "event": found.event.to_string(), "swapped": found.swapped,
             "hits": counts.hits(), "runs": counts.runs(),
             "neighbour_hits": counts.neighbour_hits(), "neighbour_runs": counts.neighbour_runs(),
@@ -86,7 +92,7 @@ impl Asked {
         }))
     }
 
-    fn in_words(&self, found: &Comparison) -> String {
+    fn in_words(&self, found: &Comparison, delta: Delta) -> String {
         let counts = &found.counts;
         let (table, neighbour) = if found.swapped { ("second", "first") } else { ("first", "second") };
         let claimed = found.verdict.map_or_else(String::new, |(allowed, _)| {
@@ -97,7 +103,7 @@ impl Asked {
              and in {} of {} of the {neighbour}: probability at most {}\n{claimed}",
             verdict(found.verdict.map(|(_, refuted)| refuted), confidence(self.beta)),
             rounded_down(found.epsilon_lower, 6),
-            self.delta,
+            delta,
             confidence(self.beta),
             found.event,
             counts.hits(),

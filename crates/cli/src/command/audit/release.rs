@@ -6,6 +6,8 @@
 use super::outputs::Asked;
 use super::{confidence, line, verdict};
 use crate::failure::Failure;
+use crate::interrupted::Scratch;
+use crate::progress::Progress;
 use clap::Args;
 use scumble::Loss;
 use scumble::audit::{Claim, Comparison, LEAST_OUTPUTS, Outputs, compare};
@@ -14,11 +16,12 @@ use scumble::quantity::{Delta, rounded_down};
 use scumble::scope::Scope;
 use scumble_engine::budget::one_attribute;
 use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
-use scumble_engine::release::{Answers, Cell, Runner};
+use scumble_engine::release::{Answers, Cell, Planned, Runner};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Which release.
 #[derive(Args)]
@@ -42,6 +45,8 @@ pub struct Own {
 
 /// With how many runs a pair is tried.
 const FEW_RUNS: usize = LEAST_OUTPUTS;
+/// More pairs are not tried.
+const MOST_PAIRS: u64 = 100;
 /// Owners who are the same in both tables.
 const OTHERS: usize = 5;
 /// The most rows that one owner has.
@@ -51,9 +56,9 @@ const DAY: i64 = 86_400_000_000_000;
 
 impl Own {
     /// The answer, and whether a claim is refuted; each scope gets an equal part of β.
-    pub fn run(&self, asked: &Asked) -> Result<(String, bool), Failure> {
+    pub fn run(&self, asked: &Asked, quiet: bool) -> Result<(String, bool), Failure> {
         let file = self.file.as_deref().unwrap_or_else(|| Path::new("scumble.toml"));
-        let (delta, beta, as_json) = asked.settings();
+        let (said, beta, as_json) = asked.settings();
         let project = Project::open(file)?;
         let name = self.release.as_deref().unwrap_or_default();
         let Some(request) = project.releases.iter().find(|request| request.name == name) else {
@@ -65,6 +70,11 @@ impl Own {
         if !(beta > 0.0 && beta < 0.5) {
             return Err(Failure::Input(format!("--beta {beta}: the probability of an error must be in (0, 0.5)")));
         }
+        let delta = match (said, &request.cost.delta) {
+            (Some(delta), _) => delta,
+            (None, Some(delta)) => Delta::new(delta.to_f64())?,
+            (None, None) => Delta::new(0.0)?,
+        };
         let bench = Bench::new(&project, request)?;
         let mut scopes = vec![Scope::Presence, Scope::Person];
         for attribute in &bench.attributes {
@@ -85,11 +95,14 @@ impl Own {
         }
         let share = beta / scopes.len() as f64;
         let mut found = Vec::new();
+        let progress = Progress::new(quiet, scopes.len());
         for scope in scopes {
+            let tried = if self.pairs > 1 { 2 * self.pairs.min(MOST_PAIRS) as usize * FEW_RUNS } else { 0 };
+            progress.begin(&format!("auditing '{name}' in scope {scope}: {} runs", tried + 2 * self.outputs));
             let loss = Loss::of(&bench.events()?, &scope)?;
             let claimed = loss.epsilon(delta)?.upper;
             let claim = Claim::of(&loss)?;
-            let pair = bench.worst_pair(&scope, self.pairs.clamp(1, 100), &claim, delta, share)?;
+            let pair = bench.worst_pair(&scope, self.pairs.clamp(1, MOST_PAIRS), &claim, delta, share)?;
             let (one, other) = bench.outputs(&pair, self.outputs)?;
             // Outputs that are all the same prove nothing, and refute nothing.
             let compared = compare(&one, &other, Some(&claim), delta, share).ok();
@@ -145,7 +158,7 @@ struct Bench<'a> {
     /// The private table, of which one owner changes.
     table: Table,
     attributes: BTreeSet<String>,
-    folder: tempfile::TempDir,
+    folder: Scratch,
 }
 
 impl<'a> Bench<'a> {
@@ -166,7 +179,7 @@ impl<'a> Bench<'a> {
                 table.name
             )));
         }
-        let folder = tempfile::tempdir()?;
+        let folder = Scratch::new()?;
         let mut made = Project::open(&project.path)?;
         // What is made up is read here.
         made.cluster = None;
@@ -264,9 +277,7 @@ impl<'a> Bench<'a> {
         let mut all = Vec::new();
         for rows in pair {
             self.write(rows)?;
-            for _ in 0..runs {
-                all.push(self.released()?);
-            }
+            all.extend(self.released(runs)?);
         }
         // A place for each number that was published in any run, and one for whether it was.
         let places: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
@@ -308,13 +319,32 @@ impl<'a> Bench<'a> {
         Ok(std::fs::write(self.folder.path().join("table.csv"), text)?)
     }
 
-    /// What one run publishes: each number by its column and the texts beside it.
-    fn released(&self) -> Result<BTreeMap<String, f64>, Failure> {
+    /// What some runs publish, on all cores: each number by its column and the texts beside it.
+    fn released(&self, runs: usize) -> Result<Vec<BTreeMap<String, f64>>, Failure> {
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<BTreeMap<String, f64>>, Failure> {
+            let planned = [Runner::new(&self.project).plan(self.request)?];
+            let mut bits = SecureSource::new()?;
+            let mut found = Vec::new();
+            while next.fetch_add(1, Ordering::Relaxed) < runs {
+                found.push(self.once(&planned, &mut bits).inspect_err(|_| next.store(runs, Ordering::Relaxed))?);
+            }
+            Ok(found)
+        };
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(runs.max(1));
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let lost = || Err(Failure::Other("a run of the release failed".to_string()));
+            let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| lost()));
+            Ok(ended.collect::<Result<Vec<_>, Failure>>()?.concat())
+        })
+    }
+
+    /// One run, with a ledger of its own.
+    fn once(&self, planned: &[Planned], bits: &mut SecureSource) -> Result<BTreeMap<String, f64>, Failure> {
         let run = tempfile::tempdir_in(self.folder.path())?;
         let runner = Runner::with_ledger(&self.project, run.path().join("ledger"));
-        let planned = [runner.plan(self.request)?];
-        let mut bits = SecureSource::new()?;
-        let (outcomes, _) = runner.release(&planned, &run.path().join("out"), &mut bits, |_| ())?;
+        let (outcomes, _) = runner.release(planned, &run.path().join("out"), bits, |_| ())?;
         Ok(outcomes.first().map(|outcome| numbers(&outcome.answers)).unwrap_or_default())
     }
 }

@@ -20,8 +20,8 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The release
     name: String,
-    /// The engine that will run it: postgres, duckdb, spark or bigquery
-    #[arg(long, value_name = "ENGINE", value_parser = ["postgres", "duckdb", "spark", "bigquery"])]
+    /// The engine that will run it: postgres, duckdb, datafusion, spark or bigquery
+    #[arg(long, value_name = "ENGINE", value_parser = ["postgres", "duckdb", "datafusion", "spark", "bigquery"])]
     dialect: String,
     /// The project file
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]

@@ -77,6 +77,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
             let mut shown = release_json(planned, &project, &scopes, &delta)?;
             shown["published"] = before.as_ref().map_or(Value::Null, Before::json);
+            shown["goes_on_with"] = json!(runner.goes_on_with(planned)?);
             releases.push(shown);
         }
         let delta = asked.unwrap_or(usual).to_f64();
@@ -91,6 +92,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             (Some(before), false) => text.push_str(&before.line(&planned.request.name)),
             (None, false) => {
                 text.push_str(&short_text(planned, &project, &delta)?);
+                if let Some(entry) = runner.goes_on_with(planned)? {
+                    let name = &planned.request.name;
+                    text.push_str(&format!("{name} was charged, and nothing of it was seen (entry {entry}): a release goes on with that charge, at no further cost\n"));
+                }
                 if let Some(entry) = runner.published_otherwise(planned)? {
                     let name = &planned.request.name;
                     text.push_str(&format!("{name} was published with another declaration (entry {entry}): this is another release, and is paid for\n"));

@@ -82,11 +82,20 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         }
     }
     let paid_again = paid.iter().map(|planned| paid_again(&runner, planned)).collect::<Result<Vec<_>, _>>()?;
+    let goes_on = paid.iter().map(|planned| runner.goes_on_with(planned)).collect::<Result<Vec<_>, _>>()?;
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
     // A run that is refused has paid for nothing, and says one sentence.
-    paid_again.iter().flatten().filter(|_| !quiet).for_each(|sentence| say(sentence));
+    for ((outcome, goes_on), paid_again) in outcomes.iter().zip(goes_on).zip(paid_again).filter(|_| !quiet) {
+        match goes_on.filter(|entry| *entry == outcome.sequence) {
+            Some(entry) => say(&format!(
+                "{} had been charged, and nothing of it was seen (ledger entry {entry}): it went on with that charge, and nothing more was charged",
+                outcome.name
+            )),
+            None => paid_again.iter().for_each(|sentence| say(sentence)),
+        }
+    }
     if let Some(folder) = given.filter(|_| !quiet) {
         say(&format!("{} holds exact numbers, which are not private: remove it and the job", folder.display()));
     }

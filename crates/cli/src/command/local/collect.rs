@@ -97,6 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, attributes.as_ref())?,
         Asked::Mean(mean) => means(arguments, &mean, attributes.as_ref())?,
     };
+    // Where nobody has reported yet, everything is possible; where somebody has, this is another file.
+    if collected.reports == 0 && collected.rejected > 0 {
+        let (file, lines) = (arguments.reports.display(), collected.rejected);
+        return Err(Failure::Input(format!(
+            "{file}: none of its {lines} lines is a report of the oracle {}: look whether the values, epsilon and the oracle are those with which reports were made",
+            collected.oracle
+        )));
+    }
     let shuffled = arguments.shuffled(collected.reports)?;
     let head = paid.map(|paid| paid.commit(&scumble_engine::digest(collected.as_csv().as_bytes()))).transpose()?;
     let text = if arguments.json {

@@ -8,10 +8,11 @@ use clap::Args;
 use scumble::quantity::rounded_up;
 use scumble::{Loss, Scope};
 use scumble_parties::Plan;
+use scumble_parties::product::{ProductPlan, Role};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -24,6 +25,9 @@ pub struct Arguments {
 
 /// Reads, prices, prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if is_of_two(&arguments.plan) {
+        return of_two(&ProductPlan::open(&arguments.plan)?, arguments.json);
+    }
     let plan = Plan::open(&arguments.plan)?;
     // Who will be silent is not known yet: most noise with all parties, least cover with as few as are opened.
     let answers = plan.sum().trust().least_answers()..=plan.parties().len() as u64;
@@ -31,6 +35,37 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => print(&format!("{:#}\n", promised(&plan, &answers)?)),
         false => print(&in_words(&plan, &answers)?),
     }
+}
+
+/// Whether a plan is one for the product of two parties; what cannot be read is said by whoever reads it next.
+fn is_of_two(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.trim() == "[first]"))
+}
+
+/// What the product of two parties' bits costs whom, and how far off it may be.
+fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
+    let (product, owners) = (plan.product(), plan.owners());
+    let (first, second) = (plan.other(Role::Second), plan.other(Role::First));
+    let within = product.error(BETA, owners as u64)?;
+    let (first_cost, second_cost) = (product.epsilon_first(), product.epsilon_second().get());
+    if as_json {
+        let shown = json!({
+            "name": plan.name(), "plan": super::hex(plan.digest()), "owners": owners, "within": within, "beta": BETA,
+            "first": { "name": first, "epsilon": value(first_cost) }, "second": { "name": second, "epsilon": value(second_cost) },
+        });
+        return print(&format!("{shown:#}\n"));
+    }
+    print(&format!(
+        "{}: how many of {owners} owners have both what '{first}' and what '{second}' know.\nWith probability {}% the estimate, which '{first}' gets, is within ±{:.0}.\n\
+         An owner's bit at '{first}' costs ε = {}, at '{second}' ε = {}, each against everybody, the other party included; that somebody is among the owners is known to both.\n\
+         Both need this plan, byte for byte: {}\n",
+        plan.name(),
+        100.0 * (1.0 - BETA),
+        within.ceil(),
+        rounded_up(first_cost, DIGITS),
+        rounded_up(second_cost, DIGITS),
+        super::hex(plan.digest())
+    ))
 }
 
 /// How many parties a sum is of, at least and at most.

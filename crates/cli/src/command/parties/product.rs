@@ -34,13 +34,15 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let (book, again) = (part.ledger.needed()?, part.ledger.again);
     let outside = charge_of(&plan, role)?;
     outside.admitted(&book, again)?;
+    // Whether the file fits the plan is said before anything is charged, as of a release's files.
+    let bits = bits(&arguments.bits, plan.owners())?;
     let wait = part.wait();
     let mut random = SecureSource::new()?;
     match role {
         Role::First => {
             let first = First::meet(&plan, &key, wait)?;
             let paid = outside.charge(&book, again)?;
-            let answer = first.multiply(&bits(&arguments.bits, plan.owners())?, &mut random)?;
+            let answer = first.multiply(&bits, &mut random)?;
             estimated(&plan, answer, paid, part.json)
         }
         Role::Second => {
@@ -51,7 +53,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             }
             let second = Second::listen(&plan, &key, &listener, wait)?;
             let paid = outside.charge(&book, again)?;
-            second.answer(&bits(&arguments.bits, plan.owners())?, &mut random)?;
+            second.answer(&bits, &mut random)?;
             answered(&plan, paid, part.json)
         }
     }

@@ -19,7 +19,7 @@ pub struct Arguments {
     counts: PathBuf,
 }
 
-/// Meets the servers, charges the own ledger if there is one, and only then reads the numbers and sends.
+/// Looks whether the numbers fit the plan, meets the servers, charges the own ledger if there is one, and only then sends.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let part = &arguments.part;
     let (plan, key) = part.open(Plan::open)?;
@@ -32,9 +32,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     if arguments.counts.as_os_str() != "-" && !arguments.counts.is_file() {
         return Err(Failure::Input(format!("{} is no file", arguments.counts.display())));
     }
+    let values = counts::read(&arguments.counts, plan.cells(), plan.largest())?;
     let sender = Sender::meet(&plan, &key, part.wait())?;
     let paid = book.as_ref().map(|book| outside.charge(book, again)).transpose()?;
-    let values = counts::read(&arguments.counts, plan.cells(), plan.largest())?;
     sender.send(&values, &mut bits)?;
     let entry = paid.as_ref().map(Paid::sequence);
     paid.map(|paid| paid.commit(&scumble_engine::digest(plan.digest()))).transpose()?;

@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_server::{Options, Started};
 use serde_json::json;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -65,16 +65,16 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         connections: arguments.connections as usize,
         logs: !quiet,
     };
-    Ok(scumble_server::serve(&options, |started| tell(started, arguments.json, quiet))?)
+    Ok(scumble_server::serve(&options, |started| tell(started, &arguments.host, arguments.json, quiet))?)
 }
 
 /// Where it listens and how one gets in. Whoever closed the output serves all the same.
-fn tell(started: &Started, as_json: bool, quiet: bool) {
+fn tell(started: &Started, hosts: &[String], as_json: bool, quiet: bool) {
     let Started { address, postgres, link } = started;
     let also = postgres.map_or(String::new(), |address| {
         format!(
             "and on {address} for PostgreSQL's clients (psql \"host={} port={} dbname=scumble user=NAME\")\n",
-            address.ip(),
+            reached(address.ip(), hosts),
             address.port()
         )
     });
@@ -93,6 +93,14 @@ fn tell(started: &Started, as_json: bool, quiet: bool) {
     }
 }
 
+/// The name by which clients reach an address: nobody is called 0.0.0.0.
+fn reached(address: IpAddr, hosts: &[String]) -> String {
+    match address.is_unspecified() {
+        true => hosts.first().cloned().unwrap_or_else(|| "localhost".to_string()),
+        false => address.to_string(),
+    }
+}
+
 /// A time as it is written: 2s, 250ms.
 fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len()));
@@ -105,5 +113,18 @@ fn duration(text: &str) -> Result<Duration, String> {
     match time.is_zero() || time > Duration::from_secs(600) {
         true => Err("give a time above 0 and up to 600s".to_string()),
         false => Ok(time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_a_name_that_they_can_reach() {
+        let hosts = ["stats.example.org".to_string()];
+        let told = |address: &str, hosts: &[String]| reached(address.parse().unwrap(), hosts);
+        assert_eq!(told("127.0.0.1", &hosts), "127.0.0.1");
+        assert_eq!((told("0.0.0.0", &hosts), told("::", &[])), (hosts[0].clone(), "localhost".to_string()));
     }
 }

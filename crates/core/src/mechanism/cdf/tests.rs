@@ -228,3 +228,43 @@ fn chosen_thresholds_cost_no_more_than_the_event_of_the_tree() {
         check(&pairs, released, &claim, Slack::ANY);
     }
 }
+
+/// How often the truth is in the intervals, over all numbers of many releases.
+fn covered(truth: &[i64], noise: Noise, runs: usize) -> f64 {
+    let cdf = Cdf::new(truth.len() as u64, noise).unwrap();
+    let mut bits = InsecureSeededSource::new(7);
+    let mut held = 0;
+    for _ in 0..runs {
+        let published = cdf.release(truth, &mut bits).unwrap();
+        let around = cdf.around(&published, &mut bits).unwrap();
+        let mut below = 0;
+        for ((count, number), spread) in truth.iter().zip(&published).zip(&around) {
+            below += count;
+            held += usize::from((number - below as f64).abs() <= spread.half_width);
+        }
+    }
+    held as f64 / (runs * truth.len()) as f64
+}
+
+/// Seeded, so that it says the same each time: the numbers of one release hang together, and 150 releases know a share to about one in a hundred.
+#[test]
+fn intervals_hold_where_the_function_is_flat_and_where_it_is_steep() {
+    let laplace = || Noise::laplace(Scale::new(20.0).unwrap());
+    let shapes: [(&str, Vec<i64>); 6] = [
+        ("even", vec![40; 100]),
+        ("steep", vec![1000; 100]),
+        ("a tail", (0..100).map(|key| (1000.0 * (-f64::from(key) / 8.0).exp()) as i64).collect()),
+        ("nobody", vec![0; 100]),
+        ("one heap", (0..100).map(|key| if key == 33 { 1000 } else { 0 }).collect()),
+        ("ten heaps", (0..100).map(|key| if key % 10 == 3 { 100 } else { 0 }).collect()),
+    ];
+    let late: Vec<i64> = (0..1500).map(|key| (2000.0 * (-f64::from(key) / 30.0).exp()) as i64).collect();
+    let share = covered(&late, Noise::laplace(Scale::new(200.0).unwrap()), 100);
+    assert!((0.935..=0.975).contains(&share), "a long tail: {share}");
+    for (name, truth) in shapes {
+        for noise in [laplace(), gaussian(60.0)] {
+            let share = covered(&truth, noise, 150);
+            assert!((0.935..=0.975).contains(&share), "{name}: {share}");
+        }
+    }
+}

@@ -47,8 +47,30 @@ impl Coin {
         self.lies_on(bits.next_u64())
     }
 
-    pub(super) fn lies_on(&self, drawn: u64) -> bool {
+    fn lies_on(&self, drawn: u64) -> bool {
         drawn < self.lies
+    }
+
+    /// 64 draws at once, a bit for each: 1 where it is a lie.
+    ///
+    /// # Guarantee
+    /// The law of 64 calls of [`Coin::is_lie`]: each lane compares a number of its own, uniform below 2^64, with `lies`, from the highest bit down.
+    /// A word holds one bit of all 64 numbers. A lane whose bit differs is decided, and its lower bits are not drawn, because they decide
+    /// nothing: about 7 words instead of 64. How many are drawn depends on the draws alone.
+    pub(super) fn lies_of_64<S: BitSource + ?Sized>(&self, bits: &mut S) -> u64 {
+        let (mut lies, mut undecided, mut rest) = (0, u64::MAX, self.lies);
+        // Where no bit of `lies` is left, what is undecided is at least as large.
+        while undecided != 0 && rest != 0 {
+            let drawn = bits.next_u64();
+            if rest >> 63 == 1 {
+                lies |= undecided & !drawn;
+                undecided &= drawn;
+            } else {
+                undecided &= !drawn;
+            }
+            rest <<= 1;
+        }
+        lies
     }
 
     /// How many of the 2^64 draws are lies.
@@ -79,5 +101,60 @@ impl Coin {
     /// The probabilities of the truth and of a lie, rounded away from each other.
     pub(super) fn apart(&self) -> (f64, f64) {
         (outward(1.0 - self.lie(), 2), outward(self.lie(), -2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of the lanes, handed out bit by bit from the highest.
+    struct Lanes {
+        numbers: [u64; 64],
+        given: u32,
+    }
+
+    impl BitSource for Lanes {
+        fn next_u64(&mut self) -> u64 {
+            let bit = |lane: usize| self.numbers[lane] << self.given >> 63 << lane;
+            let word = (0..64).map(bit).sum();
+            self.given += 1;
+            word
+        }
+
+        fn is_secure(&self) -> bool {
+            false
+        }
+    }
+
+    /// Exactly `lies` of the 2^64 words lie.
+    #[test]
+    fn as_many_words_lie() {
+        let coin = Coin { lies: 1 << 61 };
+        assert!(coin.lies_on(0) && coin.lies_on(coin.lies() - 1) && !coin.lies_on(coin.lies()));
+    }
+
+    /// Every lane decides as one comparison does, whatever the numbers: around the border, with long common beginnings, and the extremes.
+    #[test]
+    fn lanes_are_comparisons() {
+        let borders = [1, 2, 1 << 63, (1 << 63) - 1, 0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa, 3 << 40, u64::MAX];
+        for lies in borders {
+            let coin = Coin { lies };
+            for turn in 0..64u64 {
+                let number = |lane: u64| match (lane + turn) % 8 {
+                    0 => lies,
+                    1 => lies - 1,
+                    2 => lies.saturating_add(1),
+                    3 => lies ^ (1 << turn),
+                    4 => lies ^ (1 << lane),
+                    5 => 0,
+                    6 => u64::MAX,
+                    _ => (lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ turn,
+                };
+                let numbers = std::array::from_fn(|lane| number(lane as u64));
+                let expected = (0..64).map(|lane| u64::from(coin.lies_on(numbers[lane])) << lane).sum::<u64>();
+                assert_eq!(coin.lies_of_64(&mut Lanes { numbers, given: 0 }), expected, "{lies:x} {turn}");
+            }
+        }
     }
 }

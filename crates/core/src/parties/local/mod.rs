@@ -224,13 +224,19 @@ impl FrequencyOracle {
         }
     }
 
-    /// A bit for each value. Every bit draws as much whatever the value is.
+    /// A bit for each value. What is drawn does not depend on the value: a lie for every bit, and a fair coin that replaces the own one.
     fn ones<S: BitSource + ?Sized>(&self, own: Option<u64>, bits: &mut S) -> Report {
-        let mut words = vec![0u64; self.values.div_ceil(64) as usize];
-        for value in 0..self.values {
-            let drawn = bits.next_u64();
-            let is_one = if own == Some(value) { drawn >> 63 == 1 } else { self.coin.lies_on(drawn) };
-            words[(value / 64) as usize] |= u64::from(is_one) << (value % 64);
+        let mut words: Vec<u64> = (0..self.values.div_ceil(64)).map(|_| self.coin.lies_of_64(bits)).collect();
+        let rest = self.values % 64;
+        if rest != 0
+            && let Some(last) = words.last_mut()
+        {
+            *last &= (1 << rest) - 1;
+        }
+        let fair = bits.next_bits(1);
+        if let Some(own) = own {
+            let (word, place) = (&mut words[(own / 64) as usize], own % 64);
+            *word = *word & !(1 << place) | fair << place;
         }
         Report::Ones { words, values: self.values }
     }

@@ -35,11 +35,12 @@ impl fmt::Display for Report {
             Self::Value(value) => write!(f, "k{value}"),
             Self::Row(row) => write!(f, "h{row}"),
             Self::Ones { words, values } => {
-                f.write_str("u")?;
-                (0..values.div_ceil(4)).try_for_each(|digit| {
-                    let word = words.get((digit / 16) as usize).copied().unwrap_or(0);
-                    write!(f, "{:x}", word >> (4 * (digit % 16)) & 15)
-                })
+                let digits = values.div_ceil(4) as usize;
+                let mut text = Vec::with_capacity(16 * words.len() + 1);
+                text.push(b'u');
+                words.iter().for_each(|word| text.extend(digits_of(*word)));
+                text.resize(digits + 1, b'0');
+                f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }
     }
@@ -82,28 +83,91 @@ pub(super) fn hexadecimal(text: &[u8], values: u64, words: &mut [u64]) -> bool {
     if text.len() as u64 != values.div_ceil(4) {
         return false;
     }
-    let mut wrong = 0;
-    for (digits, word) in text.chunks(16).zip(words.iter_mut()) {
-        let mut read = 0u64;
-        for (place, letter) in digits.iter().enumerate() {
-            let nibble = NIBBLES[usize::from(*letter)];
-            wrong |= nibble;
-            read |= u64::from(nibble & 15) << (4 * place);
-        }
-        *word = read;
+    let (digits, last) = text.as_chunks::<16>();
+    let mut is_right = digits.iter().zip(words.iter_mut()).fold(true, |is_right, (digits, word)| {
+        let read = read_digits(digits);
+        *word = read.unwrap_or(0);
+        is_right & read.is_some()
+    });
+    if !last.is_empty() {
+        let mut padded = [b'0'; 16];
+        padded[..last.len()].copy_from_slice(last);
+        let read = read_digits(&padded);
+        words[digits.len()] = read.unwrap_or(0);
+        is_right &= read.is_some();
     }
     let rest = values % 64;
     let beyond = if rest == 0 { 0 } else { words[words.len() - 1] >> rest };
-    wrong < 16 && beyond == 0
+    is_right && beyond == 0
 }
 
-/// What each letter is as a hexadecimal digit in lower case; 16 for what is none.
-const NIBBLES: [u8; 256] = {
-    let mut table = [16; 256];
-    let mut digit = 0;
-    while digit < 16 {
-        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
-        digit += 1;
+/// A byte that is 1 in each of 8.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// The 16 hexadecimal digits of a word, the lowest first, in lower case; 8 at a time, each in a byte of a word.
+fn digits_of(word: u64) -> [u8; 16] {
+    let mut text = [0; 16];
+    text[..8].copy_from_slice(&letters(apart(word as u32)).to_le_bytes());
+    text[8..].copy_from_slice(&letters(apart((word >> 32) as u32)).to_le_bytes());
+    text
+}
+
+/// The word whose digits these are; None if a letter is no digit: its digit would be written with another letter.
+fn read_digits(text: &[u8; 16]) -> Option<u64> {
+    let (halves, _) = text.as_chunks::<8>();
+    let [low, high] = [halves[0], halves[1]].map(u64::from_le_bytes);
+    let (low_nibbles, high_nibbles) = (nibbles(low), nibbles(high));
+    let is_right = letters(low_nibbles) == low && letters(high_nibbles) == high;
+    is_right.then_some(together(low_nibbles) | together(high_nibbles) << 32)
+}
+
+/// Numbers below 16 as letters: 39 letters lie between '9' and 'a'.
+fn letters(nibbles: u64) -> u64 {
+    let is_beyond_9 = (nibbles + 6 * EACH) >> 4 & EACH;
+    nibbles + u64::from(b'0') * EACH + is_beyond_9 * 39
+}
+
+/// What letters would be as digits.
+fn nibbles(letters: u64) -> u64 {
+    let is_letter = letters >> 6 & EACH;
+    ((letters & (15 * EACH)) + 9 * is_letter) & (15 * EACH)
+}
+
+/// Eight digits, each into a byte of its own, the lowest first.
+fn apart(word: u32) -> u64 {
+    let mut word = u64::from(word);
+    word = (word | word << 16) & 0x0000_ffff_0000_ffff;
+    word = (word | word << 8) & 0x00ff_00ff_00ff_00ff;
+    (word | word << 4) & (15 * EACH)
+}
+
+/// The inverse.
+fn together(nibbles: u64) -> u64 {
+    let mut word = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff;
+    word = (word | word >> 8) & 0x0000_ffff_0000_ffff;
+    (word | word >> 16) & 0xffff_ffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every letter at every place, beside the standard library's reading.
+    #[test]
+    fn digits_are_read_as_the_standard_library_reads_them() {
+        let text = *b"0123456789abcdef";
+        assert_eq!(read_digits(&text), Some(0xfedc_ba98_7654_3210));
+        assert_eq!(digits_of(0xfedc_ba98_7654_3210), text);
+        for place in 0..16 {
+            for letter in 0..=u8::MAX {
+                let mut text = text;
+                text[place] = letter;
+                let is_digit = letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
+                let reversed: String = text.iter().rev().map(|letter| char::from(*letter)).collect();
+                let expected = is_digit.then(|| u64::from_str_radix(&reversed, 16).unwrap());
+                assert_eq!(read_digits(&text), expected, "{letter} at {place}");
+                assert!(expected.is_none_or(|word| digits_of(word) == text));
+            }
+        }
     }
-    table
-};
+}

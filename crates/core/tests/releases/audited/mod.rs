@@ -3,7 +3,6 @@
 //!
 //! Less is ε/1.2, or σ·1.2, with the same δ. Where a mechanism publishes less than its event pays for, no outputs can show that, and
 //! [`Audit::loose`] says by how much less it must claim until they do, and why. β is 1e-6 for each; all seeds are fixed.
-//! Where `SCUMBLE_THOROUGH` is not set, a quarter of the outputs refutes a claim that is twice as far (in logarithms) below the truth.
 //!
 //! How clearly a claim that is too small is refuted is printed (`--nocapture`), in standard deviations on both sides. Bounds at β are 4.89 of them away from what is
 //! counted; where both sides scatter alike, from 9.2 on another seed would refute it too, but for a chance of 1e-9.
@@ -116,8 +115,6 @@ pub struct Audit {
     claim: Claim,
     too_small: Claim,
     runs: usize,
-    /// Only one in this many of the runs is made.
-    every: usize,
 }
 
 impl Audit {
@@ -129,15 +126,13 @@ impl Audit {
     /// Of events that pay for more than is published: refuted where they claim less by this factor, for a reason.
     pub fn loose(what: impl Into<String>, events: &[Event], scope: &Scope, factor: f64, why: &str) -> Self {
         assert!(factor >= LESS && !why.is_empty());
-        let is_thorough = std::env::var_os("SCUMBLE_THOROUGH").is_some();
-        let (factor, every) = if is_thorough { (factor, 1) } else { (factor * factor, 4) };
         let less: Vec<Event> = events.iter().map(|event| claiming_less(event, factor)).collect();
-        Self { every, ..Self::claiming(what, claim_of(events, scope), claim_of(&less, scope)) }
+        Self::claiming(what, claim_of(events, scope), claim_of(&less, scope))
     }
 
     /// Of a claim, and one that is too small.
     pub fn claiming(what: impl Into<String>, claim: Claim, too_small: Claim) -> Self {
-        Self { what: what.into(), claim, too_small, runs: 60_000, every: 1 }
+        Self { what: what.into(), claim, too_small, runs: 60_000 }
     }
 
     /// The same claims of something else.
@@ -153,8 +148,7 @@ impl Audit {
     /// Draws a number from each of many outputs on a table and on its neighbour (`true`), and audits both claims.
     pub fn tells(self, seed: u64, mut draw: impl FnMut(bool, &mut InsecureSeededSource) -> f64) {
         let mut bits = InsecureSeededSource::new(seed);
-        let mut outputs =
-            |moved: bool| Outputs::Numbers((0..self.runs / self.every).map(|_| draw(moved, &mut bits)).collect());
+        let mut outputs = |moved: bool| Outputs::Numbers((0..self.runs).map(|_| draw(moved, &mut bits)).collect());
         let (table, neighbour) = (outputs(false), outputs(true));
         for (claim, is_false) in [(&self.claim, false), (&self.too_small, true)] {
             let found = compare(&table, &neighbour, Some(claim), Delta::new(0.0).unwrap(), BETA).unwrap();
@@ -166,7 +160,7 @@ impl Audit {
             );
             if is_false {
                 let clear = deviations(&found.counts, claim);
-                println!("{}: {clear:.1} deviations in {} runs", self.what, self.runs / self.every);
+                println!("{}: {clear:.1} deviations in {} runs", self.what, self.runs);
             }
         }
     }

@@ -321,6 +321,7 @@ fn digests_of_earlier_versions_are_accepted() {
             rule: Value::Null,
             request: Some(digest),
             asked: None,
+            is_drawn: true,
             state: State::Interrupted,
         };
         assert!(is_same(&with, &said, &charge).unwrap());

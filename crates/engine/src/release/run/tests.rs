@@ -7,10 +7,10 @@ use scumble::noise::InsecureSeededSource;
 
 /// What a machine has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Machine {
-    memory: u64,
-    disk: u64,
-    threads: usize,
+pub(in crate::release) struct Machine {
+    pub memory: u64,
+    pub disk: u64,
+    pub threads: usize,
 }
 
 impl Machine {

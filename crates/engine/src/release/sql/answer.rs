@@ -289,11 +289,17 @@ fn chooses_rows(plan: &LogicalPlan) -> bool {
 
 /// Which rows are in no group, where there can be such: SQL would give them a group of their own.
 pub(in crate::release) fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
-    let keys: Vec<&str> = keys.iter().filter(|key| key.can_be_missing).map(|key| key.name.as_str()).collect();
+    let keys: Vec<&GroupKey> = keys.iter().filter(|key| key.can_be_missing).collect();
     let first = keys.first()?;
+    let names: Vec<String> = keys.iter().map(|key| key.written()).collect();
+    // Of a time, COALESCE with another would be a time of any kind, which is no key.
+    let remedy = match first.kind {
+        DataType::Timestamp(..) => String::new(),
+        _ => format!("; COALESCE({}, …) gives them one", names[0]),
+    };
     Some(format!(
-        "Rows without a value of {} (empty, or not one of those declared) are in no group; COALESCE({first}, …) gives them one.",
-        keys.join(" or of ")
+        "Rows without a value of {} (empty, or not one of those declared) are in no group{remedy}.",
+        names.join(" or of ")
     ))
 }
 

@@ -8,7 +8,7 @@ mod expected;
 pub(crate) mod generator;
 mod joint;
 mod keys;
-mod passed;
+pub(super) mod passed;
 mod ratio;
 mod region;
 mod selection;

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 /// What a number of owners that passed a threshold says.
 #[derive(Debug, Clone)]
-pub(super) struct Passed {
+pub(in crate::release) struct Passed {
     noise: Noise,
     /// The threshold.
     least: f64,

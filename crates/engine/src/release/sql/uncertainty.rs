@@ -175,8 +175,9 @@ impl Known<'_> {
         let steps = ratio::mean(noisy(measures.0), noisy(measures.1), least, most);
         Uncertainty {
             standard_error: steps.standard_error * step,
-            low: ((steps.low + centre) * step).max(grid.lower),
-            high: ((steps.high + centre) * step).min(grid.upper),
+            // An end at a bound is that bound, whatever the way there and back is rounded to.
+            low: if steps.low <= least { grid.lower } else { ((steps.low + centre) * step).max(grid.lower) },
+            high: if steps.high >= most { grid.upper } else { ((steps.high + centre) * step).min(grid.upper) },
         }
     }
 

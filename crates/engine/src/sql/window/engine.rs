@@ -23,8 +23,13 @@ pub enum Engine {
 
 impl Engine {
     /// Those that a job is written for, by name.
-    pub const NAMED: [(&'static str, Self); 4] =
-        [("postgres", Self::Postgres), ("duckdb", Self::DuckDb), ("spark", Self::Spark), ("bigquery", Self::BigQuery)];
+    pub const NAMED: [(&'static str, Self); 5] = [
+        ("postgres", Self::Postgres),
+        ("duckdb", Self::DuckDb),
+        ("datafusion", Self::Ballista),
+        ("spark", Self::Spark),
+        ("bigquery", Self::BigQuery),
+    ];
 
     /// The engine of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -34,7 +39,8 @@ impl Engine {
     /// What must be true of it besides what is true of all.
     pub fn demands(self) -> &'static [&'static str] {
         match self {
-            Self::Embedded | Self::Ballista => &[],
+            Self::Embedded => &[],
+            Self::Ballista => &["The engine is Apache DataFusion 55 or later."],
             Self::Postgres => &[
                 "The server is PostgreSQL 11 or later, and its database has the encoding UTF8.",
                 "Run all statements in one transaction: BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY.",
@@ -78,16 +84,27 @@ impl Engine {
         }
     }
 
-    /// A rank: the first 16 digits. Where a language has an opinion on the order of letters, it is not asked.
+    /// A rank: the first 16 digits, or the eight bytes that they stand for, which have the same order.
     pub(super) fn rank(self, text: &str) -> String {
-        let first = format!("LEFT({}, 16)", self.sha256(text));
-        if self == Self::Postgres { format!("{first} COLLATE \"C\"") } else { first }
+        match self {
+            Self::Postgres => format!("substr(sha256(convert_to({text}, 'UTF8')), 1, 8)"),
+            _ => self.rank_text(text),
+        }
+    }
+
+    /// A rank that becomes part of a text: its 16 digits.
+    pub(super) fn rank_text(self, text: &str) -> String {
+        match self {
+            Self::Postgres => format!("encode({}, 'hex')", self.rank(text)),
+            _ => format!("LEFT({}, 16)", self.sha256(text)),
+        }
     }
 
     /// A sum of whole numbers that no number of rows makes too large.
     pub(super) fn sum(self, value: &str) -> String {
         let kind = match self {
-            Self::Postgres => "NUMERIC",
+            // Its sum of whole numbers of 64 bits is one of any length.
+            Self::Postgres => return format!("COALESCE(SUM({value}), 0)"),
             Self::BigQuery => "BIGNUMERIC",
             _ => "DECIMAL(38, 0)",
         };

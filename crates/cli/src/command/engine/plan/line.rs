@@ -63,7 +63,10 @@ fn errors(expected: &[Expected]) -> String {
         let known = expected.standard_error.map(|error| format!("{} ± {}", expected.column, digits(error)));
         let assumed = expected.assumed.as_ref();
         let assumed = assumed.map(|assumed| format!("{} ± about {}", expected.column, digits(assumed.standard_error)));
-        known.or(assumed).unwrap_or_else(|| format!("{} ± what the data decides", expected.column))
+        known.or(assumed).unwrap_or_else(|| match expected.about.is_empty() {
+            true => format!("{} ± what the data decides", expected.column),
+            false => format!("{} ({})", expected.column, expected.about),
+        })
     };
     let more = match expected.len().saturating_sub(COLUMNS) {
         0 => None,

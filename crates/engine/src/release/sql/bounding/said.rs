@@ -178,7 +178,7 @@ impl BoundingReport {
         };
         if least > 0.0 {
             return format!(
-                "{:.0} to {most:.0} owners have more than {looked}: what they have beyond that is in no number here, so that the intervals have no end there; look wider (max_rows_per_owner and the others of bounding_report).",
+                "{:.0} to {most:.0} owners (with 95% confidence) have more than {looked}: what they have beyond that is in no number here, so that the intervals have no end there; look wider (max_rows_per_owner and the others of bounding_report).",
                 least.ceil()
             );
         }

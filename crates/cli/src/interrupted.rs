@@ -1,0 +1,126 @@
+//! What is not left behind when somebody presses Ctrl-C: temporary folders, and the runs of a command.
+
+use crate::failure::say;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// The status of a program that Ctrl-C has ended, as shells have it.
+const STATUS: i32 = 130;
+
+/// A temporary folder that goes with its value, and with the program.
+pub struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    /// One in memory where the machine has a place for that: what is written there need not outlive anything.
+    pub fn new() -> std::io::Result<Self> {
+        watch();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("scumble-");
+        let folder = builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir())?;
+        locked(&FOLDERS).insert(folder.path().to_path_buf());
+        Ok(Self(folder))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        locked(&FOLDERS).remove(self.0.path());
+    }
+}
+
+/// A group of processes that is ended with the program.
+pub struct Group(u32);
+
+impl Group {
+    /// The group of a process that was started as the first of one.
+    pub fn of(process: u32) -> Self {
+        watch();
+        locked(&GROUPS).insert(process);
+        Self(process)
+    }
+
+    /// Ends all of it.
+    pub fn stop(&self) {
+        kill(self.0);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        locked(&GROUPS).remove(&self.0);
+    }
+}
+
+fn kill(group: u32) {
+    let group = format!("-{group}");
+    let _ = Command::new("kill").args(["-9", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+fn locked<T>(one: &Mutex<T>) -> MutexGuard<'_, T> {
+    one.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for Ctrl-C (and for being told to end) on a thread of its own, from the first call on. Where no thread can be had, the program ends as any other does.
+fn watch() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        // Whoever is interrupted at once is so after the signals are watched: the runtime waits until they are.
+        let signals = runtime.block_on(async { Signals::new() });
+        std::thread::spawn(move || {
+            runtime.block_on(signals.next());
+            locked(&GROUPS).iter().for_each(|group| kill(*group));
+            for folder in locked(&FOLDERS).iter() {
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            say("interrupted: nothing is left behind");
+            std::process::exit(STATUS);
+        });
+    });
+}
+
+#[cfg(unix)]
+struct Signals([Option<tokio::signal::unix::Signal>; 2]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self([SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok()))
+    }
+
+    async fn next(self) {
+        let [interrupt, terminate] = self.0;
+        let one = |signal: Option<tokio::signal::unix::Signal>| async {
+            match signal {
+                Some(mut signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! { () = one(interrupt) => {}, () = one(terminate) => {} }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Self
+    }
+
+    async fn next(self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
