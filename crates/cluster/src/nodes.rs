@@ -18,8 +18,12 @@ use std::sync::Arc;
 /// An executor that says nothing for so many seconds is dead, and its work is given to others.
 const DEAD_AFTER: u64 = 20;
 
-/// How often an executor says that it lives, and how often the scheduler looks, in seconds.
-const ALIVE: u64 = 5;
+/// How often the scheduler looks for dead ones, in seconds.
+const LOOKS: u64 = 5;
+
+/// Executors ask for work; the scheduler hands none out by itself. One that does (`PushStaged`) keeps a list of free places, and Ballista 55 takes those of work that it
+/// stops because another executor died off that list for good: after some deaths nothing runs any more, and everybody waits.
+const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 
 /// How long rows on their way from one step of a statement to the next stay on an executor's disk, in seconds.
 const ROWS_STAY: u64 = 3600;
@@ -55,9 +59,9 @@ pub fn scheduler(options: &Scheduler, tell: impl FnOnce(SocketAddr)) -> Result<(
             bind_host: address.ip().to_string(),
             external_host: address.ip().to_string(),
             bind_port: address.port(),
-            scheduling_policy: TaskSchedulingPolicy::PushStaged,
+            scheduling_policy: POLICY,
             executor_timeout_seconds: DEAD_AFTER,
-            expire_dead_executor_interval_seconds: ALIVE,
+            expire_dead_executor_interval_seconds: LOOKS,
             no_executors_grace_period_seconds: DEAD_AFTER,
             ..SchedulerConfig::default()
         };
@@ -80,10 +84,9 @@ pub fn executor(options: &Executor, tell: impl FnOnce(SocketAddr)) -> Result<(),
         grpc_port: other.port(),
         scheduler_host: options.host.clone(),
         scheduler_port: options.port,
-        task_scheduling_policy: TaskSchedulingPolicy::PushStaged,
+        task_scheduling_policy: POLICY,
         vcores: options.threads,
         work_dir: Some(options.folder.display().to_string()),
-        executor_heartbeat_interval_seconds: ALIVE,
         job_data_ttl_seconds: ROWS_STAY,
         job_data_clean_up_interval_seconds: ROWS_STAY / 6,
         ..ExecutorProcessConfig::default()

@@ -5,8 +5,8 @@ use ballista::prelude::SessionContextExt;
 use ballista_core::config::{BALLISTA_BROADCAST_JOIN_THRESHOLD_BYTES, BALLISTA_BROADCAST_JOIN_THRESHOLD_ROWS};
 use ballista_core::execution_plans::DistributedQueryExec;
 use ballista_core::extension::SessionConfigExt;
-use ballista_core::serde::protobuf::GetJobMetricsParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{CancelJobParams, GetJobMetricsParams};
 use ballista_core::utils::create_grpc_client_endpoint;
 use datafusion::arrow::array::{Array, StringArray};
 use datafusion::arrow::compute::cast;
@@ -105,32 +105,51 @@ async fn register(context: &SessionContext, name: &str, files: &[PathBuf]) -> Re
 }
 
 impl Remote {
-    /// The batches of a statement, unless it takes too long, and what is known of them.
+    /// The batches of a statement, unless it takes too long, and what is known of them. Nothing goes on working for a result that nobody waits for.
     fn batches(&self, statement: &str, most: Duration) -> Result<(Vec<RecordBatch>, Verdict), Failure> {
         self.runtime.block_on(async {
-            match tokio::time::timeout(most, self.collected(statement)).await {
-                Ok(done) => done.map_err(|error| Failure::Said(error.to_string())),
-                Err(_) => Err(Failure::TooLong),
+            let plan = self.context.sql(statement).await.map_err(said)?.create_physical_plan().await.map_err(said)?;
+            match tokio::time::timeout(most, self.collected(&plan)).await {
+                Ok(done) => done.map_err(said),
+                Err(_) => {
+                    let _ = tokio::time::timeout(DOOR, self.cancelled(&plan)).await;
+                    Err(Failure::TooLong)
+                }
             }
         })
     }
 
-    async fn collected(&self, statement: &str) -> Result<(Vec<RecordBatch>, Verdict), DataFusionError> {
-        let plan = self.context.sql(statement).await?.create_physical_plan().await?;
-        let batches = collect(Arc::clone(&plan), self.context.task_ctx()).await?;
+    async fn collected(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<(Vec<RecordBatch>, Verdict), DataFusionError> {
+        let batches = collect(Arc::clone(plan), self.context.task_ctx()).await?;
         let received = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        let known = self.known(&plan, received).await;
+        let known = self.known(plan, received).await;
         Ok((batches, known.unwrap_or(Verdict::Unknown)))
     }
 
     /// What the scheduler's records of the job that a plan was say of a result; nothing where there are none.
     async fn known(&self, plan: &Arc<dyn ExecutionPlan>, received: u64) -> Option<Verdict> {
-        let job = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?.job_id()?;
+        let job_id = job(plan)?;
         let connection = create_grpc_client_endpoint(self.door.clone(), None).ok()?.connect().await.ok()?;
         let mut scheduler = SchedulerGrpcClient::new(connection).max_decoding_message_size(RECORDS);
-        let asked = scheduler.get_job_metrics(GetJobMetricsParams { job_id: job.to_string() }).await;
+        let asked = scheduler.get_job_metrics(GetJobMetricsParams { job_id }).await;
         Some(verdict(&asked.ok()?.into_inner(), received))
     }
+
+    /// Tells the scheduler that nobody waits for the job that a plan was.
+    async fn cancelled(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<()> {
+        let job_id = job(plan)?;
+        let connection = create_grpc_client_endpoint(self.door.clone(), None).ok()?.connect().await.ok()?;
+        SchedulerGrpcClient::new(connection).cancel_job(CancelJobParams { job_id }).await.ok().map(drop)
+    }
+}
+
+/// The name of the job that a plan was, if it was one.
+fn job(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?.job_id().map(|job| job.to_string())
+}
+
+fn said(error: DataFusionError) -> Failure {
+    Failure::Said(error.to_string())
 }
 
 /// Why a statement has no result.
