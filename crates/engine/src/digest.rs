@@ -1,6 +1,9 @@
 //! Digests and their hexadecimal texts.
 
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 
 /// SHA-256 of bytes, in hexadecimal.
 ///
@@ -9,6 +12,42 @@ use sha2::{Digest, Sha256};
 /// ```
 pub fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// The same of a file, however long it is.
+pub(crate) fn digest_of(path: &Path) -> io::Result<String> {
+    let mut digesting = Digesting::new(io::sink());
+    io::copy(&mut File::open(path)?, &mut digesting)?;
+    Ok(digesting.end().1)
+}
+
+/// What is written is digested on its way.
+pub(crate) struct Digesting<W> {
+    inner: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Digesting<W> {
+    pub fn new(inner: W) -> Self {
+        Self { inner, hash: Sha256::new() }
+    }
+
+    /// Where it was written to, and the digest of all that was.
+    pub fn end(self) -> (W, String) {
+        (self.inner, hex(&self.hash.finalize()))
+    }
+}
+
+impl<W: Write> Write for Digesting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 /// Bytes in hexadecimal.

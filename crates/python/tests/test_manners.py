@@ -175,3 +175,20 @@ def test_two_processes_share_one_budget(folder: pathlib.Path) -> None:
     processes = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in "ab"]
     paid = [int(process.communicate()[0]) for process in processes]
     assert sum(paid) == 8, paid
+
+
+def test_a_table_that_is_not_held_is_in_its_files():
+    """Of a table of very many rows the first are shown, and nobody takes these for all."""
+    told = {
+        "name": "pairs",
+        "kept": None,
+        "sequence": 3,
+        "files": ["out/pairs.csv", "out/pairs.parquet", "out/pairs.json"],
+        "columns": [{"name": "n", "noisy": False}],
+        "answers": {"rows": [{"n": 1}, {"n": 2}], "row_count": 700_000, "notes": []},
+    }
+    answer = sc.Answer(told)
+    assert len(answer) == 700_000 and "699970 more rows" in repr(answer)
+    for asked in (answer.to_dict, answer.to_pandas, answer.to_arrow, lambda: answer["n"]):
+        with pytest.raises(sc.InputError, match="700000 rows, which are in its files: read out/pairs.parquet"):
+            asked()

@@ -170,7 +170,7 @@ fn what_cannot_be_made_is_said_before_anything_is_charged() {
     check("synthetic", &with("linked = [\"school\", \"yeers\"]"), "did you mean 'years'?");
     check("synthetic", &with("method = \"residual\"\nlinked = [\"school\", \"years\"]"), "for the method 'chosen'");
     check("marginals", &with("method = \"chosen\""), "kind = \"synthetic\"");
-    check("marginals", "columns = [\"code\", \"age\", \"hours\"]\n", "at most 2000000 are published");
+    check("marginals", "columns = [\"code\", \"age\", \"hours\"]\n", "at most 100000000 are published");
     check("marginals", &with("never = [\"age < 3\"]"), "unknown key 'never'");
 }
 
@@ -250,4 +250,42 @@ fn numbers_and_dates_are_columns_and_the_number_of_rows_can_be_said() {
     let days = rows.iter().filter(|row| row[2] != "(missing)");
     assert!(days.clone().all(|row| row[2].len() == 10 && ("1950-01-01"..="1999-12-31").contains(&row[2].as_str())));
     assert!(answer.to_string().contains("in steps of equal width"), "{answer}");
+}
+
+/// More cells than are held at once: all of them are in the CSV and the Parquet file, which are written a part at a time, and the JSON file says how many there are.
+#[test]
+fn very_many_cells_are_written_and_not_held() {
+    // 66 numbers and none.
+    const CELLS: usize = 16 * 67 + 16 * 15 / 2 * 67 * 67;
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..16).map(|place| format!("c{place}")).collect();
+    let row = |i: usize| (0..16).map(|place| (i * (place + 3) % 66).to_string()).collect::<Vec<_>>().join(",");
+    let rows: Vec<String> = (0..100).map(row).collect();
+    fs::write(folder.path().join("people.csv"), format!("{}\n{}\n", names.join(","), rows.join("\n"))).unwrap();
+    let declared: String =
+        names.iter().map(|name| format!("{name} = {{ type = \"int\", lower = 0, upper = 65 }}\n")).collect();
+    let project = format!(
+        "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\n{declared}[budget]\npresence = {{ rho = 1 }}\n\
+         [[release]]\nname = \"r\"\nkind = \"marginals\"\ntable = \"people\"\ncolumns = {names:?}\ncost = {{ rho = 1 }}\n"
+    );
+    fs::write(folder.path().join("scumble.toml"), project).unwrap();
+    let output = scumble(folder.path(), &["release"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains(&format!("r: {CELLS} rows in out/r.csv")), "{}", text(&output.stdout));
+    let csv = fs::read_to_string(folder.path().join("out/r.csv")).unwrap();
+    let last = csv.lines().last().unwrap();
+    assert_eq!(csv.lines().count(), CELLS + 1);
+    assert!(last.starts_with("c14,(missing),c15,(missing),"), "{last}");
+    let document: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("out/r.json")).unwrap()).unwrap();
+    assert_eq!(document["answers"]["row_count"], CELLS);
+    assert_eq!(document["answers"]["rows"].as_array().unwrap().len(), 1000);
+    // What is there is kept, and a line that was changed is noticed.
+    let again = scumble(folder.path(), &["release"]);
+    assert!(text(&again.stdout).contains("kept: r"), "{}", text(&again.stdout));
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("out/report.json")).unwrap()).unwrap();
+    assert!(report.to_string().contains(&format!("\"row_count\":{CELLS}")));
+    fs::write(folder.path().join("out/r.csv"), csv.replace("c14,65,c15,65,", "c14,65,c15,64,")).unwrap();
+    let changed = scumble(folder.path(), &["release"]);
+    assert!(text(&changed.stderr).contains("is not what was published"), "{}", text(&changed.stderr));
 }

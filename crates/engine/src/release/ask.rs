@@ -22,13 +22,13 @@ use super::interactive::{self, Opened};
 use super::job::place;
 use super::kept::request_digest;
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use super::publish::{ENDS, Places};
+use super::publish::Places;
 use super::published::part;
 use super::run::{Marks, interrupted, places, uncommitted};
 use super::{Charged, Planned, Runner};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Ledger, Output, Proposal, Receipt, Standing};
+use crate::ledger::{self, Ledger, Proposal, Receipt, Standing};
 use crate::place::{Origin, Place};
 use crate::project::Request;
 use scumble::mechanism::sparse_vector::Round;
@@ -318,17 +318,12 @@ impl Asking<'_> {
         let Some(receipt) = receipt else { return Err(Error::machine("an answer without any round")) };
         let mut answers = self.answers();
         self.round.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        let csv = answers.csv();
-        let shown = serde_json::json!({
+        let document = serde_json::json!({
             "release": name, "kind": self.round.request.kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
             "answers": answers.json(), "report": part(&answers, &self.round.plan.limits, &self.round.plan.counted),
         });
-        let contents =
-            [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
         ledger.in_place()?;
-        places.put(&contents.each_ref().map(Vec::as_slice))?;
-        let digests = ENDS.iter().zip(&contents).map(|(end, content)| (end.to_string(), crate::digest(content)));
-        let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
+        let (_, output) = places.put_answers(&answers, &document)?;
         ledger.commit(receipt, output).map(drop).map_err(|_| uncommitted(name))
     }
 

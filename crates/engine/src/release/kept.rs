@@ -11,6 +11,7 @@ use super::publish::file_names;
 use super::{Planned, Runner, bounds, exact_count, interactive};
 use crate::attackers::declared;
 use crate::check;
+use crate::digest::digest_of;
 use crate::error::{Error, Result};
 use crate::ledger::{self, Charge, Ledger, Output, State};
 use crate::project::{Bounding, Graph, Project, Request, Table};
@@ -275,19 +276,19 @@ fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
     let State::Committed(output) = &charge.state else { return Some("it was not completed".to_string()) };
     file_names(&charge.release).into_iter().find_map(|name| {
         let path = out.join(&name);
-        match std::fs::read(&path) {
+        match digest_of(&path) {
             Err(_) => Some(format!("{} is not there any more", path.display())),
-            Ok(bytes) if is_published(output, &name, &bytes) => None,
+            Ok(digest) if is_published(output, &name, &digest) => None,
             Ok(_) => Some(format!("{} is not what was published", path.display())),
         }
     })
 }
 
-/// Whether a file is what the ledger knows of it, as far as it knows it.
-pub(crate) fn is_published(output: &Output, name: &str, bytes: &[u8]) -> bool {
+/// Whether a file with this digest is what the ledger knows of it, as far as it knows it.
+pub(crate) fn is_published(output: &Output, name: &str, found: &str) -> bool {
     let end = name.rsplit('.').next().unwrap_or_default();
     let known = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
-    known.is_none_or(|digest| *digest == crate::digest(bytes))
+    known.is_none_or(|digest| digest == found)
 }
 
 /// The one sentence for files that are gone.

@@ -1,8 +1,12 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
+mod long;
+
 use super::Floor;
 use crate::error::{Error, Result};
+pub use long::Long;
 use serde_json::{Map, Value, json};
+use std::io::Write;
 
 /// A published table.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +32,8 @@ pub struct Details {
     pub limits: Vec<Floor>,
     /// The columns whose intervals stand in tables too, because no standard error says as much.
     pub intervals: Vec<String>,
+    /// All rows, where they are too many to be held.
+    pub long: Option<Long>,
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.
@@ -128,35 +134,51 @@ impl Cell {
 }
 
 impl Answers {
-    /// How many rows there are.
+    /// How many rows are held.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// How many rows there are: those that are held, unless there are more.
+    pub fn all_rows(&self) -> u64 {
+        self.details.long.as_ref().map_or(self.rows() as u64, |long| long.rows)
+    }
+
+    /// The CSV file as a text.
+    pub fn csv(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        self.write_csv(&mut bytes)?;
+        Ok(String::from_utf8(bytes).unwrap_or_default())
     }
 
     /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
     /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
     /// has an apostrophe before it.
-    pub fn csv(&self) -> String {
-        let mut text = String::new();
+    pub(super) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let names = self.columns.iter().flat_map(|column| {
             let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
             let ends = self.interval(column).map(|_| ENDS.map(|end| format!("{}{end}", column.name)));
             [Some(column.name.clone()), error].into_iter().flatten().chain(ends.into_iter().flatten())
         });
-        push_line(&mut text, names.map(|name| no_formula(visible(&name))));
-        for row in 0..self.rows() {
-            let cells = self.columns.iter().flat_map(|column| {
-                let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
-                let cell = match &column.cells[row] {
-                    Cell::Text(text) => no_formula(visible(text)),
-                    other => other.text(),
-                };
-                let ends = self.interval(column).map(|list| [list[row].low, list[row].high].map(shown_end));
-                [Some(cell), error].into_iter().flatten().chain(ends.into_iter().flatten())
-            });
-            push_line(&mut text, cells);
+        write_line(out, names.map(|name| no_formula(visible(&name))))?;
+        for part in self.parts() {
+            let part = part?;
+            for row in 0..part.first().map_or(0, |column| column.cells.len()) {
+                write_line(out, part.iter().flat_map(|column| self.shown(column, row)))?;
+            }
         }
-        text
+        Ok(())
+    }
+
+    /// What stands in a row of a CSV file for one column: its cell, its error, and the ends of its interval.
+    fn shown<'a>(&self, column: &'a AnswerColumn, row: usize) -> impl Iterator<Item = String> + 'a {
+        let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
+        let cell = match &column.cells[row] {
+            Cell::Text(text) => no_formula(visible(text)),
+            other => other.text(),
+        };
+        let ends = self.interval(column).map(|list| [list[row].low, list[row].high].map(shown_end));
+        [Some(cell), error].into_iter().flatten().chain(ends.into_iter().flatten())
     }
 
     /// The intervals of a column that stand in tables too.
@@ -165,7 +187,7 @@ impl Answers {
         column.uncertainty.as_deref().filter(|_| stands)
     }
 
-    /// The rows as objects, each noisy number with its standard error and 95% interval, whose ends may be `"unbounded"`.
+    /// The rows that are held as objects, each noisy number with its standard error and 95% interval, whose ends may be `"unbounded"`.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = (0..self.rows())
             .map(|row| {
@@ -185,6 +207,9 @@ impl Answers {
             })
             .collect();
         let mut whole = self.details.facts.clone();
+        if let Some(long) = &self.details.long {
+            whole.insert("row_count".to_string(), json!(long.rows));
+        }
         whole.insert("rows".to_string(), Value::Array(rows));
         whole.insert("notes".to_string(), json!(self.notes));
         Value::Object(whole)
@@ -291,10 +316,10 @@ fn shown_end(end: f64) -> String {
     if end.is_finite() { format!("{}", unsigned_zero(end)) } else { String::new() }
 }
 
-fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {
+fn write_line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
     let cells: Vec<String> = cells.map(|cell| quoted(&cell)).collect();
-    text.push_str(&cells.join(","));
-    text.push('\n');
+    let written = out.write_all(cells.join(",").as_bytes()).and_then(|()| out.write_all(b"\n"));
+    written.map_err(|error| Error::machine(format!("the answer cannot be written ({error})")))
 }
 
 /// RFC 4180: quotation marks where they are needed.

@@ -6,31 +6,34 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array,
 use datafusion::arrow::ipc::writer::StreamWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
+use std::io::Write;
 use std::sync::Arc;
 
-/// The bytes of a Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
-pub(super) fn bytes(answers: &Answers) -> Result<Vec<u8>> {
-    let batch = batch(answers)?;
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(unwritable)?;
-    writer.write(&batch).map_err(unwritable)?;
-    writer.close().map_err(unwritable)?;
-    Ok(bytes)
+/// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
+pub(super) fn write(answers: &Answers, out: impl Write + Send) -> Result<()> {
+    let mut writer = ArrowWriter::try_new(out, batch(answers, &answers.columns)?.schema(), None).map_err(unwritable)?;
+    for part in answers.parts() {
+        writer.write(&batch(answers, &part?)?).map_err(unwritable)?;
+    }
+    writer.close().map(drop).map_err(unwritable)
 }
 
 /// The same columns as a stream of Arrow's.
 pub fn arrow(answers: &Answers) -> Result<Vec<u8>> {
-    let batch = batch(answers)?;
     let mut bytes = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).map_err(unwritable)?;
-    writer.write(&batch).and_then(|()| writer.finish()).map_err(unwritable)?;
+    let schema = batch(answers, &answers.columns)?.schema();
+    let mut writer = StreamWriter::try_new(&mut bytes, &schema).map_err(unwritable)?;
+    for part in answers.parts() {
+        writer.write(&batch(answers, &part?)?).map_err(unwritable)?;
+    }
+    writer.finish().map_err(unwritable)?;
     drop(writer);
     Ok(bytes)
 }
 
-fn batch(answers: &Answers) -> Result<RecordBatch> {
+fn batch(answers: &Answers, part: &[AnswerColumn]) -> Result<RecordBatch> {
     let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
-    for column in &answers.columns {
+    for column in part {
         columns.push((column.name.clone(), values(column), true));
         if let Some(list) = &column.uncertainty {
             let errors = list.iter().map(|one| Some(one.published_error()).filter(|error| !error.is_nan()));
@@ -102,14 +105,15 @@ mod tests {
             notes: Vec::new(),
             details: crate::release::Details::default(),
         };
-        let bytes = bytes(&answers).unwrap();
+        let mut bytes = Vec::new();
+        write(&answers, &mut bytes).unwrap();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
         let mut reader = ParquetRecordBatchReader::try_new(file, 10).unwrap();
         let batch: RecordBatch = reader.next().unwrap().unwrap();
         let schema = batch.schema();
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        assert_eq!(names.join(","), answers.csv().lines().next().unwrap());
+        assert_eq!(names.join(","), answers.csv().unwrap().lines().next().unwrap());
         assert_eq!(batch.column(0).as_string::<i32>().value(0), "a,b");
         assert!(batch.column(0).is_null(1));
         assert_eq!(batch.column(1).as_primitive::<Int64Type>().values(), &[-3, 7]);

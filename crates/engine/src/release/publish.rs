@@ -5,17 +5,23 @@
 //! a place that is taken by a link or a folder is refused before anything is charged.
 
 use super::kept::is_published;
+use super::output::Answers;
+use crate::digest::{Digesting, digest_of};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, State};
+use crate::ledger::{Charge, Output, State};
 use crate::project::file_stem;
 use scumble::noise::{BitSource, SecureSource};
+use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How the names of a release's files end, in the order in which they are written.
-pub(super) const ENDS: [&str; 3] = ["csv", "parquet", "json"];
+const ENDS: [&str; 3] = ["csv", "parquet", "json"];
+
+/// Files are written in pieces of this many bytes.
+const BUFFER: usize = 1 << 20;
 
 /// The names of a release's files.
 pub(crate) fn file_names(release: &str) -> [String; 3] {
@@ -68,17 +74,40 @@ impl Places {
 
     /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
     pub fn put(mut self, contents: &[&[u8]]) -> Result<Vec<PathBuf>> {
-        let put = self.write(contents).and_then(|()| self.rename());
-        put.map_err(|error| Error::machine(format!("{} cannot be written ({error})", self.folder.display())))
+        assert_eq!(contents.len(), self.files.len(), "each place has its content");
+        for (place, content) in contents.iter().enumerate() {
+            self.write(place, |out| out.write_all(content).map_err(|error| self.unwritten(&error)))?;
+        }
+        self.rename().map_err(|error| self.unwritten(&error))
     }
 
-    fn write(&mut self, contents: &[&[u8]]) -> io::Result<()> {
-        assert_eq!(contents.len(), self.files.len(), "each place has its content");
-        for (pending, content) in self.files.iter_mut().zip(contents) {
-            pending.file.write_all(content)?;
-            pending.file.sync_all()?;
-        }
-        Ok(())
+    /// Writes answers in the forms of [`ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what a ledger is told of them.
+    pub fn put_answers(mut self, answers: &Answers, document: &Value) -> Result<(Vec<PathBuf>, Output)> {
+        assert_eq!(ENDS.len(), self.files.len(), "an answer has its places");
+        let json = format!("{document:#}\n").into_bytes();
+        let digests = [
+            self.write(0, |out| answers.write_csv(out))?,
+            self.write(1, |out| super::parquet::write(answers, out))?,
+            self.write(2, |out| out.write_all(&json).map_err(|error| self.unwritten(&error)))?,
+        ];
+        let files = self.rename().map_err(|error| self.unwritten(&error))?;
+        let values = digests[0].clone();
+        let named = ENDS.iter().zip(digests).map(|(end, digest)| (end.to_string(), digest));
+        Ok((files, Output { values, files: named.collect() }))
+    }
+
+    /// Writes one of the files, and gives its digest.
+    fn write(&self, place: usize, content: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<String> {
+        let file = &self.files[place].file;
+        let mut out = BufWriter::with_capacity(BUFFER, Digesting::new(file));
+        content(&mut out)?;
+        let (_, digest) = out.into_inner().map_err(|error| self.unwritten(error.error()))?.end();
+        file.sync_all().map_err(|error| self.unwritten(&error))?;
+        Ok(digest)
+    }
+
+    fn unwritten(&self, error: &io::Error) -> Error {
+        Error::machine(format!("{} cannot be written ({error})", self.folder.display()))
     }
 
     fn rename(&mut self) -> io::Result<Vec<PathBuf>> {
@@ -131,26 +160,29 @@ pub(super) fn unknown_earlier(folder: &Path, name: &str, digest: &str) -> PathBu
 /// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says where.
 fn keep(folder: &Path, place: &Path, charge: Option<&Charge>) -> std::result::Result<(), (PathBuf, io::Error)> {
     let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
-    let bytes = match fs::read(place) {
+    let digest = match digest_of(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.map_err(|error| (place.to_path_buf(), error))?,
     };
     let inner = folder.join(EARLIER);
     let of_charge =
-        |charge: &&Charge| matches!(&charge.state, State::Committed(output) if is_published(output, name, &bytes));
+        |charge: &&Charge| matches!(&charge.state, State::Committed(output) if is_published(output, name, &digest));
     let kept = charge.filter(of_charge).and_then(|charge| earlier(folder, name, charge));
-    let kept = kept.unwrap_or_else(|| unknown_earlier(folder, name, &crate::digest(&bytes)));
-    second_name(place, &inner, &kept, &bytes).map_err(|error| (inner, error))
+    let kept = kept.unwrap_or_else(|| unknown_earlier(folder, name, &digest));
+    second_name(place, &inner, &kept).map_err(|error| (inner, error))
 }
 
-fn second_name(place: &Path, folder: &Path, kept: &Path, bytes: &[u8]) -> io::Result<()> {
+fn second_name(place: &Path, folder: &Path, kept: &Path) -> io::Result<()> {
     if let Err(error) = fs::create_dir(folder)
         && !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir())
     {
         return Err(error);
     }
     // Not every disk knows two names for one file.
-    let copied = || OpenOptions::new().write(true).create_new(true).open(kept)?.write_all(bytes);
+    let copied = || {
+        let mut copy = OpenOptions::new().write(true).create_new(true).open(kept)?;
+        io::copy(&mut File::open(place)?, &mut copy).map(drop)
+    };
     let made = fs::hard_link(place, kept).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Ok(()),
         _ => copied(),

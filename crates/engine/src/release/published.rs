@@ -111,7 +111,7 @@ fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, St
     let kept = kept_place(out, charge, "csv").filter(|_| !here);
     let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or(UNREADABLE)?;
     let (charge, events) = (charge.clone(), events(charge, charges)?);
-    Ok(Published { charge, events, answers, rows: document.rows, limits, counted, file, is_replaced: false })
+    Ok(Published { charge, events, answers, rows: document.all_rows(), limits, counted, file, is_replaced: false })
 }
 
 /// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
@@ -149,7 +149,7 @@ pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>,
 fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
     let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
     let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
-    let is_right = |bytes: &Vec<u8>| is_published(output, &name, bytes);
+    let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
     let here = std::fs::read(out.join(&name));
     if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
         return Ok((true, bytes.clone()));
@@ -194,6 +194,7 @@ fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
         facts,
         limits: Vec::new(),
         intervals: texts(&report["intervals"]).unwrap_or_default(),
+        long: None,
     };
     let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
     Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))

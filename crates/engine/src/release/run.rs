@@ -4,7 +4,7 @@ use super::asker::Asker;
 use super::guarded::guarded;
 use super::job::{self, Elsewhere, Served};
 use super::kept::request_digest;
-use super::publish::{ENDS, Places, file_names};
+use super::publish::{Places, file_names};
 use super::published::part;
 use super::waiting::Work;
 use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
@@ -13,9 +13,7 @@ use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{
-    self, About, Charge, Declaration, Declarations, Head, Ledger, Output, Proposal, Receipt, Standing,
-};
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::sql::preflight;
 use scumble::noise::BitSource;
@@ -436,13 +434,13 @@ impl<'a> Runner<'a> {
         let answers = answers.ok_or_else(|| failed(&request.name))?;
         let head = ledger.drawn(&receipt)?.ok_or_else(|| overtaken(&request.name))?;
         let made = guarded(|| {
-            let made = Made::of(planned, answers, &receipt, &head)?;
+            let (answers, document) = documented(planned, answers, &receipt, &head);
             // A charge in a ledger that is gone is none.
             ledger.in_place()?;
-            let files = places.put(&made.contents.each_ref().map(Vec::as_slice))?;
-            Ok((made, files))
+            let (files, output) = places.put_answers(&answers, &document)?;
+            Ok((answers, files, output))
         });
-        let (Made { answers, output, .. }, files) = made.ok_or_else(|| interrupted(&request.name))?;
+        let (answers, files, output) = made.ok_or_else(|| interrupted(&request.name))?;
         let (sequence, time) = (receipt.sequence(), receipt.time().to_string());
         ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
         Ok(Outcome { name: request.name.clone(), answers, sequence, time, files })
@@ -519,32 +517,16 @@ fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String>
     })
 }
 
-/// What came of a release.
-struct Made {
-    answers: Answers,
-    /// What its files will hold.
-    contents: [Vec<u8>; 3],
-    /// Their digests.
-    output: Output,
-}
-
-impl Made {
-    /// The files of answers, with the head of the ledger that lets them be seen.
-    fn of(planned: &Planned, mut answers: Answers, receipt: &Receipt, head: &Head) -> Result<Self> {
-        let Request { name, kind, .. } = &planned.request;
-        let csv = answers.csv();
-        let known = std::mem::take(&mut answers.details.limits);
-        let limits = if known.is_empty() { &planned.plan.limits } else { &known };
-        let shown = serde_json::json!({
-            "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": head.hex(),
-            "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
-        });
-        let contents =
-            [csv.clone().into_bytes(), super::parquet::bytes(&answers)?, format!("{shown:#}\n").into_bytes()];
-        let digests = ENDS.iter().zip(&contents).map(|(end, content)| (end.to_string(), crate::digest(content)));
-        let output = Output { values: crate::digest(csv.as_bytes()), files: digests.collect() };
-        Ok(Self { answers, contents, output })
-    }
+/// The JSON document of answers, with the head of the ledger that lets them be seen.
+fn documented(planned: &Planned, mut answers: Answers, receipt: &Receipt, head: &Head) -> (Answers, serde_json::Value) {
+    let Request { name, kind, .. } = &planned.request;
+    let known = std::mem::take(&mut answers.details.limits);
+    let limits = if known.is_empty() { &planned.plan.limits } else { &known };
+    let document = serde_json::json!({
+        "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": head.hex(),
+        "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
+    });
+    (answers, document)
 }
 
 /// What was drawn for a charge is seen once, and somebody else was first.

@@ -144,7 +144,7 @@ fn a_seed_decides_everything() {
         [[release]]\nname = \"r\"\nkind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { epsilon = 100000 }\n";
     let run = |seed: u64| {
         let folder = Folder::with(&[("t.csv", &rows)]);
-        folder.release(&folder.project(text), seed).1[0].answers.csv()
+        folder.release(&folder.project(text), seed).1[0].answers.csv().unwrap()
     };
     let first = run(1);
     assert_eq!(run(1), first);

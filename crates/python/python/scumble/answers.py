@@ -182,16 +182,25 @@ class Answer:
         return list(self._told["files"])
 
     def __len__(self) -> int:
+        return int(self._told["answers"].get("row_count", self._held))
+
+    @property
+    def _held(self) -> int:
         return len(self._told["answers"]["rows"])
+
+    def _all(self) -> dict[str, list[Any]]:
+        if self._held < len(self):
+            raise InputError(f"'{self.name}' has {len(self)} rows, which are in its files: read {self.files[1]}, a Parquet file")
+        return self._columns
 
     def __getitem__(self, column: str) -> list[Any]:
         if column not in self._columns:
             raise KeyError(column)
-        return list(self._columns[column])
+        return list(self._all()[column])
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as lists."""
-        return {name: list(values) for name, values in self._columns.items()}
+        """The columns as lists. A table of more than half a million rows is in its files alone."""
+        return {name: list(values) for name, values in self._all().items()}
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a data frame of pandas."""
@@ -231,7 +240,7 @@ class Answer:
 
     def __repr__(self) -> str:
         shown = self._shown()
-        cells = [shown] + [[self._cell(name, row) for name in shown] for row in range(min(len(self), _SHOWN))]
+        cells = [shown] + [[self._cell(name, row) for name in shown] for row in range(min(self._held, _SHOWN))]
         widths = [max(len(line[place]) for line in cells) for place in range(len(shown))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in cells]
         lines += [f"… and {len(self) - _SHOWN} more rows"] if len(self) > _SHOWN else []
@@ -239,7 +248,7 @@ class Answer:
 
     def _repr_html_(self) -> str:
         shown = self._shown()
-        rows = [[self._cell(name, row) for name in shown] for row in range(min(len(self), _SHOWN))]
+        rows = [[self._cell(name, row) for name in shown] for row in range(min(self._held, _SHOWN))]
         pictures = "".join(self.chart(name) for name in self._noisy[:4]) if len(self) > 1 else ""
         return _html.table(shown, rows, max(0, len(self) - _SHOWN)) + pictures + _html.notes(self._said())
 
@@ -249,7 +258,7 @@ class Answer:
             raise InputError(f"'{column}' is no noisy column of this answer; those are: {', '.join(self._noisy)}")
         labels = [name for name in self._shown() if name not in self._noisy]
         bars = []
-        for row in range(min(len(self), _SHOWN)):
+        for row in range(min(self._held, _SHOWN)):
             value = self._columns[column][row]
             low, high = self._columns[f"{column}_low"][row], self._columns[f"{column}_high"][row]
             if value is None or not math.isfinite(value):

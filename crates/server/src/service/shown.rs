@@ -206,7 +206,16 @@ impl Service {
                     shown["sequence"] = json!(sequence);
                     Ok(format!("{shown:#}\n").into_bytes())
                 }
-                Form::Arrow => Ok(arrow(&stored(&service.out, charge).map_err(gone)?.0)?),
+                Form::Arrow => {
+                    let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
+                    match shown["row_count"].as_u64() {
+                        Some(rows) => Err(Refusal::new(
+                            RefusalKind::Input,
+                            format!("answer {sequence} has {rows} rows, too many for a stream of Arrow's: ask for it as parquet or csv"),
+                        )),
+                        None => Ok(arrow(&answers)?),
+                    }
+                }
                 Form::Csv | Form::Parquet => published_file(&service.out, charge, form.words().0).map_err(gone),
             }
         })

@@ -55,10 +55,11 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             let mut shown = outcome.answers.json();
             shown["ledger_head"] = serde_json::json!(head.hex());
             shown["ledger_entries"] = serde_json::json!(head.entries);
-            format!("{shown:#}\n")
+            Ok(format!("{shown:#}\n"))
         }
         false => outcome.answers.csv(),
     });
+    let text = text.collect::<Result<String, scumble_engine::Error>>()?;
     // The answer alone is on stdout: whoever reads it there reads a table.
     if !(quiet || arguments.json) {
         for estimates in planned.iter().filter_map(|planned| planned.plan.estimates.as_ref()) {
@@ -66,5 +67,5 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         }
         crate::failure::say(&head_line(&head));
     }
-    print(&text.collect::<String>())
+    print(&text)
 }

@@ -159,7 +159,7 @@ fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
 }
 
 fn outcome_words(outcome: &Outcome) -> String {
-    let rows = counted(outcome.answers.rows() as u64, "row");
+    let rows = counted(outcome.answers.all_rows(), "row");
     format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
 }
 

@@ -20,7 +20,7 @@ pub(in crate::release) fn project(folder: &Folder, columns: &str, owner: &str, r
 pub(in crate::release) fn published(columns: &str, owner: &str, rows: &str, release: &str) -> String {
     let folder = Folder::with(&[]);
     let project = project(&folder, columns, owner, rows, release);
-    folder.release(&project, 1).1[0].answers.csv()
+    folder.release(&project, 1).1[0].answers.csv().unwrap()
 }
 
 /// Some columns of a CSV text.

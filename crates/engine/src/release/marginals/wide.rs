@@ -3,9 +3,11 @@
 //! `marginals` are measured as before, by their residuals, and reconstructed table by table. `synthetic` rows come from a few tables that are chosen privately (method
 //! 'chosen'). Which of the two ways it is depends on public numbers alone: the sizes of the columns and what the project file asks for.
 
+mod tables;
+
 use super::super::allowance::{Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use super::super::field::{Field, Placed};
-use super::super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use super::super::output::{AnswerColumn, Answers, Cell, Details};
 use super::super::records::{self, Attributes};
 use super::super::rows::private_table;
 use super::super::{Analysed, Expected, Plan, Priced};
@@ -16,7 +18,6 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use scumble::event::Event;
-use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use scumble::workload::Domain;
 use scumble::workload::planner::{Approach, Limits};
@@ -40,8 +41,6 @@ pub(super) const ROWS: Field<Option<Placed<u64>>> = Field::new(
     "how many rows are made up, such as a total that was released before; otherwise as many as there are people, by public_owners or by noisy counts (method 'chosen')",
 );
 
-/// More cells of tables are not published: each is a line.
-const MOST_CELLS: f64 = 2e6;
 /// More made-up rows help nobody and fill the memory.
 const MOST_ROWS: usize = 10_000_000;
 /// Tables of this many attributes are fitted; larger ones have unbiased estimates alone.
@@ -158,9 +157,10 @@ fn order(request: &Request, sizes: &[u32], is_rows: bool) -> Result<usize> {
     let asked = ORDER.read(request)?;
     let order = asked.as_ref().map_or(2, |order| order.value).min(20) as usize;
     let cells: f64 = (1..=order).map(|order| all_cells(sizes, order)).sum();
-    if !is_rows && cells > MOST_CELLS {
+    if !is_rows && cells > marginals::MOST_CELLS {
         return Err(records::COLUMNS.error(request, format!(
-            "the tables of up to {order} of these columns have {cells:.0} cells together, of which at most {MOST_CELLS:.0} are published: lower the order, leave columns out, or join values"
+            "the tables of up to {order} of these columns have {cells:.0} cells together, of which at most {:.0} are published: lower the order, leave columns out, or join values",
+            marginals::MOST_CELLS
         )));
     }
     Ok(order.min(sizes.len()))
@@ -267,7 +267,7 @@ fn plan(asked: Rc<Asked>, work: Work, granted: Value, events: Vec<Event>) -> Pla
             let people = Records::new(asked.sizes.clone(), records.columns)?;
             let mut answers = match &work {
                 Work::Rows(plan) => made(&asked, &plan.release(&people, MOST_ROWS, charged.bits())?, &records.values),
-                Work::Marginals(plan) => tables(&asked, plan, &people, &records.values, charged.bits())?,
+                Work::Marginals(plan) => tables::published(&asked, plan, &people, records.values, charged.bits())?,
             };
             answers.notes.extend(asked.attributes.note());
             Ok(answers)
@@ -332,65 +332,6 @@ fn expected(asked: &Asked, work: &Work, method: &str) -> Vec<Expected> {
 
 fn column(name: impl Into<String>, cells: Vec<Cell>) -> AnswerColumn {
     AnswerColumn { name: name.into(), cells, uncertainty: None }
-}
-
-/// Tables in long form: the columns of each table and their values, side by side.
-fn tables(
-    asked: &Asked,
-    plan: &marginals::Plan,
-    people: &Records,
-    values: &[Vec<Cell>],
-    bits: &mut dyn BitSource,
-) -> Result<Answers> {
-    let measured = plan.release(people, bits)?;
-    let fitted = asked.has_fitted().then(|| measured.fitted());
-    let names = asked.attributes.names();
-    let mut of_columns: Vec<(Vec<Cell>, Vec<Cell>)> = vec![(Vec::new(), Vec::new()); asked.order];
-    let (mut estimates, mut bars, mut fits) = (Vec::new(), Vec::new(), Vec::new());
-    for table in asked.tables() {
-        let estimate = measured.marginal(&table)?;
-        for mut cell in 0..estimate.len() {
-            let mut codes = vec![0; table.len()];
-            for (code, &column) in codes.iter_mut().zip(&table).rev() {
-                *code = cell % asked.sizes[column] as usize;
-                cell /= asked.sizes[column] as usize;
-            }
-            for (place, (columns, own)) in of_columns.iter_mut().enumerate() {
-                let here = table.get(place).map(|&column| (column, codes[place]));
-                columns.push(here.map_or(Cell::Null, |(column, _)| Cell::Text(names[column].clone())));
-                own.push(here.map_or(Cell::Null, |(column, code)| Cell::Text(values[column][code].text())));
-            }
-        }
-        let (error, half) =
-            (plan.cell_variance(&table).unwrap_or(f64::NAN).sqrt(), plan.half_width(&table).unwrap_or(f64::INFINITY));
-        bars.extend(estimate.iter().map(|&own| Uncertainty {
-            standard_error: error,
-            low: own - half,
-            high: own + half,
-        }));
-        if let Some(fitted) = &fitted {
-            fits.extend(fitted.marginal(&table)?.into_iter().map(Cell::Number));
-        }
-        estimates.extend(estimate.into_iter().map(Cell::Number));
-    }
-    let mut columns = Vec::new();
-    for (place, (own, values)) in of_columns.into_iter().enumerate() {
-        columns.push(column(format!("column_{}", place + 1), own));
-        columns.push(column(format!("value_{}", place + 1), values));
-    }
-    let mut notes = Vec::new();
-    if asked.published.has_estimates() || fitted.is_none() {
-        columns.push(AnswerColumn { uncertainty: Some(bars), ..column("estimate", estimates) });
-        notes.push("`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other.".to_string());
-    }
-    if fitted.is_some() {
-        columns.push(column("fitted", fits));
-        notes.push("`fitted` is not negative, and all tables agree with each other; it has no error bar, and small counts are too large in it on average, others too small.".to_string());
-    }
-    notes.extend(
-        plan.public_people().map(|people| format!("All tables add up to the declared public_owners = {people}.")),
-    );
-    Ok(Answers { columns, notes, details: Details::default() })
 }
 
 /// Rows, and what they were made of.

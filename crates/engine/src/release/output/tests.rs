@@ -12,7 +12,7 @@ fn texts(cells: &[&str]) -> Answers {
 fn a_key_is_neither_a_formula_nor_a_command_for_the_terminal() {
     let answers =
         texts(&["=cmd|'/c calc'!A1", "\t@SUM(A1)", "\u{1b}]0;owned\u{7}", "a\u{202e}b", "-5", "+1e3", "plain", "-"]);
-    let csv = answers.csv();
+    let csv = answers.csv().unwrap();
     let lines: Vec<&str> = csv.lines().skip(1).collect();
     assert_eq!(lines[0], "'=cmd|'/c calc'!A1");
     assert_eq!(lines[1], "'\t@SUM(A1)");
@@ -47,7 +47,7 @@ fn what_is_unbounded_is_said_in_a_word() {
     let cells = vec![Cell::Number(3.0), Cell::Null];
     let columns = vec![AnswerColumn { name: "q".to_string(), cells, uncertainty: Some(unsure) }];
     let answers = Answers { columns, notes: Vec::new(), details: Details::default() };
-    assert_eq!(answers.csv(), "q,q_error\n3,unbounded\n,\n");
+    assert_eq!(answers.csv().unwrap(), "q,q_error\n3,unbounded\n,\n");
     let rows = &answers.json()["rows"];
     assert_eq!(rows[0], json!({ "q": 3.0, "q_error": "unbounded", "q_interval": ["unbounded", 7.5] }));
     assert_eq!(rows[1], json!({ "q": null, "q_error": null, "q_interval": null }));
@@ -61,6 +61,6 @@ fn no_zero_has_a_sign() {
         vec![AnswerColumn { name: "q".to_string(), cells: vec![Cell::Number(-0.0)], uncertainty: Some(unsure) }];
     let details = Details { intervals: vec!["q".to_string()], ..Details::default() };
     let answers = Answers { columns, notes: Vec::new(), details };
-    assert_eq!(answers.csv(), "q,q_error,q_low,q_high\n0,1,0,0\n");
+    assert_eq!(answers.csv().unwrap(), "q,q_error,q_low,q_high\n0,1,0,0\n");
     assert!(!answers.json().to_string().contains("-0"), "{}", answers.json());
 }

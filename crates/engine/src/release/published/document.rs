@@ -10,12 +10,19 @@ use std::fmt;
 pub(super) struct Document {
     /// The first rows.
     pub first: Vec<Value>,
-    /// How many there are.
+    /// How many the file has.
     pub rows: usize,
     /// What the answer says beside its rows.
     pub facts: Map<String, Value>,
     /// The part for reports.
     pub report: Value,
+}
+
+impl Document {
+    /// How many rows were published: of a long table the file has the first ones alone.
+    pub fn all_rows(&self) -> usize {
+        self.facts.get("row_count").and_then(Value::as_u64).map_or(self.rows, |rows| rows as usize)
+    }
 }
 
 impl<'de> Deserialize<'de> for Document {

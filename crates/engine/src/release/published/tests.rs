@@ -26,6 +26,7 @@ fn a_release_is_read_back_as_it_was_written() {
         facts: [("total".to_string(), json!(3))].into_iter().collect(),
         limits: Vec::new(),
         intervals: vec!["n".to_string()],
+        long: None,
     };
     let answers = Answers {
         columns: vec![column("z", cells, false), column("n", numbers, true)],

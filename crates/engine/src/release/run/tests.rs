@@ -115,7 +115,7 @@ fn released(folder: &Folder, project: &Project, machine: Machine) -> Result<Vec<
     runner.scarce = Some(machine);
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>>>()?;
     let (outcomes, _) = runner.release(&planned, &folder.file(&name), &mut InsecureSeededSource::new(7), |_| ())?;
-    Ok(outcomes.into_iter().map(|outcome| (outcome.name, outcome.answers.csv())).collect())
+    Ok(outcomes.into_iter().map(|outcome| (outcome.name, outcome.answers.csv().unwrap())).collect())
 }
 
 /// No temporary file is left.

@@ -133,7 +133,7 @@ fn exact_answer(project: &Project, sql: &str) -> String {
     let mut answers = answers(&cut, &noisy, &private).unwrap();
     answers.columns.iter_mut().for_each(|column| column.uncertainty = None);
     answers.columns.retain(|column| !column.name.ends_with("_error"));
-    answers.csv()
+    answers.csv().unwrap()
 }
 
 /// All rows over tiny domains, and the exact measures of a table of such rows.

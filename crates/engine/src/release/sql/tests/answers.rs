@@ -95,7 +95,7 @@ fn a_quantile_is_published_with_its_rank_error_and_without_a_standard_error() {
     assert!(expected[1].standard_error.is_some() && expected[2].standard_error.is_none());
     let mut bits = InsecureSeededSource::new(9);
     let (outcomes, _) = runner.release(&planned, &folder.file("out"), &mut bits, |_| ()).unwrap();
-    let csv = outcomes[0].answers.csv();
+    let csv = outcomes[0].answers.csv().unwrap();
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("sex,m,m_error,m_rank_error,n,n_error,spread,spread_error"));
     for line in lines {

@@ -21,7 +21,7 @@ fn a_key_of_one_owner_with_many_rows_is_not_selected() {
         let planned = [runner.plan(&request).unwrap()];
         let mut bits = InsecureSeededSource::new(5);
         let (outcomes, _) = runner.release(&planned, &folder.file("out"), &mut bits, |_| ()).unwrap();
-        let csv = outcomes[0].answers.csv();
+        let csv = outcomes[0].answers.csv().unwrap();
         assert!(!csv.contains("secret"), "{csv}");
         assert!(csv.contains("open"), "{csv}");
     }
