@@ -154,6 +154,12 @@ fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataTyp
     if let Some(hint) = separator_hint(first, names.iter()) {
         return Err(Error::input(format!("{} has one column alone{}", first.path.display(), of_flags(&hint))));
     }
+    if names.len() == 1 && first.layout.header.is_none() && first.has_wider_rows() {
+        return Err(Error::input(format!(
+            "the first line of {} has one field, and later ones have more: if a title or a remark stands above the names, remove it; if there are no names, say --header NAME,NAME,…",
+            first.path.display()
+        )));
+    }
     if let Some(sign) = names.iter().filter(|_| first.form == Form::Csv).find_map(|name| in_quotes(name)) {
         let hint = of_flags(&quote_hint(sign));
         return Err(Error::input(format!("the column names of {} stand in {sign}: {hint}", first.path.display())));

@@ -76,6 +76,22 @@ fn the_same_release_in_other_words_is_kept() {
     );
 }
 
+/// Another name makes it another release; before it is paid for, `plan` says that it need not be.
+#[test]
+fn a_renamed_release_is_told() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("\"counts\"", "\"by sex\"")));
+    let planned = folder.stdout(&["plan"]);
+    let sentence = "by sex was published as counts (entry 4): under another name it is paid for again; call it counts to keep that";
+    assert!(planned.contains(sentence), "{planned}");
+    let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
+    assert!(told.contains("by sex was published as counts before (ledger entry 4)"), "{told}");
+    // Something else under another name is nothing to tell.
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", total()));
+    assert!(!folder.stdout(&["plan"]).contains("was published as"));
+}
+
 /// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
 #[test]
 fn a_second_release_keeps_what_is_published() {

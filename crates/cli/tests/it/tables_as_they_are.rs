@@ -140,7 +140,7 @@ fn json_lines_and_packed_files_that_are_damaged() {
             "people.csv.gz is not packed as its name says: let its name end without .gz or .zst, or pack it",
         ),
         ("people.csv.zst", b"name\n", "people.csv.zst is not packed as its name says"),
-        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz cannot be read"),
+        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz ends in the middle of what is packed in it"),
         ("people.csv", b"\x1f\x8b\x08\x00packed", "people.csv is packed with gzip: let its name end in .gz"),
         ("people.jsonl", b"\x28\xb5\x2f\xfdpacked", "people.jsonl is packed with zstd: let its name end in .zst"),
         ("people.arrow", b"ARROW1", "people.arrow is damaged or is no Arrow file"),
@@ -309,5 +309,46 @@ fn no_place_is_named_in_what_the_command_line_says() {
         &["query", "SELECT name, COUNT(*) AS n FROM people GROUP BY name", "--cost", "epsilon=1"],
         2,
         "delta",
+    );
+}
+
+/// Files as programs and people leave them: with a title above the names, with what some write for no number, cut off on their way.
+#[test]
+fn what_stands_above_the_names_and_what_is_cut_off_is_named() {
+    let of = |file: &str, bytes: &[u8], kind: &str| {
+        let folder = Folder::with(&[]);
+        std::fs::write(folder.file(file), bytes).unwrap();
+        folder.write("scumble.toml", &format!(
+            "[dataset.t]\nsource = \"{file}\"\n[dataset.t.columns]\nid = {{ type = \"int\", lower = 0, upper = 9 }}\nx = {{ {kind} }}\n[budget]\npresence = {{ epsilon = 1 }}\n"
+        ));
+        folder
+    };
+    let float = "type = \"float\", lower = 0, upper = 9";
+    for (above, line) in [("Report of 2024\n\n", 3), ("# made by a tool\n", 2), ("sep=,\n", 2)] {
+        let folder = of("t.csv", format!("{above}id,x\n1,2\n").as_bytes(), float);
+        let words = format!(
+            "t.csv has no column 'id': the declared names seem to stand in line {line}; remove what stands above them"
+        );
+        folder.refused(&["check"], 2, &words);
+    }
+    let titled = of("t.csv", b"Report of 2024\n\nid,x\n1,2\n", float);
+    titled.refused(
+        &["init", "t.csv", "--no-owner", "--output", "new.toml"],
+        2,
+        "the first line of t.csv has one field, and later ones have more",
+    );
+    of("t.jsonl", b"{\"id\": 1, \"x\": NaN}\n", float).refused(
+        &["check"],
+        2,
+        "t.jsonl:1: NaN and Infinity are not JSON; write null",
+    );
+    // Missing truths made a column of numbers of it.
+    let truths = of("t.csv", b"id,x\n1,1.0\n2,0.0\n3,\n", "type = \"bool\"");
+    assert!(truths.run(&["check"]).status.success());
+    let whole = zstd::encode_all(&b"id,x\n1,2\n"[..], 1).unwrap();
+    of("t.csv.zst", &whole[..whole.len() - 4], float).refused(
+        &["check"],
+        2,
+        "t.csv.zst ends in the middle of what is packed in it",
     );
 }

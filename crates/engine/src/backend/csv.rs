@@ -22,6 +22,8 @@ pub(crate) enum Trouble {
     Long(u64),
     /// The line holds no object of JSON.
     NoObject(u64),
+    /// The line has NaN or Infinity, which JSON has not.
+    NoNumber(u64),
     /// The value of this key, by its place, is a list or an object.
     Nested(u64, usize),
     /// The value of this key is a number without a text of its own.
@@ -30,7 +32,9 @@ pub(crate) enum Trouble {
     Twice(u64, usize),
     /// The bytes from about this line on are not written in the declared encoding.
     Encoding(u64),
-    /// The file ended unexpectedly.
+    /// What is packed in the file ends before its end.
+    Short,
+    /// The file cannot be read on.
     Machine(String),
 }
 
@@ -52,6 +56,9 @@ impl Trouble {
                 LONGEST_ROW >> 20
             ),
             Self::NoObject(line) => format!("{file}:{line}: this line is no JSON object; write one on each line"),
+            Self::NoNumber(line) => {
+                format!("{file}:{line}: NaN and Infinity are not JSON; write null, or a text in quotes if it is one")
+            }
             Self::Nested(line, field) => format!(
                 "{file}:{line}: the value in {} is a list or an object; write it as a value, or do not declare the column",
                 name(*field)
@@ -67,6 +74,7 @@ impl Trouble {
             Self::Encoding(line) => format!(
                 "{file}:{line}: from about here on the letters are not of the declared encoding; say another encoding for the table"
             ),
+            Self::Short => format!("{file} ends in the middle of what is packed in it; copy or write it anew"),
             Self::Machine(why) => format!("{file} cannot be read ({why})"),
         })
     }
@@ -77,6 +85,7 @@ impl Trouble {
             ErrorKind::InvalidData if error.get_ref().is_some_and(|inner| inner.is::<super::decode::NotEncoded>()) => {
                 Self::Encoding(line)
             }
+            ErrorKind::UnexpectedEof => Self::Short,
             _ => Self::Machine(error.to_string()),
         }
     }

@@ -251,6 +251,9 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
     }
 }
 
+/// How many lines, and bytes, are looked at for the line of names where the first one is none.
+const FIRST_LINES: (usize, u64) = (50, 1 << 20);
+
 impl DataFile {
     /// Rows in memory that are called so.
     pub fn in_memory(name: &Path, rows: &Batches) -> Self {
@@ -396,6 +399,36 @@ impl DataFile {
         let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
         let text = |field: &[u8]| String::from_utf8_lossy(field).trim().to_string();
         Ok(records.advance().map_err(wrong)?.then(|| records.fields().map(text).collect()))
+    }
+
+    /// The line of a CSV file, after the first and among the first ones, in which one of these names stands by itself; lines with a title or a remark may stand above it.
+    pub fn line_of_names(&self, is_name: impl Fn(&str) -> bool) -> Option<usize> {
+        let lines = self.first_lines()?;
+        let separator = char::from(self.layout.separator);
+        let has_name = |line: &String| line.split(separator).any(|field| is_name(field.trim().trim_matches('"')));
+        lines.iter().position(has_name).filter(|place| *place > 0).map(|place| place + 1)
+    }
+
+    fn first_lines(&self) -> Option<Vec<String>> {
+        let text = self.text().ok().filter(|_| self.form == Form::Csv)?;
+        text.take(FIRST_LINES.1).lines().take(FIRST_LINES.0).collect::<std::io::Result<Vec<String>>>().ok()
+    }
+
+    /// Whether a row among the first ones has more than one field.
+    pub fn has_wider_rows(&self) -> bool {
+        let wide = || -> Option<bool> {
+            let mut records = Records::new(self.text().ok()?, &self.layout).ok()?;
+            for _ in 0..FIRST_LINES.0 {
+                if !records.advance().ok()? {
+                    break;
+                }
+                if records.fields().count() > 1 {
+                    return Some(true);
+                }
+            }
+            Some(false)
+        };
+        self.form == Form::Csv && wide().unwrap_or(false)
     }
 
     /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.

@@ -101,10 +101,18 @@ impl<R: BufRead> Lines<R> {
             }
             return match serde_json::from_slice(text) {
                 Ok(object) => Ok(Some(object)),
+                Err(_) if is_object_but_for_numbers(text) => Err(Trouble::NoNumber(self.line)),
                 Err(_) => Err(Trouble::NoObject(self.line)),
             };
         }
     }
+}
+
+/// Whether a line would be an object if what some programs write for no number were null.
+fn is_object_but_for_numbers(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let null = ["-Infinity", "Infinity", "NaN"].iter().fold(text.to_string(), |text, word| text.replace(word, "null"));
+    serde_json::from_str::<Object>(&null).is_ok()
 }
 
 /// One object, and its keys that are there more than once: a map would keep the last of them in silence.

@@ -193,6 +193,8 @@ struct Columns<'a> {
     by_name: HashMap<String, (usize, Option<DataType>)>,
     /// Whether the names may be said.
     has_names: bool,
+    /// The line in which declared names seem to stand, where the first has none.
+    line_of_names: Option<usize>,
 }
 
 impl<'a> Columns<'a> {
@@ -204,14 +206,18 @@ impl<'a> Columns<'a> {
         let declared: Vec<&String> = table.columns.iter().map(|column| &column.name).chain(&table.owner).collect();
         let is_declared = |name: &String| declared.iter().any(|one| one.eq_ignore_ascii_case(name));
         let has_names = file.form != Form::Csv || by_name.keys().any(is_declared);
-        Ok(Self { file, by_name, has_names })
+        let is_missing = !has_names && file.layout.header.is_none();
+        let line_of_names = if is_missing { file.line_of_names(|name| is_declared(&name.to_string())) } else { None };
+        Ok(Self { file, by_name, has_names, line_of_names })
     }
 
     fn find(&self, name: &str) -> Result<(usize, Option<DataType>)> {
         self.by_name.get(name).cloned().ok_or_else(|| {
             let known = self.by_name.keys().filter(|_| self.has_names);
             let no_names = || (!self.has_names).then(|| NO_NAMES.to_string());
-            let hint = separator_hint(self.file, self.by_name.keys()).or_else(|| self.quote()).or_else(no_names);
+            let below = self.line_of_names.map(|line| format!(": the declared names seem to stand in line {line}; remove what stands above them"));
+            let hint = below.or_else(|| separator_hint(self.file, self.by_name.keys())).or_else(|| self.quote());
+            let hint = hint.or_else(no_names);
             let hint = hint.unwrap_or_else(|| suggestion(name, known.map(String::as_str)));
             if self.file.partition.iter().any(|(said, _)| said == name) {
                 return Error::input(format!(

@@ -175,8 +175,9 @@ pub(crate) fn number(text: &str, decimal: u8) -> Option<f64> {
 
 /// True or false, in the words that people use.
 pub(crate) fn truth(text: &str) -> Option<bool> {
-    let is = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    match (is(["true", "yes", "1"]), is(["false", "no", "0"])) {
+    // A program that keeps missing truths as numbers writes 1.0.
+    let is = |words: [&str; 4]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match (is(["true", "yes", "1", "1.0"]), is(["false", "no", "0", "0.0"])) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,

@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// So many of the last charges are looked at for one that was for the same under another name.
+const MOST_CHARGES: usize = 1000;
+
 /// A release that was published before and is not paid for again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
@@ -87,6 +90,22 @@ impl Runner<'_> {
         Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
     }
 
+    /// The name and the entry of what was published with the same declaration under a name that no release has any more: whoever renames a release pays for it anew.
+    pub fn published_as(&self, planned: &Planned) -> Result<Option<(String, u64)>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
+        for charge in ledger.recent(MOST_CHARGES)?.into_iter().rev() {
+            let is_candidate = matches!(charge.state, State::Committed(_)) && charge.kind == planned.request.kind;
+            if is_candidate
+                && is_gone(&charge)
+                && charge.request == Some(digest_as(self.project(), planned, &charge.release)?)
+            {
+                return Ok(Some((charge.release, charge.sequence)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
         let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
@@ -136,9 +155,15 @@ impl Runner<'_> {
 /// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in the words of its statement, and without bounds that
 /// are the table's own.
 pub(super) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+    digest_as(project, planned, &planned.request.name)
+}
+
+/// The same, as if the release had this name.
+fn digest_as(project: &Project, planned: &Planned, name: &str) -> Result<String> {
     let mut said = normal(project, planned);
     if let Some(fields) = said.as_object_mut() {
         own_bounds(project, planned).iter().for_each(|name| drop(fields.remove(*name)));
+        fields.entry("name").and_modify(|own| *own = name.into());
     }
     declared_digest(project, planned, said)
 }

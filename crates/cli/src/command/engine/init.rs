@@ -63,9 +63,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let shown = arguments.output.display();
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.output).map_err(
         |error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Failure::Input(format!("{shown} is there already; it is not overwritten"))
-            }
+            std::io::ErrorKind::AlreadyExists => Failure::Input(format!(
+                "{shown} is there already and is not overwritten; give another name with --output"
+            )),
             _ => Failure::Input(format!("{shown} cannot be written ({error})")),
         },
     )?;

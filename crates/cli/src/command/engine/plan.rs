@@ -96,6 +96,10 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
                     let name = &planned.request.name;
                     text.push_str(&format!("{name} was charged, and nothing of it was seen (entry {entry}): a release goes on with that charge, at no further cost\n"));
                 }
+                if let Some((other, entry)) = runner.published_as(planned)? {
+                    let name = &planned.request.name;
+                    text.push_str(&format!("{name} was published as {other} (entry {entry}): under another name it is paid for again; call it {other} to keep that\n"));
+                }
                 if let Some(entry) = runner.published_otherwise(planned)? {
                     let name = &planned.request.name;
                     text.push_str(&format!("{name} was published with another declaration (entry {entry}): this is another release, and is paid for\n"));

@@ -135,12 +135,17 @@ fn paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<Vec<String>, Fai
     let otherwise = runner.published_otherwise(planned)?.map(|entry| {
         format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
     });
+    let renamed = runner.published_as(planned)?.map(|(other, entry)| {
+        format!(
+            "{name} was published as {other} before (ledger entry {entry}): under another name it was paid for again"
+        )
+    });
     let entries = runner.interrupted(name)?;
     let interrupted = entries.last().map(|last| {
         let times = if entries.len() == 1 { "once" } else { "more than once" };
         format!("{name} had been charged {times} and not completed (ledger entry {last}): that charge stays, and it was charged again")
     });
-    Ok(otherwise.into_iter().chain(interrupted).collect())
+    Ok(otherwise.into_iter().chain(renamed).chain(interrupted).collect())
 }
 
 fn asked_one_by_one(name: &str) -> Failure {
