@@ -338,7 +338,7 @@ fn killed_in_the_middle(rows: usize, delay: Duration) -> bool {
     }
     assert_eq!(counted(&folder), true_of(rows as u64));
     let ledger = folder.run(&["ledger", "--json"]);
-    assert_eq!(String::from_utf8_lossy(&ledger.stdout).matches("\"charge\"").count(), 1, "{ledger:?}");
+    assert_eq!(String::from_utf8_lossy(&ledger.stdout).matches("\"release\": \"by clinic\"").count(), 1, "{ledger:?}");
     !is_done
 }
 
