@@ -87,7 +87,7 @@ mod tests {
         let (asked, _) = asked("concept = \"point\"\ncolumns = [\"town\", \"member\"]\n");
         assert_eq!(asked.positive, 1);
         let string = |values: [u32; 3], count: i64| HeavyString { values: values.to_vec(), count };
-        let found = |strings: Vec<HeavyString>| Found { strings, threshold: 5 };
+        let found = |strings: Vec<HeavyString>| Found { strings, threshold: 5, is_cut: false };
         let (a, b) = ([0, 1, 1], [2, 0, 1]);
         assert_eq!(best(&asked, &found(vec![string(a, 30), string(b, 20)])), Some(vec![0, 1]));
         // Those with the label 0 count against a point.
@@ -127,7 +127,7 @@ mod tests {
                     strings.push(HeavyString { values: values.to_vec(), count: root.threshold + above });
                 }
             }
-            best(asked, &Found { strings, threshold: root.threshold }).map_or(2, |point| point[0] as usize)
+            best(asked, &Found { strings, threshold: root.threshold, is_cut: false }).map_or(2, |point| point[0] as usize)
         };
         (0..OUTCOMES.pow(4)).map(rule).collect()
     }
