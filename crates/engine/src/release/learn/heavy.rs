@@ -127,7 +127,8 @@ mod tests {
                     strings.push(HeavyString { values: values.to_vec(), count: root.threshold + above });
                 }
             }
-            best(asked, &Found { strings, threshold: root.threshold, is_cut: false }).map_or(2, |point| point[0] as usize)
+            best(asked, &Found { strings, threshold: root.threshold, is_cut: false })
+                .map_or(2, |point| point[0] as usize)
         };
         (0..OUTCOMES.pow(4)).map(rule).collect()
     }
