@@ -141,6 +141,37 @@ fn learn() {
     coins("parity", answers.iter().map(|a| says(a, rule)), right(keep), right(0.0));
 }
 
+/// Three thousand combinations of fifty owners each, of which none falls below 0: probabilities differ as noisy counts do. The number of owners has its own noise for presence, and that of the counts otherwise.
+#[test]
+fn learn_a_distribution() {
+    for (cost, seed) in [("{ epsilon = 0.8 }", 33), ("{ epsilon = 0.8, scope = \"presence\" }", 34)] {
+        let request = format!(
+            "kind = \"learn\"\ntable = \"t\"\nconcept = \"distribution\"\nmissing = \"never\"\ncolumns = [\"x\"]\ncost = {cost}"
+        );
+        let (events, answers) = released(&whole_numbers(2999), &even(3000, 50), &request, 40, seed);
+        let owners = |answers: &Answers| answers.details.facts["distribution"]["owners"].as_f64().unwrap();
+        let differences = answers.iter().flat_map(|answers| {
+            let mut found = [0.0; 3000];
+            numbers(answers, "x").zip(numbers(answers, "probability")).for_each(|(x, p)| found[x as usize] = p);
+            let number = owners(answers);
+            found.chunks(2).map(|pair| ((pair[0] - pair[1]) * number).round() as i64).collect::<Vec<_>>()
+        });
+        // Of two noises the difference.
+        let law = |factor: f64| {
+            let Word::DiscreteLaplace { scale } = events[0].word() else { panic!("{events:?}") };
+            let a = (-1.0 / (factor * scale.get())).exp();
+            let mass = |z: i64| (1.0 - a) / (1.0 + a) * a.powi(z.unsigned_abs() as i32);
+            let both = |difference: i64| (-200..=200).map(|z| mass(z) * mass(z - difference)).sum::<f64>();
+            (-150..=150).map(|difference| (difference, both(difference))).collect::<BTreeMap<i64, f64>>()
+        };
+        outcomes("distribution", differences, &law(1.0), &law(0.9));
+        let noises: Vec<i64> = answers.iter().map(|answers| owners(answers) as i64 - 150_000).collect();
+        let of_owners = events.last().unwrap();
+        assert_eq!(events.len(), if cost.contains("presence") { 2 } else { 1 });
+        as_said("owners of a distribution", &noises, of_owners, 0.15);
+    }
+}
+
 /// All values in the middle of a wide range, so many that every level is 0.
 #[test]
 fn smooth_quantiles() {
