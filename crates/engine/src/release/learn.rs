@@ -162,6 +162,17 @@ impl Asked {
         }
     }
 
+    /// What becomes of labels that are neither 0 nor 1: whether there are any is not said.
+    fn other_labels(&self) -> Option<String> {
+        let label = self.attributes.names().last()?;
+        let is_whole = matches!(self.attributes.domain().last()?.first(), Some(Cell::Whole(_)));
+        is_whole.then(|| {
+            format!(
+                "A number in '{label}' below 0 counts as 0 and one above 1 as 1; 'scumble check' says where one is."
+            )
+        })
+    }
+
     /// Whether a record has label 1.
     fn is_positive(&self, records: &Records, record: usize) -> bool {
         records.columns[self.domain.len()][record] == self.positive
@@ -232,7 +243,9 @@ fn plan(
         about: promise.about,
     };
     // What was promised when it was planned stands beside what was learnt.
-    let promised = promise.notes.clone();
+    let mut notes = promise.notes;
+    notes.extend(asked.other_labels());
+    let promised = notes.clone();
     let mut rule = promise.rule;
     rule["records"] = asked.attributes.rule();
     rule["positive"] = json!(asked.positive);
@@ -240,7 +253,7 @@ fn plan(
         events,
         rule,
         expected: vec![expected],
-        notes: promise.notes,
+        notes,
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),

@@ -175,7 +175,7 @@ fn the_way_follows_from_public_numbers() {
         (30, "{ epsilon = 1 }", Scope::Person, "noise can make up"),
         (30, "{ epsilon = 1, scope = \"presence\" }", Scope::Presence, "noise can make up"),
         (30, attribute_cost, attribute("a7"), "noise can make up"),
-        (120, attribute_cost, attribute("a7"), "heavy hitters"),
+        (60, attribute_cost, attribute("a7"), "heavy hitters"),
         (150, attribute_cost, attribute("a7"), "heavy hitters"),
     ] {
         let counting = of(columns, cost).unwrap();
