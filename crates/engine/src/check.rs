@@ -13,7 +13,7 @@ use crate::backend::text::TextRows;
 use crate::backend::value::{LONGEST_TEXT, MISSING, Wanted, missing_hint, quote_hint, quoted};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
-use crate::project::{Domain, Graph, Project, Table};
+use crate::project::{Domain, Graph, Project, Request, Table};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::DataFrame;
@@ -129,7 +129,7 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
 }
 
 /// What the declarations of the tables `names` seem to lack though their files fit them, in sentences with the place: listed values that stand in quotation marks, which no
-/// query counts, and rows of a graph that are no edge of it. For whoever holds the files, as all of this.
+/// query counts, rows of a graph that are no edge of it, and labels of `learn` that are neither 0 nor 1. For whoever holds the files, as all of this.
 pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
     let mut hints = Vec::new();
     for name in names {
@@ -142,8 +142,9 @@ pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
         for file in files.iter().filter(|file| file.form == Form::Csv) {
             let quoted = quoted_values(table, file)?.or(missing_words(table, file)?);
             let no_edge = table.graph.as_ref().map(|graph| no_edge(graph, file, &mut edges)).transpose()?.flatten();
-            let found = quoted.is_some() || no_edge.is_some();
-            hints.extend(quoted.into_iter().chain(no_edge));
+            let label = no_label(&number_labels(project, table), file)?;
+            let found = quoted.is_some() || no_edge.is_some() || label.is_some();
+            hints.extend(quoted.into_iter().chain(no_edge).chain(label));
             // The first of a table is enough to know what to look for.
             if found {
                 break;
@@ -214,6 +215,48 @@ fn missing_words(table: &Table, file: &DataFile) -> Result<Option<String>> {
                     "{}:{line}: column '{name}' holds {word} here, and {what}{}",
                     file.path.display(),
                     missing_hint(word)
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The labels of what is learnt from a table that are whole numbers, each with its release.
+fn number_labels(project: &Project, table: &Table) -> Vec<(String, String)> {
+    let text = |request: &Request, field: &str| Some(request.fields.get(field)?.text().ok()?.to_string());
+    let is_number = |name: &String| {
+        let column = table.column(name).filter(|column| column.recoding.is_none());
+        column.is_some_and(|column| matches!(column.domain, Domain::Int { .. }))
+    };
+    let label = |request: &Request| {
+        let is_of_table = request.kind == "learn" && text(request, "table")? == table.name;
+        let label = text(request, "label").filter(|label| is_of_table && is_number(label))?;
+        Some((label, request.name.clone()))
+    };
+    project.releases.iter().filter_map(label).collect()
+}
+
+/// The first number of a CSV file that is a label, and neither 0 nor 1.
+fn no_label(labels: &[(String, String)], file: &DataFile) -> Result<Option<String>> {
+    let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
+    let place = |label: &String| names.iter().position(|name| name == label);
+    let columns: Vec<(usize, &String)> =
+        labels.iter().filter_map(|(label, release)| Some((place(label)?, release))).collect();
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    while rows.advance().map_err(wrong)? {
+        for (place, release) in &columns {
+            let number = rows.field(*place).and_then(|text| text.trim().parse::<f64>().ok());
+            if number.is_some_and(|number| number != 0.0 && number != 1.0) {
+                return Ok(Some(format!(
+                    "{}:{}: column '{}' is the label of release '{release}', and holds neither 0 nor 1 here: what is below 0 counts as 0, what is above 1 as 1",
+                    file.path.display(),
+                    rows.line_of(*place),
+                    names[*place]
                 )));
             }
         }

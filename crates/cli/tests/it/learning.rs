@@ -43,7 +43,17 @@ fn the_page_does_what_it_says() {
     assert_eq!(rule(&released, 0), "CASE WHEN \"age\" >= 65 THEN 1 ELSE 0 END");
     assert_eq!(rule(&released, 2), "CASE WHEN (age >= 65) THEN 1 ELSE 0 END");
     assert!(PAGE.contains(&rule(&released, 0)));
-    assert!((epsilon(&folder.json(&["ledger", "show", "--json"])["person"]) - 3.0).abs() < 1e-9);
+    // Six combinations, as the page says; nobody's value is missing, and noise reaches 31 of 6000 with a chance of 5% at most.
+    let shown = &released["releases"][3]["answers"];
+    let rows = shown["rows"].as_array().unwrap();
+    assert!((6..=12).contains(&rows.len()) && shown["distribution"]["combinations"] == "12", "{shown}");
+    assert!((shown["distribution"]["within"].as_f64().unwrap() - 31.0 / 6000.0).abs() < 2e-5, "{shown}");
+    assert!(plan.contains("off by more than 31 divided by"), "{plan}");
+    let total: f64 = rows.iter().map(|row| row["probability"].as_f64().unwrap()).sum();
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+    let first = rows.iter().find(|row| row["ward"] == "north" && row["smokes"] == false).unwrap();
+    assert!((first["probability"].as_f64().unwrap() - 0.2).abs() < 0.01, "{first}");
+    assert!((epsilon(&folder.json(&["ledger", "show", "--json"])["person"]) - 4.0).abs() < 1e-9);
     let report = folder.read("out/report.html");
     assert!(
         report.contains("how many that makes is not said") && report.contains("costs nothing more"),
@@ -178,6 +188,16 @@ fn what_cannot_be_learnt_is_refused() {
         assert!(!folder.file("out").exists());
     };
     let cost = "cost = { epsilon = 1 }";
+    let distribution = |more: &str| format!("concept = \"distribution\"\ncolumns = [\"ward\"]\n{more}\n{cost}");
+    check(&distribution("label = \"ill\""), "a distribution predicts no label: leave 'label' out");
+    check(&distribution("positive = \"west\""), "'positive' is for a label, and a distribution has none");
+    check(&distribution("rules = [\"age > 3\"]"), "'rules' are for the concept 'list'");
+    check("concept = \"distribution\"\ncolumns = []\ncost = { epsilon = 1 }", "give at least one column");
+    check(
+        "concept = \"distribution\"\ncolumns = [\"ward\"]\naccuracy = { within = 3, confidence = 0.9 }",
+        "the accuracy of a distribution cannot be asked for",
+    );
+    check(&format!("concept = \"point\"\ncolumns = [\"ward\"]\n{cost}"), "needs 'label', the column that is predicted");
     check(&format!("concept = \"tree\"\nlabel = \"ill\"\ncolumns = [\"age\"]\n{cost}"), "the concept is 'point'");
     check(
         &format!("concept = \"point\"\nlabel = \"age\"\ncolumns = [\"ward\"]\n{cost}"),
@@ -191,7 +211,10 @@ fn what_cannot_be_learnt_is_refused() {
     check(&format!("concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ill\"]\n{cost}"), "listed twice");
     check(&format!("concept = \"threshold\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "one column of type int");
     check(&format!("concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "over columns of type bool");
-    check("concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"smokes\"]\ncost = { rho = 1 }", "takes an epsilon");
+    check(
+        "concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"smokes\"]\ncost = { rho = 1 }",
+        "takes an epsilon, and no delta",
+    );
     check(
         "concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\naccuracy = { within = 3, confidence = 0.9 }",
         "the accuracy of a rule cannot be asked for",
@@ -235,4 +258,58 @@ fn a_cost_per_attribute_finds_the_point() {
         assert!(pays <= 1.0 + 1e-9 && pays > 0.5, "{attribute}: {pays}");
     }
     assert!(epsilon(&shown["person"]) > 1.0, "{shown}");
+}
+
+/// Of forty bool columns with missing values, 3^40 combinations, the one that half of the owners have is found, at every scope; and of a hundred of them with a cost per attribute by heavy hitters.
+#[test]
+fn a_distribution_of_many_columns_lists_what_many_share() {
+    let of = |columns: usize, cost: &str| {
+        let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
+        let declared: String = names.iter().map(|name| format!("{name} = {{ type = \"bool\" }}\n")).collect();
+        let project = format!(
+            "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\n{declared}[[release]]\nname = \"r\"\nkind = \"learn\"\ntable = \"people\"\nconcept = \"distribution\"\ncolumns = {names:?}\ncost = {cost}\n"
+        );
+        let row = |owner: usize| {
+            let bit = |column: usize| owner % 2 == 1 && (owner * 2_654_435_761) >> (column % 31) & 1 == 1;
+            (0..columns).map(|column| bit(column).to_string()).collect::<Vec<_>>().join(",") + "\n"
+        };
+        let rows: String = (0..3000).map(row).collect();
+        Folder::with(&[("scumble.toml", &project), ("people.csv", &format!("{}\n{rows}", names.join(",")))])
+    };
+    for (columns, cost, words) in [
+        (40, "{ epsilon = 1 }", "noise can make up"),
+        (40, "{ epsilon = 1, scope = \"presence\" }", "noise can make up"),
+        (100, "{ epsilon = 1, scope = \"attribute\" }", "heavy hitters"),
+    ] {
+        let folder = of(columns, cost);
+        let plan = folder.stdout(&["plan", "--details"]);
+        assert!(plan.contains(words) && plan.contains("owners are enough"), "{plan}");
+        let released = folder.json(&["release", "--json"]);
+        let answers = &released["releases"][0]["answers"];
+        let half = &answers["rows"][0];
+        assert!(half["c0"] == false && half["c39"] == false, "{half}");
+        // Noise of about ten of three thousand; what is left is shared by more than can be counted.
+        assert!((half["probability"].as_f64().unwrap() - 0.5).abs() < 0.02, "{half}");
+        let within = half["within"].as_f64().unwrap();
+        assert!(
+            (0.02..0.3).contains(&within) && answers["distribution"]["other"].as_f64().unwrap() < 1e-12,
+            "{answers}"
+        );
+        assert!(folder.read("out/report.html").contains("no probability is more than"), "the report explains it");
+    }
+    of(40, "{ rho = 0.1 }").refused(&["release"], 2, "write cost = { epsilon");
+    of(80, "{ epsilon = 1 }").refused(&["release"], 2, "more than 2^120 combinations");
+}
+
+/// Labels that are numbers are read as their nearest bound: the plan says so, and the check where one is.
+#[test]
+fn labels_that_are_no_labels_are_told() {
+    let text = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\nill = { type = \"int\", lower = 0, upper = 1 }\n[[release]]\nname = \"r\"\nkind = \"learn\"\ntable = \"people\"\nconcept = \"threshold\"\nlabel = \"ill\"\ncolumns = [\"age\"]\ncost = { epsilon = 1 }\n";
+    let folder = Folder::with(&[("scumble.toml", text), ("people.csv", "age,ill\n1,0\n2,1\n3,7\n4,1\n")]);
+    let plan = folder.stdout(&["plan", "--details"]);
+    assert!(plan.contains("A number in 'ill' below 0 counts as 0 and one above 1 as 1"), "{plan}");
+    let said = folder.stdout(&["check"]);
+    assert!(said.contains("people.csv:4: column 'ill' is the label of release 'r'"), "{said}");
+    folder.write("people.csv", "age,ill\n1,0\n2,1\n3,\n4,1\n");
+    assert!(!folder.stdout(&["check"]).contains("label"));
 }

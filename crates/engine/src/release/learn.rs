@@ -1,7 +1,7 @@
-//! Kind `learn`: a rule that predicts a label from other columns, as SQL.
+//! Kind `learn`: a rule that predicts a label from other columns, as SQL; or how the values of some columns are distributed.
 //!
 //! Every owner has one record ([`super::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
-//! domain; so no row can make it fail, and the number of owners is used nowhere. Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
+//! domain; so no row can make it fail, and the number of owners is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
 //! from by the exponential mechanism over their mistakes; conjunctions and parities have learners of their own.
 
 use super::field::{Field, Placed, Word};
@@ -20,16 +20,19 @@ use std::rc::Rc;
 
 mod class;
 mod conjunction;
+mod distribution;
 mod heavy;
 mod list;
 mod parity;
 
 const CONCEPT: Field<Concept> = Field::new(
     "concept",
-    "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists)",
+    "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists); or, without a label, 'distribution' (how likely each combination of values of the columns is)",
 );
-const LABEL: Field<Placed<String>> =
-    Field::new("label", "the column that is predicted: a bool, an int from 0 to 1, or a category with 'positive'");
+const LABEL: Field<Option<Placed<String>>> = Field::new(
+    "label",
+    "the column that is predicted: a bool, an int from 0 to 1, or a category with 'positive'; every concept but 'distribution' needs it",
+);
 const POSITIVE: Field<Option<Placed<String>>> =
     Field::new("positive", "which value of a category counts as 1; every other one is 0");
 const RULES: Field<Option<Vec<Placed<String>>>> =
@@ -44,6 +47,7 @@ enum Concept {
     Conjunction,
     Parity,
     List,
+    Distribution,
 }
 
 impl Word for Concept {
@@ -54,17 +58,19 @@ impl Word for Concept {
         ("conjunction", Self::Conjunction),
         ("parity", Self::Parity),
         ("list", Self::List),
+        ("distribution", Self::Distribution),
     ];
 
     fn unknown(_: &str) -> String {
-        "the concept is 'point', 'threshold', 'halfspace', 'conjunction', 'parity' or 'list'".to_string()
+        "the concept is 'point', 'threshold', 'halfspace', 'conjunction', 'parity', 'list' or 'distribution'"
+            .to_string()
     }
 }
 
 /// The kind `learn`.
 pub(super) static KIND: Kind = Kind {
     name: "learn",
-    about: "a rule that predicts a label from other columns, as SQL; how many mistakes it makes is not said",
+    about: "a rule that predicts a label from other columns, as SQL, without how many mistakes it makes; or how likely each combination of values of some columns is",
     fields: &[
         records::FIELDS[0],
         CONCEPT.listed(),
@@ -102,7 +108,15 @@ impl Asked {
         if columns.is_empty() {
             return Err(records::COLUMNS.error(request, "give at least one column"));
         }
-        let label = LABEL.read(request)?;
+        let label = match LABEL.read(request)? {
+            Some(label) => label,
+            None => {
+                return Err(request.fields.error(format!(
+                    "release '{}' needs 'label', the column that is predicted; only the concept 'distribution' has none",
+                    request.name
+                )));
+            }
+        };
         columns.push(label.clone());
         let attributes = Attributes::of(columns, request, project, false, &PUBLISHED)?;
         let mut domain = attributes.domain();
@@ -148,6 +162,17 @@ impl Asked {
         }
     }
 
+    /// What becomes of labels that are neither 0 nor 1: whether there are any is not said.
+    fn other_labels(&self) -> Option<String> {
+        let label = self.attributes.names().last()?;
+        let is_whole = matches!(self.attributes.domain().last()?.first(), Some(Cell::Whole(_)));
+        is_whole.then(|| {
+            format!(
+                "A number in '{label}' below 0 counts as 0 and one above 1 as 1; 'scumble check' says where one is."
+            )
+        })
+    }
+
     /// Whether a record has label 1.
     fn is_positive(&self, records: &Records, record: usize) -> bool {
         records.columns[self.domain.len()][record] == self.positive
@@ -156,19 +181,24 @@ impl Asked {
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let concept = CONCEPT.read(request)?;
-    let asked = Asked::read(request, project)?;
     if (RULES.read(request)?.is_some()) != (concept == Concept::List) {
         return Err(CONCEPT.error(request, "'rules' are for the concept 'list', which needs them"));
     }
+    let asked = || Asked::read(request, project);
+    let chosen = |class: fn(&Asked, &Request) -> Result<class::Class>| {
+        let asked = asked()?;
+        class::analysed(class(&asked, request)?, asked)
+    };
     match concept {
-        Concept::Conjunction => conjunction::analysed(asked, request),
-        Concept::Parity => parity::analysed(asked, request),
-        Concept::Point if request.cost.scope == CostScope::Attribute => heavy::analysed(asked),
-        Concept::Point => class::analysed(class::points(&asked, request)?, asked),
-        Concept::Threshold => class::analysed(class::thresholds(&asked, request)?, asked),
-        Concept::Halfspace => class::analysed(class::halfspaces(&asked, request)?, asked),
+        Concept::Distribution => distribution::analysed(request, project),
+        Concept::Conjunction => conjunction::analysed(asked()?, request),
+        Concept::Parity => parity::analysed(asked()?, request),
+        Concept::Point if request.cost.scope == CostScope::Attribute => heavy::analysed(asked()?),
+        Concept::Point => chosen(class::points),
+        Concept::Threshold => chosen(class::thresholds),
+        Concept::Halfspace => chosen(class::halfspaces),
         Concept::List => {
-            let rules = RULES.read(request)?.unwrap_or_default();
+            let (asked, rules) = (asked()?, RULES.read(request)?.unwrap_or_default());
             class::analysed(list::class(&asked, &rules, request, project)?, asked)
         }
     }
@@ -213,7 +243,9 @@ fn plan(
         about: promise.about,
     };
     // What was promised when it was planned stands beside what was learnt.
-    let promised = promise.notes.clone();
+    let mut notes = promise.notes;
+    notes.extend(asked.other_labels());
+    let promised = notes.clone();
     let mut rule = promise.rule;
     rule["records"] = asked.attributes.rule();
     rule["positive"] = json!(asked.positive);
@@ -221,7 +253,7 @@ fn plan(
         events,
         rule,
         expected: vec![expected],
-        notes: promise.notes,
+        notes,
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),

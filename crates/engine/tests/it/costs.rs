@@ -291,6 +291,17 @@ const BEYOND: &[Case] = &[
         ..SQL
     },
     Case {
+        kind: "learn",
+        fields: "table = \"people\"\nconcept = \"distribution\"\ncolumns = [\"sex\", \"age\", \"smokes\"]",
+        attributes: &["sex", "age", "smokes"],
+        ..SQL
+    },
+    Case {
+        kind: "learn",
+        fields: "table = \"visits\"\nconcept = \"distribution\"\ncolumns = [\"day\", \"sex\"]",
+        ..SQL
+    },
+    Case {
         kind: "exact-if-stable",
         fields: "table = \"people\"\nwhere = \"age > 3\"\nat_least = 100",
         rho: false,

@@ -39,5 +39,5 @@ mod tests;
 
 pub use crate::loss::words::heavy_hitters::{path_epsilon, path_rho};
 pub use plan::Rule;
-pub use release::{Found, HeavyHitters, HeavyString};
+pub use release::{Found, HeavyHitters, HeavyString, MOST_CANDIDATES};
 pub use tree::{Child, Node, Shape, Tree};

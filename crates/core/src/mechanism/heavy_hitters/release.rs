@@ -29,10 +29,13 @@ pub struct Found {
     pub strings: Vec<HeavyString>,
     /// The root's threshold.
     pub threshold: i64,
+    /// Whether a list became as long as one may be: what is behind its end in canonical order may be missing, however many people have it. It follows from the lists, which cost
+    /// nothing more.
+    pub is_cut: bool,
 }
 
 /// A node looks at no more candidates than this.
-const MOST_CANDIDATES: u64 = 1 << 26;
+pub const MOST_CANDIDATES: u64 = 1 << 26;
 /// No list is longer than this.
 const LONGEST_LIST: usize = 1 << 16;
 /// The person's string was dropped at a lower node.
@@ -100,6 +103,7 @@ impl HeavyHitters {
         self.check(columns)?;
         let nodes = self.tree.nodes();
         let mut lists: Vec<Option<Selected>> = Vec::with_capacity(nodes.len());
+        let mut is_cut = false;
         for (index, node) in nodes.iter().enumerate() {
             let is_root = index + 1 == nodes.len();
             let below: Vec<Option<Selected>> = node
@@ -110,10 +114,12 @@ impl HeavyHitters {
                     Child::Attribute(_) => None,
                 })
                 .collect();
-            lists.push(Some(self.select(node, columns, &below, is_root, bits)?));
+            let list = self.select(node, columns, &below, is_root, bits)?;
+            is_cut |= list.strings.len() >= self.longest_list;
+            lists.push(Some(list));
         }
         let root = lists.pop().flatten().unwrap_or_else(|| unreachable!("a tree has a root"));
-        Ok(Found { strings: root.into_strings(), threshold: self.tree.root().threshold })
+        Ok(Found { strings: root.into_strings(), threshold: self.tree.root().threshold, is_cut })
     }
 
     fn check<V: Copy + Into<u32>>(&self, columns: &[Vec<V>]) -> Result<()> {

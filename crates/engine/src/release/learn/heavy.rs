@@ -3,13 +3,15 @@
 //! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares counts with the number of owners, which
 //! is not public here.) So the cost is that of the tree of heavy hitters, in every scope.
 
-use super::{Asked, Learnt, Promise, equals, plan};
+use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, plan};
 use crate::error::Result;
 use crate::release::allowance::Exceptions;
 use crate::release::heavy_hitters::{Wanted, fitted, found_from};
+use crate::release::noise::Noise;
 use crate::release::output::Cell;
 use crate::release::{Analysed, Priced};
-use scumble::mechanism::heavy_hitters::{Found, HeavyHitters};
+use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, MOST_CANDIDATES, Tree};
+use scumble::quantity::Beta;
 use serde_json::json;
 use std::rc::Rc;
 
@@ -34,6 +36,29 @@ fn best(asked: &Asked, found: &Found) -> Option<Vec<u32>> {
     best.filter(|(lead, _)| *lead > 0).map(|(_, point)| point.to_vec())
 }
 
+/// How many mistakes the rule makes at most among up to a million owners, except with probability β, if some point w is always right.
+///
+/// Of all candidates of the root no noise is beyond E, and what F owners share is found. A string that nobody has is listed with at most F₀ + E, the floor and its noise; there are l labels, of which one counts as 1.
+/// If w does not win, it was not found, or at most F₀ + E beyond l − 1 strings that nobody has: so fewer than max(F, E + l(F₀ + E)) owners have it. What wins instead is a point of label 0, with F₀ + E
+/// at most for label 1, and so with at most F₀ + lE owners that were found, and (l − 1)F that were not. Both together are wrong.
+fn most_mistakes(tree: &Tree, labels: f64, beta: f64) -> Result<f64> {
+    let root = tree.root();
+    let noise = Noise::laplace(root.scale).maximum(MOST_CANDIDATES as f64, beta / 2.0);
+    let found = tree.found_from(MANY_OWNERS, Beta::new(beta / 2.0)?) as f64;
+    let floor = root.floor().max(0) as f64;
+    let missed = found.max(noise + labels * (floor + noise));
+    Ok(missed + floor + labels * noise + (labels - 1.0) * found)
+}
+
+/// How many owners are enough that the rule errs on at most a share α of the people they were drawn from: half of α for the mistakes among the owners, half for what they do not tell of the others
+/// (a multiplicative Chernoff bound for each point, as for chosen rules).
+fn owners_needed(mistakes: f64, ln_points: f64, alpha: f64, beta: f64) -> f64 {
+    (2.0 * mistakes / alpha).max(8.0 / alpha * (ln_points + (1.0 / beta).ln())).ceil()
+}
+
+/// As many owners as promises here are for.
+const MANY_OWNERS: u64 = 1_000_000;
+
 pub(super) fn analysed(asked: Asked) -> Result<Analysed> {
     let sizes = asked.attributes.sizes();
     let wanted = Wanted::balanced(&sizes)?;
@@ -50,10 +75,19 @@ pub(super) fn analysed(asked: Asked) -> Result<Analysed> {
             let about = format!(
                 "a point that {enough} or more owners with label 1 share, of up to a million owners, is considered with probability 95%"
             );
+            let labels = finder.domains().last().map_or(2.0, |labels| f64::from(*labels));
+            // And the rule that is never true.
+            let points: f64 = asked.domain.iter().map(|values| (values.len() as f64).ln()).sum::<f64>() + 2f64.ln();
+            let owners = owners_needed(most_mistakes(&tree, labels, BETA)?, points, ALPHA, BETA);
             let promise = Promise {
                 about: about.clone(),
-                notes: Vec::new(),
-                rule: json!({ "concept": "points", "by": "heavy hitters", "threshold": tree.root().threshold, "scale": tree.root().scale.get(), "granted": granted }),
+                notes: vec![match owners <= MANY_OWNERS as f64 {
+                    true => format!(
+                        "If some point is always right, {owners} owners (up to a million) are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
+                    ),
+                    false => "At this cost no number of owners up to a million is known to be enough for a point that errs on at most 5% of the people they were drawn from.".to_string(),
+                }],
+                rule: json!({ "concept": "points", "by": "heavy hitters", "threshold": tree.root().threshold, "scale": tree.root().scale.get(), "owners_for_5_percent": owners, "granted": granted }),
             };
             let said = format!(
                 "The point with most owners of label 1 beyond those of label 0 among the combinations that were found, or never if there is none: {about}."
@@ -68,7 +102,11 @@ pub(super) fn analysed(asked: Asked) -> Result<Analysed> {
                         parts.collect::<Vec<_>>().join(" AND ")
                     }
                 };
-                Ok(Learnt { condition: Some(condition), notes: vec![said.clone()] })
+                let mut notes = vec![said.clone()];
+                if found.is_cut {
+                    notes.push("So many combinations are shared by many owners that a list of them was cut: the rule is one of those that were left, and no number of owners is said to be enough.".to_string());
+                }
+                Ok(Learnt { condition: Some(condition), notes })
             })
         }))
     }))
@@ -87,7 +125,7 @@ mod tests {
         let (asked, _) = asked("concept = \"point\"\ncolumns = [\"town\", \"member\"]\n");
         assert_eq!(asked.positive, 1);
         let string = |values: [u32; 3], count: i64| HeavyString { values: values.to_vec(), count };
-        let found = |strings: Vec<HeavyString>| Found { strings, threshold: 5 };
+        let found = |strings: Vec<HeavyString>| Found { strings, threshold: 5, is_cut: false };
         let (a, b) = ([0, 1, 1], [2, 0, 1]);
         assert_eq!(best(&asked, &found(vec![string(a, 30), string(b, 20)])), Some(vec![0, 1]));
         // Those with the label 0 count against a point.
@@ -97,6 +135,42 @@ mod tests {
         // Code 3 of town is a missing value.
         assert_eq!(best(&asked, &found(vec![string([3, 1, 1], 90)])), None);
         assert_eq!(best(&asked, &found(Vec::new())), None);
+    }
+
+    /// One point of three columns is always right, and a tenth of the owners have it: of as many owners as are enough, 25 releases err on at most 5% of them nearly always (two in twenty may not; more than
+    /// fifteen have a chance below 1e-9). And no noise within the bounds makes more mistakes than are said: the worst case, by hand.
+    #[test]
+    fn as_many_owners_as_are_said_are_enough() {
+        let cost = "cost = { epsilon = 2, scope = \"attribute\" }";
+        let fields = "concept = \"point\"\ncolumns = [\"town\", \"member\", \"age\"]\nmissing = \"never\"\n";
+        let (asked, request) = asked_at(cost, fields);
+        let sizes = asked.attributes.sizes();
+        let wanted = Wanted::balanced(&sizes).unwrap();
+        let none = scumble::quantity::Exact::zero();
+        let (tree, ..) = fitted(&wanted, &asked.attributes, &request.cost, "learn", none, &Exceptions::none()).unwrap();
+        let mistakes = most_mistakes(&tree, 2.0, BETA).unwrap();
+        let owners = owners_needed(mistakes, 19f64.ln(), ALPHA, BETA) as usize;
+        assert!((1000..40_000).contains(&owners), "{owners}");
+        let finder = HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap()).collect()).unwrap();
+        let of = |owner: usize| if owner % 10 == 0 { 7 } else { owner * 5 % 18 };
+        let column = |code: fn(usize) -> usize| (0..owners).map(|owner| code(of(owner)) as u32).collect::<Vec<u32>>();
+        let columns = [column(|x| x / 6), column(|x| x / 3 % 2), column(|x| x % 3), column(|x| usize::from(x == 7))];
+        let mut bits = scumble::noise::InsecureSeededSource::new(31);
+        let mut wrong = 0;
+        for _ in 0..25 {
+            let found = finder.release(&columns, &mut bits).unwrap();
+            wrong += usize::from(best(&asked, &found) != Some(vec![1, 0, 1]));
+        }
+        assert!(wrong <= 15, "{wrong}");
+        // A point that one fewer have than are surely found, and another that wins by noise.
+        let noise = Noise::laplace(tree.root().scale).maximum(MOST_CANDIDATES as f64, BETA / 2.0) as i64;
+        let top = tree.root().floor() + noise;
+        let string = |values: [u32; 4], count: i64| HeavyString { values: values.to_vec(), count };
+        let right = noise + 2 * top - 1;
+        let strings = vec![string([0, 0, 0, 1], top), string([1, 0, 1, 0], top), string([1, 0, 1, 1], right - noise)];
+        let found = Found { strings, threshold: tree.root().threshold, is_cut: false };
+        assert_eq!(best(&asked, &found), Some(vec![0, 0, 0]));
+        assert!(right as f64 <= mistakes);
     }
 
     /// Outcomes of a combination: not listed, or listed with a count so far above the threshold.
@@ -127,7 +201,8 @@ mod tests {
                     strings.push(HeavyString { values: values.to_vec(), count: root.threshold + above });
                 }
             }
-            best(asked, &Found { strings, threshold: root.threshold }).map_or(2, |point| point[0] as usize)
+            best(asked, &Found { strings, threshold: root.threshold, is_cut: false })
+                .map_or(2, |point| point[0] as usize)
         };
         (0..OUTCOMES.pow(4)).map(rule).collect()
     }

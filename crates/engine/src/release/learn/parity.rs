@@ -1,8 +1,8 @@
 //! Parities of bool columns: a solution of the linear equations of a sample of the owners, or nothing.
 
 use super::{ALPHA, Asked, BETA, KIND, Learnt, Promise, plan};
-use crate::error::Result;
-use crate::project::{CostScope, Request};
+use crate::error::{Error, Result};
+use crate::project::{CostScope, Goal, Request};
 use crate::release::fitted::Fitting;
 use crate::release::mode::CHARGED;
 use crate::release::records::Records;
@@ -22,6 +22,9 @@ pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
     let all = asked.all()?;
     let asked = Rc::new(asked);
     Ok(Analysed::new(move |cost| {
+        if !matches!(cost.target, Goal::Epsilon(_)) {
+            return Err(Error::input("a parity takes an epsilon, and no delta: write cost = { epsilon = … }"));
+        }
         // Whoever comes, goes or is replaced is one step: the learner is made for the scope itself.
         let steps = Steps::one();
         let (learner, events) = Fitting::new(&KIND, cost, None)?.fit(&steps, |step| {

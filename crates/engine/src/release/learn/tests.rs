@@ -35,6 +35,13 @@ pub(super) fn asked_at(cost: &str, fields: &str) -> (Asked, Request) {
     read(&Project::parse(Path::new("scumble.toml"), &text).unwrap())
 }
 
+/// A whole project, and its first release.
+pub(super) fn request_of(text: &str) -> (Project, Request) {
+    let project = Project::parse(Path::new("scumble.toml"), text).unwrap();
+    let request = project.releases[0].clone();
+    (project, request)
+}
+
 fn read(project: &Project) -> (Asked, Request) {
     let request = project.releases[0].clone();
     assert_eq!(kinds::find(&request.kind).unwrap().name, "learn");

@@ -141,6 +141,36 @@ fn learn() {
     coins("parity", answers.iter().map(|a| says(a, rule)), right(keep), right(0.0));
 }
 
+/// Three thousand combinations of fifty owners each, of which none falls below 0: probabilities differ as noisy counts do. The number of owners has noise of its own for presence, and that of the counts otherwise.
+#[test]
+fn learn_a_distribution() {
+    let owners = |answers: &Answers| answers.details.facts["distribution"]["owners"].as_f64().unwrap();
+    for (cost, events, seed) in [("{ epsilon = 0.8 }", 1, 33), ("{ epsilon = 0.8, scope = \"presence\" }", 2, 35)] {
+        let request = format!(
+            "kind = \"learn\"\ntable = \"t\"\nconcept = \"distribution\"\nmissing = \"never\"\ncolumns = [\"x\"]\ncost = {cost}"
+        );
+        let (drawn, answers) = released(&whole_numbers(2999), &even(3000, 50), &request, 8, seed);
+        assert_eq!(drawn.len(), events);
+        let differences = answers.iter().flat_map(|answers| {
+            let mut found = [0.0; 3000];
+            numbers(answers, "x").zip(numbers(answers, "probability")).for_each(|(x, p)| found[x as usize] = p);
+            found.chunks(2).map(|pair| ((pair[0] - pair[1]) * owners(answers)).round() as i64).collect::<Vec<_>>()
+        });
+        // Of two noises the difference.
+        let law = |factor: f64| {
+            let Word::DiscreteLaplace { scale } = drawn[0].word() else { panic!("{drawn:?}") };
+            let a = (-1.0 / (factor * scale.get())).exp();
+            let mass = |z: i64| (1.0 - a) / (1.0 + a) * a.powi(z.unsigned_abs() as i32);
+            let both = |difference: i64| (-200..=200).map(|z| mass(z) * mass(z - difference)).sum::<f64>();
+            (-150..=150).map(|difference| (difference, both(difference))).collect::<BTreeMap<i64, f64>>()
+        };
+        outcomes("distribution", differences, &law(1.0), &law(0.75));
+        let (drawn, answers) = released(&whole_numbers(1), &even(2, 500), &request, 200, seed + 1);
+        let noises: Vec<i64> = answers.iter().map(|answers| owners(answers) as i64 - 1000).collect();
+        as_said("owners of a distribution", &noises, drawn.last().unwrap(), 0.2);
+    }
+}
+
 /// All values in the middle of a wide range, so many that every level is 0.
 #[test]
 fn smooth_quantiles() {
