@@ -88,10 +88,7 @@ fn keys_that_are_not_public_are_left_out() {
     let certain = text.replace("epsilon = 1,", "epsilon = 60,").replace("name = \"r\"", "name = \"s\"");
     folder.write("scumble.toml", &certain);
     folder.stdout(&["release"]);
-    assert_eq!(
-        folder.read("out/s.csv"),
-        "reason,is_at_least_300,is_published\nflu,true,true\nrare,false,true\n"
-    );
+    assert_eq!(folder.read("out/s.csv"), "reason,is_at_least_300,is_published\nflu,true,true\nrare,false,true\n");
 }
 
 /// Each in one sentence that says what to write instead.
@@ -119,7 +116,10 @@ fn what_is_no_count_is_refused() {
             "largest = true is the first key ORDER BY the count DESC",
         ),
         (sql("COUNT(*) FROM visits GROUP BY clinic", "at_least = 5"), "SELECT must name every column of GROUP BY"),
-        (sql("UPPER(clinic), COUNT(*) FROM visits GROUP BY clinic", "at_least = 5"), "the count and the keys must stand by themselves"),
+        (
+            sql("UPPER(clinic), COUNT(*) FROM visits GROUP BY clinic", "at_least = 5"),
+            "the count and the keys must stand by themselves",
+        ),
         (
             sql("clinic AS is_published, COUNT(*) FROM visits GROUP BY clinic", "at_least = 5"),
             "two published columns would be called 'is_published'",
@@ -131,7 +131,10 @@ fn what_is_no_count_is_refused() {
         (sql("COUNT(*) FROM clinics", "at_least = 5"), "public"),
         (sql("COUNT(*) FROM visit", "at_least = 5"), "visit"),
         (
-            sql("reason, COUNT(*) FROM visits GROUP BY reason", "at_least = 5\nmax_rows_per_owner = 100000\nmax_groups_per_owner = 100000"),
+            sql(
+                "reason, COUNT(*) FROM visits GROUP BY reason",
+                "at_least = 5\nmax_rows_per_owner = 100000\nmax_groups_per_owner = 100000",
+            ),
             "lower max_groups_per_owner, or raise epsilon",
         ),
     ] {

@@ -61,7 +61,9 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let asked = Asked::read(request)?;
     let counting = Counting::read(request, project)?;
     if asked == Asked::Largest && counting.keys.is_empty() {
-        return Err(LARGEST.error(request, "largest is for a query with GROUP BY: without keys there is one count only"));
+        return Err(
+            LARGEST.error(request, "largest is for a query with GROUP BY: without keys there is one count only")
+        );
     }
     let stability = Rc::new(Stability { asked, counting });
     check_names(stability.names().iter().map(|name| (name.as_str(), false)), &[])
@@ -199,7 +201,10 @@ impl Stability {
     fn key_columns(&self, exact: &Integers, lines: &[Option<usize>]) -> Vec<AnswerColumn> {
         let keys = self.counting.keys.iter().map(|key| AnswerColumn {
             name: key.name.clone(),
-            cells: lines.iter().map(|line| line.map_or(Cell::Null, |line| cell(&exact.keys[line][key.place]))).collect(),
+            cells: lines
+                .iter()
+                .map(|line| line.map_or(Cell::Null, |line| cell(&exact.keys[line][key.place])))
+                .collect(),
             uncertainty: None,
         });
         keys.collect()

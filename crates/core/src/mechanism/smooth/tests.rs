@@ -118,31 +118,44 @@ fn small_medians_cost_what_the_event_says() {
     assert_eq!(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, 0.0);
 }
 
-/// Specification 4.4 and 4.5, the same medians: δ of Laplace noise at several ε, and the Rényi divergences of Gaussian noise, are within what accounting says of the event, in every scope and
-/// both orders. Of δ, accounting's grid is at most 1.5% above what is reached: with a third of it, or 3% less, the check fails. ρ is reached at its worst order.
+/// Specification 4.4, the same medians: δ of Laplace noise at several ε is within what accounting says, in every scope and both orders. That is by its grid up to 2% above what
+/// is reached from ε = 0.4 on: 3% less is refused. (Against the curve itself, without the grid, 1% is: `loss::words::smooth_noise`.)
 #[test]
-fn small_medians_by_laplace_and_gaussian_noise_cost_what_the_event_says() {
+fn small_medians_by_laplace_noise_cost_what_the_event_says() {
     let smooth = noise_of(Family::DiscreteLaplace);
     let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
     for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
-        let claim = Claim { pure: None, ..Claim::of(&events, &scope, &[0.1, 0.25, 0.4, 0.6, 0.8]) };
-        check(&distinct, run, &claim, Slack { delta: 0.015, ..Slack::ANY });
+        let claim = |epsilons: &[f64]| Claim { pure: None, ..Claim::of(&events, &scope, epsilons) };
+        check(&distinct, run, &claim(&[0.1, 0.25]), Slack::ANY);
+        let reached = claim(&[0.4, 0.6, 0.8]);
+        check(&distinct, run, &reached, Slack { delta: 0.025, ..Slack::ANY });
+        for (epsilon, delta) in reached.deltas {
+            let small = Claim { deltas: vec![(epsilon, 0.97 * delta)], ..Claim::default() };
+            assert!(std::panic::catch_unwind(|| check(&distinct, run, &small, Slack::ANY)).is_err(), "{scope}");
+        }
     }
+}
+
+/// Specification 4.5, the same medians: the Rényi divergences of Gaussian noise are within ρ times their order, and at the last order reach it: 1% less is refused. δ is within what
+/// accounting makes of that.
+#[test]
+fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
     let smooth = noise_of(Family::DiscreteGaussian);
     let (rho, omega) = loss::truncated_of_smooth_noise(&smooth.noise()).unwrap();
-    let orders: Vec<f64> = (1..=40).map(|part| 1.0 + (omega - 1.0) * f64::from(part) / 41.0).collect();
+    let orders = [1.1, 1.5, 2.0, 2.3, omega * (1.0 - 1e-9)];
     let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
     for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
-        let claim = |rho: f64| Claim {
-            renyi: orders.iter().map(|order| (*order, rho * order)).collect(),
-            ..Claim::default()
+        let claim = |rho: f64| {
+            let renyi = orders.iter().map(|order| (*order, rho * order)).collect();
+            Claim { renyi, ..Claim::default() }
         };
         check(&distinct, run, &claim(rho), Slack::ANY);
-        for share in [0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5] { eprintln!("{scope} {share} {rho} {omega} {}", std::panic::catch_unwind(|| check(&distinct, run, &claim(share * rho), Slack::ANY)).is_err()); }
-        let delta = Claim { pure: None, ..Claim::of(&events, &scope, &[0.5, 1.0, 2.0]) };
-        check(&distinct, run, &delta, Slack::ANY);
+        let too_small = || check(&distinct, run, &claim(0.99 * rho), Slack::ANY);
+        assert!(std::panic::catch_unwind(too_small).is_err(), "{scope}");
+        let deltas = Claim { pure: None, ..Claim::of(&events, &scope, &[0.5, 1.0, 2.0]) };
+        check(&distinct, run, &deltas, Slack::ANY);
     }
 }
 

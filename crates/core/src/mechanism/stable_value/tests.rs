@@ -1,6 +1,6 @@
 use super::*;
-use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
 use crate::event::{Shift, Touch};
+use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
 use crate::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -254,7 +254,8 @@ fn law(smooth: &Smooth, scale: f64, state: &State) -> Distribution<(i64, i64)> {
 /// costs what the events say, and 1% less is not true.
 #[test]
 fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
-    let noise = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 11).unwrap();
+    // With steps this coarse the worst pair of levels is that of a graph and its neighbour.
+    let noise = SmoothNoise::new(Family::Cauchy4, "3/2".parse().unwrap(), "1/3".parse().unwrap(), 3).unwrap();
     let (smooth, scale) = (Smooth::new(noise).unwrap(), Scale::new(4.0).unwrap());
     let steps = Steps::two().reading(AttributeSet::new(["from", "to"]).unwrap());
     let mut events = smooth.events(&steps).unwrap();
@@ -266,8 +267,10 @@ fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
         let run = |state: &State| law(&smooth, 4.0, state);
         let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
         check(&pairs, run, &claim, Slack::ANY);
-        let worst = |share: f64| Claim { pure: claim.pure.map(|pure| share * pure), ..Claim::default() };
-        for share in [0.99, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3] { eprintln!("{scope} {share} {:?} {}", claim.pure, std::panic::catch_unwind(|| check(&pairs, run, &worst(share), Slack::ANY)).is_err()); }
+        // An edge that moves is charged as two that come or go: the count of no graph this small is moved by both as far as by one.
+        let share = if scope == Scope::Presence { 0.99 } else { 0.43 };
+        let small = Claim { pure: claim.pure.map(|pure| share * pure), ..Claim::default() };
+        assert!(std::panic::catch_unwind(|| check(&pairs, run, &small, Slack::ANY)).is_err(), "{scope}");
     }
     assert_eq!(Claim::of(&events, &attribute("colour"), &[]).pure, Some(0.0));
 }

@@ -30,8 +30,7 @@ const AS_IT_STANDS: &str = "the count and the keys must stand by themselves, as 
 const NOTHING_ABOVE: &str = "leave out HAVING, ORDER BY, LIMIT and window functions: what is published of the count is said beside the query, by at_least, rounded_to or largest (largest = true is the first key ORDER BY the count DESC)";
 const ONE_GROUPING: &str =
     "exact-if-stable takes one grouping: leave out ROLLUP, CUBE and GROUPING SETS, and release each grouping by itself";
-const ALL_KEYS: &str =
-    "SELECT must name every column of GROUP BY, by itself: each answer says which key it is about";
+const ALL_KEYS: &str = "SELECT must name every column of GROUP BY, by itself: each answer says which key it is about";
 
 /// A count, for each key if there are some.
 pub(super) struct Counting {
