@@ -201,7 +201,7 @@ fn one_count() {
         (PEOPLE.to_string(), "table = \"t\"\nwhere = \"ill\"\nat_least = 2", [true, true, false, true]),
         (PEOPLE.to_string(), "sql = \"SELECT COUNT(*) FROM t WHERE ill\"\nrounded_to = 2", [true, true, false, true]),
         (
-            format!("{PEOPLE}{WARDS}"),
+            format!("{}{WARDS}", PEOPLE.replace("[dataset.t.", "owner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.")),
             "sql = \"SELECT COUNT(*) FROM t JOIN wards ON t.town = wards.town WHERE is_large OR ill\"\nat_least = 2",
             [true, true, true, true],
         ),
