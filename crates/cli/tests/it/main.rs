@@ -16,6 +16,7 @@ mod conjunctions;
 mod could_somebody;
 mod dates_and_bins;
 mod engine;
+mod exact_or_nothing;
 mod fitted_tables;
 mod flags;
 mod graphs;

@@ -6,11 +6,13 @@
 //! The mode: the most common key, ties to the smaller one. Its distances are exact (the survey's ⌈gap/2⌉ is too small where the rival loses ties). In a public domain
 //! every key is a rival; otherwise a key that does not occur is one too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well: one moves it by at most 1, and it is 1
 //! wherever one changes the mode.
+//!
+//! Several values, of which one owner moves at most g: each is published by itself with (ε/g, 1−(1−δ)^{1/g}), which is (ε, δ) together.
 
 use super::smooth::Steps;
 use super::stability::KeySelection;
 use crate::error::{Error, Result};
-use crate::event::{Event, Word};
+use crate::event::{Event, Moves, Word};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
 
@@ -39,8 +41,17 @@ impl StableValue {
         epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
         delta: impl TryInto<Delta, Error: Into<Error>>,
     ) -> Result<Self> {
+        Self::of_several(epsilon, delta, 1)
+    }
+
+    /// The same for several values, of which one owner moves at most `values`: ε and δ are for all of these together.
+    pub fn of_several(
+        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
+        delta: impl TryInto<Delta, Error: Into<Error>>,
+        values: u32,
+    ) -> Result<Self> {
         let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon)?, checked(delta)?);
-        Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, 1)? })
+        Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, values)? })
     }
 
     /// With which probability a value at this distance is published.
@@ -52,7 +63,7 @@ impl StableValue {
     ///
     /// # Guarantee
     /// If `distance` is at most how many steps between neighbours it takes to another value, is 0 where there is no value, and moves by at most 1 with each step,
-    /// [`StableValue::events`] says what is lost, whatever comes out.
+    /// [`StableValue::events`] says what is lost, whatever comes out; of several values, [`StableValue::events_moving`].
     pub fn release<Value, S: BitSource + ?Sized>(
         &self,
         value: Value,
@@ -63,10 +74,29 @@ impl StableValue {
         Ok(is_published.then_some(value))
     }
 
-    /// What was done, whatever came out; the distance counts steps.
+    /// What was done where there is one value, whatever came out; the distance counts steps.
     pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
         let word = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
         Ok(vec![Event::new(word, steps.moves(1.0)?)])
+    }
+
+    /// What was done where there are several values, whatever came out: `moves` say in each scope of how many values neighbours move the distance, each by at most 1 (more is
+    /// refused).
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift};
+    /// use scumble::mechanism::stable_value::StableValue;
+    /// use scumble::{Loss, Scope};
+    /// // Whoever is replaced moves the answers of four towns, who comes or goes those of two.
+    /// let stable = StableValue::of_several(1.0, 1e-6, 4)?;
+    /// let moves = Moves::by_scope(vec![Shift::new(2, 1.0)?], vec![Shift::new(4, 1.0)?], Vec::new());
+    /// let delta = |scope, epsilon| Loss::of(stable.events_moving(&moves)?, scope)?.delta(epsilon);
+    /// assert!(delta(Scope::Person, 1.0)?.upper <= 1e-6);
+    /// assert!(delta(Scope::Presence, 0.5)?.upper <= 0.51e-6);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn events_moving(&self, moves: &Moves) -> Result<Vec<Event>> {
+        self.test.events_moving(moves)
     }
 
     /// From which distance on the value is published, except with probability β.

@@ -1,234 +1,290 @@
-//! Kind `exact-if-stable`: whether a number of rows reaches a limit, or between which round numbers it is, exactly, or nothing.
+//! Kind `exact-if-stable`: where a count stands (whether it reaches a limit, between which round numbers it is), for each key if there are some, or which key has the largest
+//! count: exactly, or nothing.
 //!
-//! A count itself changes with every row. What does not is whether it is at least a limit, or which step of a scale it is on: how many rows away the data is from another answer follows from
-//! the count, and how many rows one owner moves follows from the query.
+//! A count itself changes with every row. What does not is whether it is at least a limit, or which step of a scale it is on: how far the data is from another answer
+//! follows from the count, and how far one owner moves a count follows from the plan of the query. So it is with a key that leads another.
+//!
+//! *Distances.* One owner moves a count by at most Δ, in every scope. A count that must change by m until something else is true is at least ⌈m/Δ⌉ owners away, and that moves by at
+//! most 1 with each owner. A lead of m (one more where the rival would lose a tie) is at least ⌈m/2Δ⌉ owners away: the leader may lose Δ and a rival win Δ. With Δ = 1 this is the
+//! distance of \[TS13\]'s mode, exactly. A key of an unknown domain is 0 owners away from not being there where its count is 0: it counts no further than ⌈count/Δ⌉.
 
-use super::exact_count::one_condition;
-use super::field::{Field, Placed};
+mod asked;
+mod counting;
+
+use super::field::Listed;
 use super::fitted::{Fitting, budget_delta};
 use super::mode::CHARGED;
-use super::output::{AnswerColumn, Answers, Cell, Details};
-use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
+use super::output::{AnswerColumn, Answers, Cell, Details, check_names};
+use super::rows::BOUNDING;
+use super::sql::{cell, rows_without_a_key};
 use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
-use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request};
-use crate::sql::query::Computation;
-use crate::sql::{Cut, sensitivity};
-use scumble::event::{Event, Moves};
+use crate::sql::integers::Integers;
+use asked::{AT_LEAST, Asked, LARGEST, ROUNDED_TO, Scale};
+use counting::{Counting, SQL, TABLE, WHERE};
+use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
-use scumble::mechanism::stable_value::StableValue;
-use scumble::scope::AttributeSet;
+use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+use scumble::noise::BitSource;
 use serde_json::json;
 use std::rc::Rc;
 
-const WHERE: Field<Option<Placed<String>>> =
-    Field::new("where", "which rows count: a condition as in SQL; all if left out");
-const AT_LEAST: Field<Option<Placed<u64>>> =
-    Field::new("at_least", "publishes whether at least this many rows count: this or rounded_to");
-const ROUNDED_TO: Field<Option<Placed<u64>>> =
-    Field::new("rounded_to", "publishes between which two multiples of this number the count is: this or at_least");
+const FIELDS: [Listed; 9] = [
+    TABLE.listed(),
+    WHERE.listed(),
+    SQL.listed(),
+    AT_LEAST.listed(),
+    ROUNDED_TO.listed(),
+    LARGEST.listed(),
+    BOUNDING[0],
+    BOUNDING[1],
+    BOUNDING[2],
+];
 
 /// The kind `exact-if-stable`.
 pub(super) static KIND: Kind = Kind {
     name: "exact-if-stable",
-    about: "whether a number of rows reaches a limit, or between which round numbers it is, exactly, if that takes many owners to change; otherwise nothing, at the same cost",
-    fields: &[TABLE.listed(), WHERE.listed(), AT_LEAST.listed(), ROUNDED_TO.listed(), BOUNDING[0]],
+    about: "whether a count reaches a limit, between which round numbers it is, or which key has the largest one: exactly, if that takes many owners to change; otherwise nothing, at the same cost",
+    fields: &FIELDS,
     cost_about: CostAbout::Owners,
     analyse,
 };
 
-/// What is published of a count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    AtLeast(u64),
-    Rounded(u64),
-}
-
-impl Asked {
-    fn read(request: &Request) -> Result<Self> {
-        match (AT_LEAST.read(request)?, ROUNDED_TO.read(request)?) {
-            (Some(limit), None) => Ok(Self::AtLeast(limit.value)),
-            (None, Some(step)) if step.value >= 2 => Ok(Self::Rounded(step.value)),
-            (None, Some(step)) => Err(step.error("a count that is rounded to 1 changes with every row: give more")),
-            (Some(_), Some(step)) => Err(step.error("give at_least or rounded_to, not both")),
-            (None, None) => Err(request.fields.error(format!(
-                "release '{}' needs 'at_least' or 'rounded_to': a count itself changes with every row",
-                request.name
-            ))),
-        }
-    }
-
-    /// How many rows must come or go until something else is true; at least 1.
-    fn distance(self, count: u64) -> u64 {
-        match self {
-            Self::AtLeast(limit) if count >= limit => count - limit + 1,
-            Self::AtLeast(limit) => limit - count,
-            Self::Rounded(step) => {
-                let above = count % step;
-                // There is nothing below the first step.
-                if count < step { step - above } else { (above + 1).min(step - above) }
-            }
-        }
-    }
-
-    fn columns(self, count: Option<u64>) -> Vec<AnswerColumn> {
-        let column = |name: &str, cell: Option<Cell>| AnswerColumn {
-            name: name.to_string(),
-            cells: vec![cell.unwrap_or(Cell::Null)],
-            uncertainty: None,
-        };
-        let mut columns = match self {
-            Self::AtLeast(limit) => {
-                vec![column(&format!("is_at_least_{limit}"), count.map(|count| Cell::Truth(count >= limit)))]
-            }
-            Self::Rounded(step) => {
-                let from = count.map(|count| i128::from(count - count % step));
-                vec![
-                    column("from", from.map(Cell::Whole)),
-                    column("below", from.map(|from| Cell::Whole(from + i128::from(step)))),
-                ]
-            }
-        };
-        columns.push(column("is_published", Some(Cell::Truth(count.is_some()))));
-        columns
-    }
-}
+/// The column that says whether there is an answer.
+const IS_PUBLISHED: &str = "is_published";
+/// With a smaller ε for each key its list of probabilities is too long.
+const MOST_STEPS: f64 = 1e6;
 
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let asked = Asked::read(request)?;
-    let table = private_table(request, project)?;
-    let condition = WHERE.read(request)?;
-    let place = WHERE.place(request);
-    let only = condition.as_ref().map(|condition| Ok::<_, Error>(format!(" WHERE ({})", one_condition(condition)?)));
-    let sql = format!("SELECT COUNT(*) AS count FROM {}{}", quoted(&table.name), only.transpose()?.unwrap_or_default());
-    let cut = crate::sql::analyse(&sql, bounding(request)?, project, &Backend::without_data(project)?)
-        .map_err(|error| error.without_place().or_at(place.clone()))?;
-    let count = match cut.query.aggregates[..] {
-        [Computation::Count(measure)] if cut.query.keys.is_empty() => measure,
-        _ => return Err(Error::at(place, "this must be one condition on the rows of the table")),
-    };
-    if cut.below.tables.iter().ne([&table.name]) {
-        return Err(Error::at(place, "this must be one condition on the rows of the table"));
+    let counting = Counting::read(request, project)?;
+    if asked == Asked::Largest && counting.keys.is_empty() {
+        return Err(
+            LARGEST.error(request, "largest is for a query with GROUP BY: without keys there is one count only")
+        );
     }
-    let moves = sensitivity::moves(&cut.query.measures[count], &cut.query)?;
-    let stability = Rc::new(Stability { asked, sql, count, per_owner: rows_of_an_owner(&moves), cut: Rc::new(cut) });
-    let steps = Steps::one().reading(attributes(&moves)?);
+    let stability = Rc::new(Stability { asked, counting });
+    check_names(stability.names().iter().map(|name| (name.as_str(), false)), &[])
+        .map_err(|error| error.or_at(SQL.place(request)))?;
     let budget_delta = budget_delta(project);
     Ok(Analysed::new(move |cost| {
         let fitting = Fitting::new(&KIND, cost, budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
-        let (stable, events) = fitting.fit(&steps, |step| {
-            let stable = StableValue::new(step.epsilon, step.delta)?;
-            let events = stable.events(&steps)?;
-            Ok((stable, events))
-        })?;
+        let (stable, events) = stability.priced(&fitting)?;
         let stability = Rc::clone(&stability);
         Ok(Priced::new(events, move |events| plan(stability, stable, events)))
     }))
 }
 
-/// A count, and what is published of it.
+/// Counts, and what is published of them.
 struct Stability {
     asked: Asked,
-    sql: String,
-    cut: Rc<Cut>,
-    /// Which measure it is.
-    count: usize,
-    /// By how many rows one owner moves it at most.
-    per_owner: u64,
+    counting: Counting,
+}
+
+/// What is published: a line for each key, or one.
+struct Found {
+    columns: Vec<AnswerColumn>,
+    note: String,
 }
 
 impl Stability {
-    /// How many owners must come, go or be replaced until something else is true.
+    /// The mechanism that the cost pays for, and its events.
+    fn priced(&self, fitting: &Fitting<'_>) -> Result<(StableValue, Vec<Event>)> {
+        let one = Steps::one().reading(self.counting.attributes()?);
+        if self.counting.keys.is_empty() || self.asked == Asked::Largest {
+            return fitting.fit(&one, |step| {
+                let stable = StableValue::new(step.epsilon, step.delta)?;
+                let events = stable.events(&one)?;
+                Ok((stable, events))
+            });
+        }
+        let moved = &self.counting.moved;
+        let keys = moved.shifts(fitting.scope()).iter().map(|shift| shift.cells).fold(1, u64::max);
+        let whole = fitting.whole();
+        let steps = 2.0 * (keys as f64 / whole.delta).ln().max(1.0) * keys as f64 / whole.epsilon;
+        let counted = u32::try_from(keys).ok().filter(|_| steps <= MOST_STEPS);
+        let counted = counted.ok_or_else(|| {
+            Error::input(format!(
+                "one owner moves the answers of up to {keys} keys, and the cost is too small to be divided among so many: lower max_groups_per_owner, or raise epsilon"
+            ))
+        })?;
+        fitting.fit(&one, |step| {
+            let stable = StableValue::of_several(step.epsilon, step.delta, counted)?;
+            let events = stable.events_moving(moved)?;
+            Ok((stable, events))
+        })
+    }
+
+    /// The names of all published columns.
+    fn names(&self) -> Vec<String> {
+        let keys = self.counting.keys.iter().map(|key| key.name.clone());
+        let scale = match self.asked {
+            Asked::Where(_) => self.asked.names(&self.counting),
+            Asked::Largest => Vec::new(),
+        };
+        keys.chain(scale).chain([IS_PUBLISHED.to_string()]).collect()
+    }
+
+    /// By how much one owner moves what decides: a count, or the lead of one over another.
+    fn per_owner(&self) -> u64 {
+        match self.asked {
+            Asked::Where(_) => self.counting.per_owner,
+            Asked::Largest => self.counting.per_owner.saturating_mul(2),
+        }
+    }
+
+    /// How many owners must come, go or be replaced until something else is true of this count.
     ///
     /// # Guarantee
-    /// One of them moves the count by at most `per_owner`, hence this by at most 1; and where one changes what is true, this is 1 on both sides.
-    fn distance(&self, count: u64) -> u64 {
-        self.asked.distance(count).div_ceil(self.per_owner)
+    /// One of them moves the count by at most `per_owner`, hence this by at most 1; where one changes what is true, this is 1 on both sides, and 0 where the key does not occur.
+    fn distance(&self, scale: Scale, count: u64) -> u64 {
+        let away = scale.distance(count);
+        let away = if self.counting.lists_keys() { away } else { away.min(count) };
+        away.div_ceil(self.per_owner())
+    }
+
+    /// The key with the largest count, by its place, and how many owners it takes until it is another; none where nobody has a key.
+    ///
+    /// # Guarantee
+    /// As for [`Stability::distance`]: a lead moves by at most `per_owner` with one owner.
+    fn leader(&self, counts: &[u64]) -> (Option<usize>, u64) {
+        let keys = if self.counting.lists_keys() { Keys::Public } else { Keys::Unknown };
+        let found = mode(counts, keys);
+        // As for owners that come or go one by one: the least lead, with ties.
+        (found.map(|found| found.key), found.map_or(0, |found| found.presence.div_ceil(self.per_owner())))
+    }
+
+    /// What is published of these integers: all that is drawn is drawn here.
+    fn found(&self, exact: &Integers, stable: &StableValue, bits: &mut dyn BitSource) -> Result<Found> {
+        let counts = self.counting.counts(exact)?;
+        match self.asked {
+            Asked::Where(scale) => {
+                let published = counts.iter().map(|count| stable.release(*count, self.distance(scale, *count), bits));
+                Ok(self.each(scale, exact, &published.collect::<std::result::Result<Vec<_>, _>>()?))
+            }
+            Asked::Largest => {
+                let (leader, distance) = self.leader(&counts);
+                Ok(self.largest(exact, stable.release(leader, distance, bits)?.flatten()))
+            }
+        }
+    }
+
+    /// The answer where of these cells this is published.
+    fn each(&self, scale: Scale, exact: &Integers, published: &[Option<u64>]) -> Found {
+        // Of a key that is not public, it is not even said that it occurs.
+        let is_shown = |line: &usize| self.counting.lists_keys() || published[*line].is_some();
+        let shown: Vec<usize> = (0..published.len()).filter(is_shown).collect();
+        let counts: Vec<Option<u64>> = shown.iter().map(|line| published[*line]).collect();
+        let lines: Vec<Option<usize>> = shown.into_iter().map(Some).collect();
+        let mut columns = self.key_columns(exact, &lines);
+        columns.extend(scale.columns(&counts));
+        columns.push(is_published(counts.iter().map(Option::is_some)));
+        Found { columns, note: scale.note(&counts, &self.counting) }
+    }
+
+    /// The answer where this key is published, by its place, or none.
+    fn largest(&self, exact: &Integers, found: Option<usize>) -> Found {
+        let mut columns = self.key_columns(exact, &[found]);
+        columns.push(is_published([found.is_some()].into_iter()));
+        let unit = self.counting.unit;
+        let note = match found {
+            Some(_) => format!("This key has the largest number of counted {unit}, exactly; how many is not said."),
+            None => format!("Nothing is published: no key may lead by enough {unit}. {CHARGED}"),
+        };
+        Found { columns, note }
+    }
+
+    /// The keys of these lines; nothing where there is none.
+    fn key_columns(&self, exact: &Integers, lines: &[Option<usize>]) -> Vec<AnswerColumn> {
+        let keys = self.counting.keys.iter().map(|key| AnswerColumn {
+            name: key.name.clone(),
+            cells: lines
+                .iter()
+                .map(|line| line.map_or(Cell::Null, |line| cell(&exact.keys[line][key.place])))
+                .collect(),
+            uncertainty: None,
+        });
+        keys.collect()
+    }
+
+    /// With which distance, in what is counted, something is published with probability 95%.
+    fn needed(&self, stable: &StableValue) -> Result<u64> {
+        Ok(stable.published_from(0.05)?.saturating_sub(1).saturating_mul(self.per_owner()).saturating_add(1))
+    }
+
+    /// From where on something is published.
+    fn about(&self, needed: u64) -> String {
+        let (unit, start) = (self.counting.unit, "exact or nothing; published with probability 95% if");
+        match (self.asked, self.counting.lists_keys()) {
+            (Asked::Where(_), true) => {
+                format!("{start} {needed} {unit} or more must come or go until something else is true")
+            }
+            (Asked::Where(_), false) => format!(
+                "{start} {needed} {unit} or more must come or go until something else is true of the key, which must have as many: keys are not public"
+            ),
+            (Asked::Largest, _) => format!("{start} it has {needed} {unit} more than any other"),
+        }
+    }
+
+    /// What else somebody should know beforehand.
+    fn notes(&self, needed: u64) -> Vec<String> {
+        let unit = self.counting.unit;
+        let mut notes = Vec::new();
+        if let Asked::Where(Scale::Rounded(step)) = self.asked
+            && step / 2 < needed
+        {
+            notes.push(format!(
+                "Hardly anything will be published: no count is further than {} {unit} from another multiple of {step}, and {needed} are needed. Round to {} or more, or raise epsilon.",
+                step / 2,
+                needed.saturating_mul(4)
+            ));
+        }
+        notes.push("The cost is charged also if nothing is published.".to_string());
+        notes
     }
 }
 
-/// The largest move of the count in any scope.
-fn rows_of_an_owner(moves: &Moves) -> u64 {
-    let (presence, person, touches, _) = moves.parts();
-    let all = presence.iter().chain(person).chain(touches.iter().flat_map(|touch| &touch.shifts));
-    all.map(|shift| (shift.cells as f64 * shift.by.get()).ceil() as u64).fold(1, u64::max)
-}
-
-/// The attributes that the count depends on.
-fn attributes(moves: &Moves) -> Result<AttributeSet> {
-    let touches = moves.parts().2;
-    Ok(AttributeSet::new(touches.iter().flat_map(|touch| touch.attributes.iter().map(str::to_string)))?)
+fn is_published(lines: impl Iterator<Item = bool>) -> AnswerColumn {
+    AnswerColumn { name: IS_PUBLISHED.to_string(), cells: lines.map(Cell::Truth).collect(), uncertainty: None }
 }
 
 fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
-    let rows = stable.published_from(0.05)?.saturating_sub(1).saturating_mul(stability.per_owner).saturating_add(1);
-    let about = format!(
-        "exact or nothing; published with probability 95% if {rows} rows or more must come or go until something else is true"
-    );
-    let expected = stability.asked.columns(None).into_iter().filter(|column| column.name != "is_published");
-    let expected = expected.map(|column| Expected {
-        column: column.name,
+    let needed = stability.needed(&stable)?;
+    let (counting, about) = (&stability.counting, stability.about(needed));
+    let expected = stability.asked.names(counting).into_iter().map(|column| Expected {
+        column,
         standard_error: None,
         cells: Vec::new(),
         assumed: None,
         about: about.clone(),
     });
-    let too_fine = match stability.asked {
-        Asked::Rounded(step) if step / 2 < rows => Some(format!(
-            "Hardly anything will be published: no count is further than {} rows from another multiple of {step}, and {rows} are needed. Round to {} or more, or raise epsilon.",
-            step / 2,
-            4 * rows
-        )),
-        _ => None,
-    };
-    let notes = too_fine.into_iter().chain(["The cost is charged also if nothing is published.".to_string()]);
-    let cut = Rc::clone(&stability.cut);
+    let (cut, unit) = (Rc::clone(&counting.cut), counting.unit);
     Ok(Plan {
         events,
         rule: json!({
-            "sql": stability.sql, "tables": cut.below.tables, "filters": { "attributes": cut.query.rows },
-            "rows_per_owner": stability.per_owner, "rows_for_95_percent": rows,
+            "sql": counting.sql, "tables": cut.below.tables, "filters": { "attributes": cut.query.rows }, "unit": unit,
+            "keys": counting.keys.iter().map(|key| &key.name).collect::<Vec<_>>(), "lists_keys": counting.lists_keys(),
+            "rows_per_owner": counting.per_owner, "rows_for_95_percent": needed,
         }),
         expected: expected.collect(),
-        notes: notes.collect(),
+        notes: stability.notes(needed),
         limits: Vec::new(),
         counted: Counted::default(),
-        estimates: Estimates::of(cut.query.bounds, false),
+        estimates: Estimates::of(cut.query.bounds, !cut.query.keys.is_empty()),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(cut),
         compute: Box::new(move |charged| {
-            let exact = charged.integers(&stability.cut)?;
-            let count = exact.cells.first().and_then(|cell| cell.sums.get(stability.count)).copied();
-            let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
-            let count = u64::try_from(count).map_err(|_| Error::machine("the backend gave a negative count"))?;
-            let found = stable.release(count, stability.distance(count), charged.bits())?;
-            let note = match found {
-                Some(_) => "This is exactly true of the counted rows.".to_string(),
-                None => format!("Nothing is published: a few rows might change what is true. {CHARGED}"),
-            };
-            Ok(Answers { columns: stability.asked.columns(found), notes: vec![note], details: Details::default() })
+            let exact = charged.integers(&stability.counting.cut)?;
+            let Found { columns, note } = stability.found(&exact, &stable, charged.bits())?;
+            let mut notes = vec![note];
+            notes.extend(rows_without_a_key(&stability.counting.cut.query.keys));
+            Ok(Answers { columns, notes, details: Details::default() })
         }),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Against a search over all counts, and 1-Lipschitz in rows.
-    #[test]
-    fn distances_are_those_of_a_search() {
-        for asked in [Asked::AtLeast(1), Asked::AtLeast(7), Asked::Rounded(2), Asked::Rounded(5), Asked::Rounded(6)] {
-            let value = |count: u64| asked.columns(Some(count));
-            for count in 0..30u64 {
-                let other =
-                    (0..60).filter(|other| value(*other) != value(count)).map(|other: u64| other.abs_diff(count));
-                assert_eq!(asked.distance(count), other.min().unwrap(), "{asked:?} {count}");
-                assert!(asked.distance(count).abs_diff(asked.distance(count + 1)) <= 1);
-            }
-        }
-    }
-}
+mod tests;

@@ -47,6 +47,16 @@ impl<'a> Fitting<'a> {
         Ok(Self { epsilon, delta, scope, kind: kind.name })
     }
 
+    /// Whom the cost is about.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// ε and δ of the whole cost, for what is known beforehand.
+    pub fn whole(&self) -> Step {
+        Step { epsilon: self.epsilon.to_f64_down(), delta: self.delta.to_f64_down() }
+    }
+
     /// Whether there is a δ.
     pub fn has_delta(&self) -> bool {
         self.delta > Exact::zero()

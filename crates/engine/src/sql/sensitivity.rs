@@ -26,14 +26,29 @@ use std::collections::BTreeSet;
 /// More cells than there are in a public domain never move: then c of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
-    let reads_values = !matches!(measure.what, What::Owners | What::Rows);
     let row = Row {
         largest: low.abs().max(high.abs()),
         width: high.max(0.0) - low.min(0.0),
-        values: reads_values.then_some(&measure.attributes),
+        values: values_of(measure),
         once: measure.what == What::Owners,
     };
     moves_of(&row, query)
+}
+
+/// The moves of something that is said of each cell by itself and that one owner moves by at most 1 wherever it is, with however few rows.
+///
+/// # Guarantee
+/// As for [`moves`], but no row makes up for another: R rows of an owner are in up to k = min(g, R) cells, which may be more than the c cells that they fill.
+/// - presence: k cells by 1;
+/// - person, and attributes of keys, filters and joins: 2k cells by 1, or all of a public domain;
+/// - attributes of counted values only: k cells by 1.
+pub(crate) fn of_each_cell(measure: &Measure, query: &Query) -> Result<Moves> {
+    moves_of(&Row { largest: 1.0, width: 1.0, values: values_of(measure), once: true }, query)
+}
+
+/// The attributes of what is summed, where it is more than rows or owners.
+fn values_of(measure: &Measure) -> Option<&BTreeSet<String>> {
+    (!matches!(measure.what, What::Owners | What::Rows)).then_some(&measure.attributes)
 }
 
 /// How far all measures of a query move at once, in the norm max |Δᵢ|/aᵢ over the measures of a cell, added up over the cells.

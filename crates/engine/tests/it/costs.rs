@@ -310,6 +310,27 @@ const BEYOND: &[Case] = &[
     },
     Case { kind: "exact-if-stable", fields: "table = \"visits\"\nrounded_to = 1000", rho: false, selects: true, ..SQL },
     Case {
+        kind: "exact-if-stable",
+        fields: "sql = \"SELECT day, COUNT(*) FROM visits WHERE cost > 3 GROUP BY day\"\nat_least = 100",
+        rho: false,
+        selects: true,
+        ..SQL
+    },
+    Case {
+        kind: "exact-if-stable",
+        fields: "sql = \"SELECT clinic, COUNT(cost) FROM visits GROUP BY clinic\"\nrounded_to = 100",
+        rho: false,
+        selects: true,
+        ..SQL
+    },
+    Case {
+        kind: "exact-if-stable",
+        fields: "sql = \"SELECT clinic, COUNT(DISTINCT id) FROM visits GROUP BY clinic\"\nlargest = true",
+        rho: false,
+        selects: true,
+        ..SQL
+    },
+    Case {
         kind: "quantiles",
         fields: "table = \"people\"\ncolumn = \"income\"\nquantiles = [0.1, 0.5]\nmethod = \"smooth\"",
         loose: SIXTEENTHS,

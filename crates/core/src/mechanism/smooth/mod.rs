@@ -125,6 +125,12 @@ impl Smooth {
         self.noise
     }
 
+    /// The table of levels, for tests of who else releases by it.
+    #[cfg(test)]
+    pub(super) fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
     /// The answer with noise of its level; `bound(k)` is A_k.
     ///
     /// # Guarantee

@@ -49,48 +49,114 @@ fn state(smooth: &Smooth, records: &[Vec<i64>]) -> (u32, i64) {
 
 /// The law of what is published, on a window; what is beyond is not listed.
 fn law(smooth: &Smooth, state: &(u32, i64)) -> Distribution<i64> {
-    let scale = smooth.levels.scale(state.0);
-    let mass = |z: i64| 1.0 / (norm(scale) * (1.0 + ((z - state.1) as f64 / scale).powi(4)));
-    let listed: Vec<f64> = (-900..=900).map(mass).collect();
-    let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;
-    Distribution::new((-900..=900).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
+    let (family, scale) = (smooth.noise.family(), smooth.levels.scale(state.0));
+    let weight = |z: i64| match family {
+        Family::Cauchy4 => 1.0 / (1.0 + (z as f64 / scale).powi(4)),
+        Family::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
+        Family::DiscreteGaussian => (-((z * z) as f64) / (2.0 * scale * scale)).exp(),
+    };
+    let total: f64 = match family {
+        Family::Cauchy4 => norm(scale),
+        _ => (-20_000..=20_000).map(weight).sum(),
+    };
+    // Gaussian masses end where f64 does.
+    let reach = if family == Family::DiscreteGaussian { 400 } else { 900 };
+    let listed: Vec<f64> = (-reach..=reach).map(|z| weight(z - state.1) / total).collect();
+    let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-15;
+    Distribution::new((-reach..=reach).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
 }
 
-/// Medians of up to four values in 0..=16, all neighbours in presence, in person and in attributes: levels differ by at most 1, answers by at most the reach of the lesser one; and over all
-/// distinct (level, level, shift) the loss of the drawn laws is the claim, both orders.
-#[test]
-fn small_medians_cost_what_the_event_says() {
-    let noise = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap();
-    let smooth = Smooth::new(noise).unwrap();
-    let set = |name: &str| AttributeSet::new([name]).unwrap();
-    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+/// Levels and answers of neighbours, without what they have in common.
+type States = Vec<((u32, i64), (u32, i64))>;
+
+/// Medians of up to four values in 0..=16 and all neighbours in presence, in person and in attributes: levels differ by at most 1, answers by at most the reach of the lesser one.
+fn small_medians(smooth: &Smooth) -> [(States, Scope); 3] {
     let universe: Vec<Vec<i64>> = (0..=16).map(|value| vec![value, 0]).collect();
-    let both: Vec<Vec<i64>> = (0..=16).flat_map(|value| [vec![value, 0], vec![value, 1]]).collect();
     let people: Vec<_> = (1..=3).flat_map(|owners| neighbours::person(&universe, owners)).collect();
     let values: Vec<_> = (1..=3).flat_map(|owners| neighbours::attributes(&universe, owners, &[0])).collect();
-    for (pairs, scope) in [
+    [
         (neighbours::presence(&universe, 4), Scope::Presence),
         (people, Scope::Person),
         (values, Scope::Attributes(set("value"))),
-    ] {
+    ]
+    .map(|(pairs, scope)| {
         let mut distinct = BTreeSet::new();
         for (left, right) in &pairs {
-            let (one, other) = (state(&smooth, left), state(&smooth, right));
+            let (one, other) = (state(smooth, left), state(smooth, right));
             assert!(one.0.abs_diff(other.0) <= 1 && one.1.abs_diff(other.1) <= smooth.levels.reach(one.0.min(other.0)));
             distinct.insert(((one.0, 0), (other.0, other.1.abs_diff(one.1) as i64)));
         }
+        (distinct.into_iter().collect(), scope)
+    })
+}
+
+fn set(name: &str) -> AttributeSet {
+    AttributeSet::new([name]).unwrap()
+}
+
+fn noise_of(family: Family) -> Smooth {
+    Smooth::new(SmoothNoise::new(family, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap()).unwrap()
+}
+
+/// Over all distinct (level, level, shift) the loss of the drawn laws is the claim, both orders.
+#[test]
+fn small_medians_cost_what_the_event_says() {
+    let smooth = noise_of(Family::Cauchy4);
+    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
-        let distinct: Vec<_> = distinct.into_iter().collect();
         let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
         check(&distinct, run, &claim, Slack { pure: 0.01, ..Slack::ANY });
         let small = Claim { pure: claim.pure.map(|pure| 0.99 * pure), ..Claim::default() };
         assert!(std::panic::catch_unwind(|| check(&distinct, run, &small, Slack::ANY)).is_err(), "{scope}");
     }
     // An attribute that is not read changes nothing, and costs nothing.
+    let both: Vec<Vec<i64>> = (0..=16).flat_map(|value| [vec![value, 0], vec![value, 1]]).collect();
     let pairs = neighbours::attributes(&both, 2, &[1]);
     assert!(pairs.iter().all(|(left, right)| state(&smooth, left) == state(&smooth, right)));
     let scope = Scope::Attributes(set("other"));
     assert_eq!(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, 0.0);
+}
+
+/// Specification 4.4, the same medians: δ of Laplace noise at several ε is within what accounting says, in every scope and both orders. That is by its grid up to 2% above what
+/// is reached from ε = 0.4 on: 3% less is refused. (Against the curve itself, without the grid, 1% is: `loss::words::smooth_noise`.)
+#[test]
+fn small_medians_by_laplace_noise_cost_what_the_event_says() {
+    let smooth = noise_of(Family::DiscreteLaplace);
+    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    for (distinct, scope) in small_medians(&smooth) {
+        let run = |state: &(u32, i64)| law(&smooth, state);
+        let claim = |epsilons: &[f64]| Claim { pure: None, ..Claim::of(&events, &scope, epsilons) };
+        check(&distinct, run, &claim(&[0.1, 0.25]), Slack::ANY);
+        let reached = claim(&[0.4, 0.6, 0.8]);
+        check(&distinct, run, &reached, Slack { delta: 0.025, ..Slack::ANY });
+        for (epsilon, delta) in reached.deltas {
+            let small = Claim { deltas: vec![(epsilon, 0.97 * delta)], ..Claim::default() };
+            assert!(std::panic::catch_unwind(|| check(&distinct, run, &small, Slack::ANY)).is_err(), "{scope}");
+        }
+    }
+}
+
+/// Specification 4.5, the same medians: the Rényi divergences of Gaussian noise are within ρ times their order, and at the last order reach it: 1% less is refused. δ is within what
+/// accounting makes of that.
+#[test]
+fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
+    let smooth = noise_of(Family::DiscreteGaussian);
+    let (rho, omega) = loss::truncated_of_smooth_noise(&smooth.noise()).unwrap();
+    let orders = [1.1, 1.5, 2.0, 2.3, omega * (1.0 - 1e-9)];
+    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    for (distinct, scope) in small_medians(&smooth) {
+        let run = |state: &(u32, i64)| law(&smooth, state);
+        let claim = |rho: f64| {
+            let renyi = orders.iter().map(|order| (*order, rho * order)).collect();
+            Claim { renyi, ..Claim::default() }
+        };
+        check(&distinct, run, &claim(rho), Slack::ANY);
+        let too_small = || check(&distinct, run, &claim(0.99 * rho), Slack::ANY);
+        assert!(std::panic::catch_unwind(too_small).is_err(), "{scope}");
+        let deltas = Claim { pure: None, ..Claim::of(&events, &scope, &[0.5, 1.0, 2.0]) };
+        check(&distinct, run, &deltas, Slack::ANY);
+    }
 }
 
 /// A level is published beside an answer: both together cost the sum of their events.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::{Shift, Touch};
 use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
 use crate::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, VecDeque};
@@ -123,4 +124,39 @@ fn modes_cost_what_the_event_says() {
             assert!(std::panic::catch_unwind(|| check(&pairs, run, &at(0.0198), Slack::ANY)).is_err());
         }
     }
+}
+
+/// Whether at least two owners have each of three keys, said of each key by itself: who comes or goes moves one answer, who has another key two.
+#[test]
+fn several_values_cost_what_the_events_say() {
+    let stable = StableValue::of_several(0.8, 0.03, 2).unwrap();
+    let value = AttributeSet::new(["value"]).unwrap();
+    let (one, two) = (vec![Shift::new(1, 1.0).unwrap()], vec![Shift::new(2, 1.0).unwrap()]);
+    let touch = Touch { attributes: value.clone(), shifts: two.clone() };
+    let events = stable.events_moving(&Moves::by_scope(one, two, vec![touch])).unwrap();
+    let law = |values: &Vec<usize>| {
+        let counts = counts(values, 3);
+        let each = |count: u64| {
+            let chance = stable.probability(if count >= 2 { count - 1 } else { 2 - count });
+            let said = [(Some(count >= 2), Near::near(chance, 1e-12)), (None, Near::near(1.0 - chance, 1e-12))];
+            Distribution::new(said, 0.0)
+        };
+        each(counts[0]).product(&each(counts[1])).product(&each(counts[2]))
+    };
+    let universe = [0usize, 1, 2];
+    let people: Vec<_> = (1..=5).flat_map(|owners| neighbours::person(&universe, owners)).collect();
+    for (pairs, scope, (epsilon, delta)) in [
+        (neighbours::presence(&universe, 5), Scope::Presence, (0.4, 1.0 - 0.97f64.sqrt())),
+        (people.clone(), Scope::Person, (0.8, 0.03)),
+        (people, Scope::Attributes(value), (0.8, 0.03)),
+    ] {
+        let claimed = Claim { pure: None, ..Claim::of(&events, &scope, &[0.2, 0.4, 0.8]) };
+        check(&pairs, law, &claimed, Slack::ANY);
+        let at = |delta: f64| Claim { deltas: vec![(epsilon, delta)], ..Claim::default() };
+        check(&pairs, law, &at(delta * (1.0 + 1e-9)), Slack { delta: 1e-6, ..Slack::ANY });
+        assert!(std::panic::catch_unwind(|| check(&pairs, law, &at(0.99 * delta), Slack::ANY)).is_err(), "{scope}");
+    }
+    let other = Scope::Attributes(AttributeSet::new(["other"]).unwrap());
+    assert_eq!(Claim::of(&events, &other, &[]).pure, Some(0.0));
+    assert!(StableValue::of_several(1.0, 1e-6, 0).is_err());
 }

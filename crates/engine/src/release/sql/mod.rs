@@ -187,7 +187,7 @@ pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<Cut
 }
 
 /// A position in a query is given together with the query's position in the file.
-fn within_file(error: Error, outer: Place) -> Error {
+pub(super) fn within_file(error: Error, outer: Place) -> Error {
     match error {
         error if outer.origin == Origin::CommandLine => error,
         Error::Input { place: Some(inner), sentence } if inner.origin == Origin::Query => {

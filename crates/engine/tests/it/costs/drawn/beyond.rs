@@ -110,6 +110,29 @@ fn exact_if_stable() {
     coins("exact if stable", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
 }
 
+/// The same of a query, for a key and for the key with the largest count: twenty rows of one key and six of the other, of which one row moves both (a person) or one (presence).
+#[test]
+fn exact_if_stable_of_keys() {
+    let rows = format!("x\n{}{}", "1\n".repeat(20), "0\n".repeat(6));
+    let query = "kind = \"exact-if-stable\"\nsql = \"SELECT x, COUNT(*) FROM t GROUP BY x\"\n";
+    // In presence an owner moves one of the keys: twenty rows are seven from fewer than fourteen.
+    let each = "at_least = 14\ncost = { epsilon = 1, delta = 2e-3, scope = \"presence\" }";
+    let (events, answers) = released(&whole_numbers(1), &rows, &format!("{query}{each}"), 100, 29);
+    let said = answers.iter().map(|answers| {
+        assert!([Cell::Null, Cell::Truth(true)].contains(&answers.columns[1].cells[1]), "{answers:?}");
+        answers.columns[1].cells[1] != Cell::Null
+    });
+    coins("exact if stable, each key", said, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
+    // A lead of fourteen, seven replaced rows from a tie, which the first key wins.
+    let largest = "largest = true\ncost = { epsilon = 1, delta = 2e-3 }";
+    let (events, answers) = released(&whole_numbers(1), &rows, &format!("{query}{largest}"), 100, 30);
+    let said = answers.iter().map(|answers| {
+        assert!([Cell::Null, Cell::Whole(1)].contains(&answers.columns[0].cells[0]), "{answers:?}");
+        answers.columns[0].cells[0] != Cell::Null
+    });
+    coins("exact if stable, largest", said, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
+}
+
 /// Of the rules never, always, x and not x one makes two mistakes fewer than two others and four fewer than the last; and of one row the parity is right as often as it is kept.
 #[test]
 fn learn() {
