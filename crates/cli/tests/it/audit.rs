@@ -105,6 +105,7 @@ fn what_says_nothing_is_refused() {
     assert_eq!(folder.run(&["audit", "outputs", "ones", "one at the end"]).status.code(), Some(0));
     folder.refused(&["audit", "outputs", "words", "words", "--beta", "0.5"], 2, "(0, 0.5)");
     folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "-1"], 2, "epsilon must be a number");
+    folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "0"], 2, "nothing of the data");
     let wrong = |form: &str, document: Value, words: &str| {
         refused(&scumble_on(&["audit", form, "-", "--json"], &document.to_string()), 2, words);
     };

@@ -3,8 +3,12 @@
 //! For P uniform on [−1, 1] and X₁ … X_n = ±1 of mean P, every f has E\[f(X)·Σ(X_i − P) + (f(X) − X̄)²\] ≥ (n + 4)/(3(n + 2)) > ⅓
 //! ([`lemma_constant`], attained). An accurate answer is therefore correlated with every person, and privacy bounds that correlation.
 
+use super::groups::Guarantee;
 use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::loss::Loss;
 use crate::quantity::{Delta, Epsilon};
+use crate::scope::Scope;
 use num_rational::BigRational;
 
 /// Rounding goes down: these are lower bounds.
@@ -97,6 +101,40 @@ pub fn count_error_lower(
         if square > 0.0 { people * libm::sqrt(square) / 2.0 * DOWNWARD } else { 0.0 }
     };
     Ok(at(near).max(at(near + 1)))
+}
+
+/// Where the curve of a guarantee is looked at; each point of it gives a valid limit.
+const DELTAS: [f64; 7] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9, 1e-12];
+
+/// The largest [`count_error_lower`] of a guarantee in the person scope, and the (ε, δ) that it is shown at; none where nothing is known.
+///
+/// ```
+/// use scumble::limits::{fingerprinting::best_count_error_lower, groups::Guarantee};
+/// let (least, _, delta) = best_count_error_lower(500, &Guarantee::Concentrated(0.001.try_into()?), None)?.unwrap();
+/// assert!(least > 3.0 && delta.get() > 0.0);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn best_count_error_lower(
+    attributes: u64,
+    guarantee: &Guarantee,
+    most_people: Option<u64>,
+) -> Result<Option<(f64, Epsilon, Delta)>> {
+    let pairs = match guarantee {
+        Guarantee::Approximate { epsilon, delta } => vec![(*epsilon, *delta)],
+        Guarantee::Concentrated(rho) => {
+            let curve = Loss::of([Event::zcdp(*rho)?], Scope::Person)?;
+            let at = |delta: f64| Ok((Epsilon::new(curve.epsilon(delta)?.upper)?, Delta::new(delta)?));
+            DELTAS.into_iter().map(at).collect::<Result<Vec<_>>>()?
+        }
+    };
+    let mut best: Option<(f64, Epsilon, Delta)> = None;
+    for (epsilon, delta) in pairs.into_iter().filter(|(epsilon, _)| epsilon.get() > 0.0) {
+        let least = count_error_lower(attributes, epsilon, delta, most_people)?;
+        if least > best.map_or(0.0, |(least, ..)| least) {
+            best = Some((least, epsilon, delta));
+        }
+    }
+    Ok(best)
 }
 
 /// D = √(2/3)·sinh ε + 2(1 + e^{−ε})·δ·√d.
