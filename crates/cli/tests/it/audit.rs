@@ -196,6 +196,18 @@ fn a_release_of_a_project_is_audited_end_to_end() {
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--outputs", "3"], 2, "at least 200");
 }
 
+/// A cost in ρ has no ε at δ = 0: "claimed epsilon inf" was printed.
+#[test]
+fn a_claim_of_rho_is_called_that() {
+    let project = "[dataset.visits]\nsource = \"none.csv\"\n[dataset.visits.columns]\nclinic = { type = \"category\", values = [\"a\", \"b\"] }\n\
+                   [[release]]\nname = \"n\"\nsql = \"SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic\"\ncost = { rho = 2 }\n";
+    let folder = Folder::with(&[("scumble.toml", project)]);
+    let asked = ["audit", "scumble.toml", "--release", "n", "--outputs", "200", "--beta", "1e-9", "--pairs", "1"];
+    let told = folder.stdout(&[&asked[..], &["--scope", "presence"]].concat());
+    assert!(told.starts_with("presence: claimed rho ") && told.contains("(no epsilon at delta 0)"), "{told}");
+    assert!(!told.contains("inf"), "{told}");
+}
+
 /// Dates and times are made up like numbers; what is not audited says so.
 #[test]
 fn dates_are_made_up_and_graphs_are_refused() {

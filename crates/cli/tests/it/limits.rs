@@ -131,12 +131,21 @@ fn tables_of_many_columns_have_their_limits() {
     // How many there are is public: nobody comes or goes, and few people are not enough for large groups.
     let (public, _) = found("public_owners = 40\n", one);
     let (few, many) = (by(&public, "by the least singular value"), by(&errors, "by the least singular value"));
-    assert!(few["about"].as_str().unwrap().starts_with("person") && few["about"].as_str().unwrap().contains("40 owners"), "{few}");
+    assert!(
+        few["about"].as_str().unwrap().starts_with("person") && few["about"].as_str().unwrap().contains("40 owners"),
+        "{few}"
+    );
     assert!(few["least_possible"].as_f64() < many["least_possible"].as_f64(), "{few} {many}");
     let (few, many) = (by(&public, "by packing"), by(&errors, "by packing"));
-    assert!(few["least_possible"].as_f64().unwrap() <= 20.0 && many["least_possible"].as_f64().unwrap() > 20.0, "{few} {many}");
+    assert!(
+        few["least_possible"].as_f64().unwrap() <= 20.0 && many["least_possible"].as_f64().unwrap() > 20.0,
+        "{few} {many}"
+    );
     // What is fitted has an error that nobody knows.
     let (fitted, told) = found("", "estimates = \"model\"\norder = 1\ncost = { rho = 0.001, scope = \"person\" }\n");
     assert_eq!(by(&fitted, "by fingerprinting")["expected"], Value::Null);
-    assert!(told.contains("fitted: nobody promises") && told.contains("that of this release depends on the data"), "{told}");
+    assert!(
+        told.contains("fitted: nobody promises") && told.contains("that of this release depends on the data"),
+        "{told}"
+    );
 }

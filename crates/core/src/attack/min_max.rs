@@ -81,9 +81,8 @@ mod tests {
                         continue;
                     }
                     let corner = [minor(3, 1, 2) / all, minor(0, 3, 2) / all, minor(0, 1, 3) / all];
-                    let holds = |plane: &[f64; 4]| {
-                        (0..3).map(|at| plane[at] * corner[at]).sum::<f64>() <= plane[3] + 1e-9
-                    };
+                    let holds =
+                        |plane: &[f64; 4]| (0..3).map(|at| plane[at] * corner[at]).sum::<f64>() <= plane[3] + 1e-9;
                     if planes.iter().all(holds) {
                         best = best.min(corner[2]);
                     }
@@ -104,7 +103,10 @@ mod tests {
             let members = |row: &[f64; 2]| (0..2u32).filter(|i| row[*i as usize] == 1.0).collect();
             let found = reconstruct(&Queries::new(2, rows.iter().map(members).collect()).unwrap(), &answers).unwrap();
             let truth = exact(&rows, &answers);
-            assert!(found.largest_error_at_least <= truth + 1e-9 && truth <= found.largest_error + 1e-9, "{truth} {found:?}");
+            assert!(
+                found.largest_error_at_least <= truth + 1e-9 && truth <= found.largest_error + 1e-9,
+                "{truth} {found:?}"
+            );
             let gap = found.largest_error - found.largest_error_at_least;
             assert!(gap <= 1e-3 * found.largest_error.max(1.0), "{truth} {found:?}");
         }
@@ -128,12 +130,16 @@ mod tests {
         assert!(right >= 38 && found.largest_error <= 1.01, "{right} {}", found.largest_error);
         let certificate = Certificate::of(&queries, false).unwrap();
         // A tenth of the errors: the certificate is far from what is seen, and is not far from nothing.
-        let near: Vec<f64> = queries.answers(&column).iter().zip(&answers).map(|(exact, one)| exact + (one - exact) / 10.0).collect();
+        let near: Vec<f64> =
+            queries.answers(&column).iter().zip(&answers).map(|(exact, one)| exact + (one - exact) / 10.0).collect();
         let found = reconstruct(&queries, &near).unwrap();
         let most = found.wrong_at_most(&certificate, 400, 0.1).unwrap();
         let wrong = 40 - recovered(&found.column, &truth).unwrap().right;
         assert!(wrong as f64 <= most && most < 5.0, "{wrong} {most}");
-        assert_eq!(found.wrong_at_most(&Certificate::of(&Queries::new(2, vec![vec![0, 1]]).unwrap(), false).unwrap(), 1, 1.0), None);
+        assert_eq!(
+            found.wrong_at_most(&Certificate::of(&Queries::new(2, vec![vec![0, 1]]).unwrap(), false).unwrap(), 1, 1.0),
+            None
+        );
         answers.iter_mut().step_by(10).for_each(|answer| *answer = 1000.0);
         let ruined = recovered(&reconstruct(&queries, &answers).unwrap().column, &truth).unwrap().right;
         let robust = recovered(&linear::reconstruct(&queries, &answers).unwrap().column, &truth).unwrap().right;

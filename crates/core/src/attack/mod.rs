@@ -64,7 +64,12 @@ pub(crate) fn check_answers(queries: &Queries, answers: &[f64]) -> Result<()> {
         return Err(Error::refused(format!("there are {given} answers to {asked} queries")));
     }
     if let Some(at) = answers.iter().position(|answer| !answer.is_finite()) {
-        return Err(Error::refused(format!("answer {} of {} is {}, not a finite number", at + 1, answers.len(), answers[at])));
+        return Err(Error::refused(format!(
+            "answer {} of {} is {}, not a finite number",
+            at + 1,
+            answers.len(),
+            answers[at]
+        )));
     }
     match answers.iter().position(|answer| answer.abs() > MOST_ANSWER) {
         Some(at) => Err(Error::refused(format!(

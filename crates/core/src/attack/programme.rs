@@ -63,7 +63,7 @@ impl Objective {
     }
 }
 
-/// The nearest numbers whose sizes add up to at most `most` (Duchi, Shalev-Shwartz, Singer, Chandra 2008).
+/// The nearest numbers whose sizes add up to at most `most` (Michelot 1986, for their sizes).
 fn onto_simplex(numbers: &[f64], most: f64) -> Vec<f64> {
     let mut sizes: Vec<f64> = numbers.iter().map(|number| number.abs()).collect();
     if sizes.iter().sum::<f64>() <= most {
@@ -174,7 +174,8 @@ impl State {
         let sums = queries.transposed(&prices);
         let bound = -dot(&prices, answers) + sums.iter().map(|sum| sum.min(0.0)).sum::<f64>();
         // Sums of so many numbers are off by at most this, so that the bound is one.
-        let sizes: f64 = prices.iter().zip(answers).map(|(price, answer)| price.abs() * (answer.abs() + sums.len() as f64)).sum();
+        let sizes: f64 =
+            prices.iter().zip(answers).map(|(price, answer)| price.abs() * (answer.abs() + sums.len() as f64)).sum();
         let rounding = sizes * (answers.len() + sums.len() + 8) as f64 * f64::EPSILON;
         best.error_at_least = best.error_at_least.max(bound - rounding);
         if error < best.error {

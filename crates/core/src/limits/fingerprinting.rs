@@ -83,12 +83,7 @@ pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: 
 /// assert!(count_error_lower(1_000_000, 1.0.try_into()?, 1e-9.try_into()?, Some(1))? < 0.3);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn count_error_lower(
-    attributes: u64,
-    epsilon: Epsilon,
-    delta: Delta,
-    most_people: Option<u64>,
-) -> Result<f64> {
+pub fn count_error_lower(attributes: u64, epsilon: Epsilon, delta: Delta, most_people: Option<u64>) -> Result<f64> {
     if epsilon.get() == 0.0 || attributes == 0 {
         return Err(Error::refused("the limit of many means needs epsilon above 0 and at least one attribute"));
     }

@@ -138,9 +138,9 @@ fn of_tables(pools: &[Vec<Vec<bool>>], columns: usize, together: usize, people: 
         // In the person scope the columns of the matrix are differences to the filler, the first of the pool.
         let gram = match people {
             None => Gram::new(pool.len(), both),
-            Some(_) => Gram::new(pool.len() - 1, |i, j| {
-                both(i + 1, j + 1) - both(i + 1, 0) - both(0, j + 1) + both(0, 0)
-            }),
+            Some(_) => {
+                Gram::new(pool.len() - 1, |i, j| both(i + 1, j + 1) - both(i + 1, 0) - both(0, j + 1) + both(0, 0))
+            }
         };
         let number = pool.len() - usize::from(people.is_some());
         let best = best_columns(&gram, number);

@@ -44,7 +44,8 @@ impl Floor {
 
     /// Whether nothing among these says more about the same error of the same column.
     pub fn is_strongest(&self, all: &[Self]) -> bool {
-        let stronger = |other: &&Self| other.column == self.column && other.error == self.error && other.least > self.least;
+        let stronger =
+            |other: &&Self| other.column == self.column && other.error == self.error && other.least > self.least;
         !all.iter().any(|other| stronger(&other))
     }
 
@@ -169,12 +170,7 @@ pub(super) fn of_thresholds(
 
 /// The limit by the least singular value of counts of which an owner can be in one alone and moves it by `moved`: each is a group of owners who are there or not (survey 7.5.2, with
 /// groups). For such counts it says no more than that of a single one, which is the strongest that these matrices have.
-fn apart(
-    column: &str,
-    (presence, all): (&Privacy, &str),
-    moved: f64,
-    expected: f64,
-) -> Result<Option<Floor>> {
+fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: f64) -> Result<Option<Floor>> {
     let found = tables::apart(&presence.guarantee(), BETA)?;
     Ok((found.count_error_at_least > 0.0).then(|| Floor {
         column: column.to_string(),
@@ -215,8 +211,7 @@ pub(super) struct AllTables<'a> {
 pub(super) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<Floor>> {
     let columns = tables.sizes.iter().filter(|size| **size >= 2).count();
     let scope = if tables.people.is_some() { Scope::Person } else { Scope::Presence };
-    let (Some(own), Some(person)) =
-        (Privacy::by_sums(events, &scope)?, Privacy::by_sums(events, &Scope::Person)?)
+    let (Some(own), Some(person)) = (Privacy::by_sums(events, &scope)?, Privacy::by_sums(events, &Scope::Person)?)
     else {
         return Ok(Vec::new());
     };
@@ -255,9 +250,10 @@ pub(super) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
             _ => format!(" (epsilon {} at delta {})", rounded_up(epsilon.get()), rounded_up(delta.get())),
         };
         let about = format!("person, {}{at}{of}, by fingerprinting of {columns} columns", person.words());
-        let mean = tables.single_errors.as_ref().map(|errors| {
-            (errors.iter().map(|error| error * error).sum::<f64>() / errors.len().max(1) as f64).sqrt()
-        });
+        let mean = tables
+            .single_errors
+            .as_ref()
+            .map(|errors| (errors.iter().map(|error| error * error).sum::<f64>() / errors.len().max(1) as f64).sqrt());
         limits.push(floor("root mean square error of one count of each column", mean, least, about));
     }
     Ok(limits)

@@ -32,7 +32,8 @@ pub(super) fn section(report: &Report<'_>) -> String {
     for one in report.published {
         // What says less than another about the same error is in the JSON alone.
         for limit in one.limits.iter().filter(|limit| limit.is_strongest(&one.limits)) {
-            let expected = if limit.expected.is_finite() { digits(limit.expected) } else { "depends on the data".to_string() };
+            let expected =
+                if limit.expected.is_finite() { digits(limit.expected) } else { "depends on the data".to_string() };
             let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
             let _ = write!(
                 text,

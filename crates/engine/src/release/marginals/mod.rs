@@ -13,9 +13,9 @@ mod work;
 
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use super::field::{Field, Placed, Word};
+use super::limits::{self, AllTables};
 use super::records::{self, Attributes};
 use super::rows::private_table;
-use super::limits::{self, AllTables};
 use super::{Analysed, CostAbout, Floor, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
@@ -270,8 +270,8 @@ impl Marginals {
         )
     }
 
-    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of Gaussian noise have tails of at most 2·e^{−t²/2σ²}
-    /// (Canonne, Kamath, Steinke 2020, Corollary 16).
+    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of discrete Gaussians have tails of at most 2·e^{−t²/2σ²}
+    /// (Canonne, Kamath, Steinke 2020: they are sub-Gaussian with their σ).
     fn largest_error(&self, error: &dyn Fn(Subset) -> Option<f64>, beta: f64) -> Option<f64> {
         let domain = self.domain.as_ref()?;
         let (mut cells, mut worst) = (0.0, 0.0f64);
