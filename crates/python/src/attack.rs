@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
 use scumble::attack::membership::Membership;
-use scumble::attack::{Queries, exhaustive, least_squares, linear};
+use scumble::attack::{Queries, exhaustive, least_squares, linear, min_max};
 use scumble::limits::singular::MOST_COLUMNS;
 
 /// The secret column of 0 and 1 that explains the answers best: who is counted by each query, and its published count.
@@ -31,9 +31,10 @@ pub fn reconstruct(
                 Ok((0..people).map(|person| first >> person & 1 == 1).collect())
             }
             "linear" => Ok(linear::reconstruct(&queries, &answers)?.column),
+            "min-max" => Ok(min_max::reconstruct(&queries, &answers)?.column),
             "least-squares" => Ok(least_squares::reconstruct(&queries, &answers)?.column),
             other => Err(Failure::input(format!(
-                "there is no method '{other}'; those that are: exhaustive, linear, least-squares"
+                "there is no method '{other}'; those that are: exhaustive, linear, min-max, least-squares"
             ))),
         }
     })

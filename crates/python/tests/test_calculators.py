@@ -136,7 +136,8 @@ def test_attacks() -> None:
     queries += [[int(person == other) for other in range(40)] for person in range(0, 40, 2)]
     answers = [sum(bit for bit, is_in in zip(secret, query) if is_in) for query in queries]
     assert sum(one == two for one, two in zip(sc.attack.reconstruct(queries, answers), secret)) >= 30
-    assert sc.attack.reconstruct([[1, 0], [0, 1]], [1, 0], method="least-squares") == [True, False]
+    for method in ("linear", "min-max", "least-squares"):
+        assert sc.attack.reconstruct([[1, 0], [0, 1]], [1, 0], method=method) == [True, False]
     with pytest.raises(sc.InputError):
         sc.attack.reconstruct([[1, 2]], [1])
     with pytest.raises(sc.InputError):

@@ -42,7 +42,7 @@ fn a_column_is_reconstructed_from_files_and_judged_by_the_truth() {
     ]);
     let files =
         ["attack", "reconstruct", "--queries", "queries.csv", "--answers", "answers.csv", "--truth", "truth.csv"];
-    for method in ["exhaustive", "linear", "least-squares"] {
+    for method in ["exhaustive", "linear", "min-max", "least-squares"] {
         let told = folder.stdout(&[&files[..], &["--method", method, "--epsilon", "1"]].concat());
         assert!(told.contains("101") && told.contains("recovered 3 of 3; the best constant guess has 2"), "{told}");
         assert!(told.contains("nobody can expect more than 2.1931"), "{told}");
@@ -50,13 +50,40 @@ fn a_column_is_reconstructed_from_files_and_judged_by_the_truth() {
     folder.write("answers.csv", "1\n1\n");
     folder.refused(&files, 2, "there are 2 answers to 3 queries");
     folder.write("answers.csv", "1\n1\nNaN\n");
-    folder.refused(&files, 2, "answer 2 is NaN");
+    folder.refused(&files, 2, "answers.csv, line 3: 'NaN' is not a finite number");
     folder.write("answers.csv", "1\n1e300\n1\n");
-    folder.refused(&files, 2, "answer 1 is 1e300, which no count is near");
+    folder.refused(&files, 2, "answer 2 of 3 is 1e300, which no count is near");
     folder.write("queries.csv", "1,1,0\n0,1,1\n1,0,2\n");
-    folder.refused(&files, 2, "queries.csv: '2' is not 0 or 1");
+    folder.refused(&files, 2, "queries.csv, line 3: '2' is not 0 or 1");
     folder.write("queries.csv", "1,1\n0,1,1\n");
     folder.refused(&files, 2, "queries.csv, line 2: 2 columns are expected, not 3");
+}
+
+/// Where every answer is off by little, few values can be wrong; and ε = 0 promises that nothing was published.
+#[test]
+fn the_least_largest_error_has_a_certificate() {
+    let (n, truth) = (8u32, [1, 0, 1, 1, 0, 0, 1, 0]);
+    let queries: Vec<Vec<u32>> = (0..8u32)
+        .map(|row| (0..n).map(|column| u32::from((row & column).count_ones() % 2 == 0)).collect())
+        .chain((0..n).map(|row| (0..n).map(|column| u32::from(row == column)).collect()))
+        .collect();
+    let exact = |query: &Vec<u32>| query.iter().zip(truth).map(|(one, other)| f64::from(one * other)).sum::<f64>();
+    let answers: Vec<f64> = queries.iter().enumerate().map(|(at, query)| exact(query) + [0.1, -0.1][at % 2]).collect();
+    let document = json!({ "queries": queries, "answers": answers, "truth": truth });
+    let found = answer(&["reconstruct", "--method", "min-max"], &document);
+    assert_eq!(found["recovered"]["right"], 8, "{found}");
+    let (error, least) = (found["largest_error"].as_f64().unwrap(), found["largest_error_at_least"].as_f64().unwrap());
+    assert!(least <= error && error < 0.1 + 2e-3 && error - least < 2e-3, "{found}");
+    // 4·16·(0.1 + E′)²/σ_min², and σ_min is above 1 with everybody's own count.
+    let wrong = found["wrong_at_most"].as_f64().unwrap();
+    assert!(wrong > 0.0 && wrong < 2.6, "{found}");
+    let told = printed(scumble_on(&["attack", "reconstruct", "-", "--method", "min-max"], &document.to_string()));
+    assert!(told.contains("the column of least largest error") && told.contains("values can be wrong"), "{told}");
+    // A lower bound above the value was printed here.
+    let found = answer(&["reconstruct", "--method", "linear"], &document);
+    assert!(found["total_error_at_least"].as_f64().unwrap() <= found["total_error"].as_f64().unwrap(), "{found}");
+    let none = ["attack", "reconstruct", "-", "--epsilon", "0"];
+    refused(&scumble_on(&none, &document.to_string()), 2, "--epsilon 0: with delta 0 nothing of the data");
 }
 
 /// Who is counted, as numbers of people: what many people and small queries need.
@@ -64,7 +91,7 @@ fn a_column_is_reconstructed_from_files_and_judged_by_the_truth() {
 fn sparse_queries_are_lists_of_people() {
     let folder = Folder::with(&[("members.txt", "0,1\n1, 2\n\n2,0\n"), ("answers.csv", "1\n1\n0\n2\n")]);
     let files = ["attack", "reconstruct", "--members", "members.txt", "--people", "3", "--answers", "answers.csv"];
-    for method in ["exhaustive", "linear", "least-squares"] {
+    for method in ["exhaustive", "linear", "min-max", "least-squares"] {
         let told = folder.json(&[&files[..], &["--method", method, "--json"]].concat());
         assert_eq!(told["column"], json!([1, 0, 1]), "{told}");
     }
@@ -165,6 +192,20 @@ fn membership_is_judged_by_the_truth() {
         2,
         "long.csv: 3 values are expected, not 2",
     );
+    // The same in CSV files.
+    let lines = |values: &[f64]| values.iter().map(|value| format!("{value}\n")).collect::<String>();
+    let row = |person: &Vec<usize>| person.iter().map(ToString::to_string).collect::<Vec<_>>().join(",") + "\n";
+    folder.write("means.csv", &lines(&published));
+    folder.write("population.csv", &lines(&[0.5; 400]));
+    folder.write("persons.csv", &persons.iter().map(row).collect::<String>());
+    let files = ["attack", "membership", "--published", "means.csv", "--population", "population.csv", "--persons"];
+    let files = [&files[..], &["persons.csv", "--false-positive", "1e-3", "--truth", "truth.csv"]].concat();
+    assert_eq!(folder.json(&[&files[..], &["--epsilon", "0.1", "--json"]].concat())["recovered"], told);
+    folder.write("population.csv", "0.5\n");
+    folder.refused(&files, 2, "means.csv: 400 published means and 1 of the population");
+    folder.write("population.csv", "0.5\nhalf\n");
+    folder.refused(&files, 2, "population.csv, line 2: 'half' is not a number");
+    folder.refused(&files[..4], 2, "--population");
 }
 
 #[test]
@@ -215,6 +256,9 @@ fn the_page_does_what_it_says() {
         "right about 2 of 2; the best constant guess has 1",
         "no evidence against the claim",
         "with probability at most 0.7310586",
+        "the column of least largest error (0.0",
+        "by the least singular value",
+        "by fingerprinting of 8 columns",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }

@@ -105,6 +105,7 @@ fn what_says_nothing_is_refused() {
     assert_eq!(folder.run(&["audit", "outputs", "ones", "one at the end"]).status.code(), Some(0));
     folder.refused(&["audit", "outputs", "words", "words", "--beta", "0.5"], 2, "(0, 0.5)");
     folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "-1"], 2, "epsilon must be a number");
+    folder.refused(&["audit", "outputs", "words", "words", "--epsilon", "0"], 2, "nothing of the data");
     let wrong = |form: &str, document: Value, words: &str| {
         refused(&scumble_on(&["audit", form, "-", "--json"], &document.to_string()), 2, words);
     };
@@ -193,6 +194,18 @@ fn a_release_of_a_project_is_audited_end_to_end() {
     folder.refused(&["audit", "scumble.toml", "--release", "none"], 2, "there is no release 'none'");
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--beta", "NaN"], 2, "(0, 0.5)");
     folder.refused(&["audit", "scumble.toml", "--release", "n", "--outputs", "3"], 2, "at least 200");
+}
+
+/// A cost in ρ has no ε at δ = 0: "claimed epsilon inf" was printed.
+#[test]
+fn a_claim_of_rho_is_called_that() {
+    let project = "[dataset.visits]\nsource = \"none.csv\"\n[dataset.visits.columns]\nclinic = { type = \"category\", values = [\"a\", \"b\"] }\n\
+                   [[release]]\nname = \"n\"\nsql = \"SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic\"\ncost = { rho = 2 }\n";
+    let folder = Folder::with(&[("scumble.toml", project)]);
+    let asked = ["audit", "scumble.toml", "--release", "n", "--outputs", "200", "--beta", "1e-9", "--pairs", "1"];
+    let told = folder.stdout(&[&asked[..], &["--scope", "presence"]].concat());
+    assert!(told.starts_with("presence: claimed rho ") && told.contains("(no epsilon at delta 0)"), "{told}");
+    assert!(!told.contains("inf"), "{told}");
 }
 
 /// Dates and times are made up like numbers; what is not audited says so.

@@ -1,6 +1,6 @@
 //! The attacks that privacy stops: what somebody can do with published numbers alone.
 //!
-//! Nothing here sees a private table. Reconstruction ([`exhaustive`], [`linear`], [`least_squares`]) takes counts of known groups of people and gives the
+//! Nothing here sees a private table. Reconstruction ([`exhaustive`], [`linear`], [`min_max`], [`least_squares`]) takes counts of known groups of people and gives the
 //! secret column back; tracing ([`boneh_shaw`], [`tardos`]) and [`membership`] take published means and say whose data is in them; [`coin`] guesses one value under
 //! the noise of given events. With the truth beside it,
 //! [`recovered`] says what was recovered, what the best constant guess recovers, and what an (ε, δ) guarantee leaves to anybody.
@@ -23,6 +23,8 @@ pub mod exhaustive;
 pub mod least_squares;
 pub mod linear;
 pub mod membership;
+pub mod min_max;
+mod programme;
 mod queries;
 pub mod tardos;
 
@@ -62,11 +64,18 @@ pub(crate) fn check_answers(queries: &Queries, answers: &[f64]) -> Result<()> {
         return Err(Error::refused(format!("there are {given} answers to {asked} queries")));
     }
     if let Some(at) = answers.iter().position(|answer| !answer.is_finite()) {
-        return Err(Error::refused(format!("answer {at} is {}, not a finite number", answers[at])));
+        return Err(Error::refused(format!(
+            "answer {} of {} is {}, not a finite number",
+            at + 1,
+            answers.len(),
+            answers[at]
+        )));
     }
     match answers.iter().position(|answer| answer.abs() > MOST_ANSWER) {
         Some(at) => Err(Error::refused(format!(
-            "answer {at} is {:e}, which no count is near ({MOST_ANSWER:e} at most): leave it out, and its query",
+            "answer {} of {} is {:e}, which no count is near ({MOST_ANSWER:e} at most): leave it out, and its query",
+            at + 1,
+            answers.len(),
             answers[at]
         ))),
         None => Ok(()),

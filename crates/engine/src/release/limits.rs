@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::sql::query::{Computation, What};
 use crate::sql::{Cut, above};
 use scumble::event::Event;
-use scumble::limits::{count, packing, tcdp};
+use scumble::limits::groups::Guarantee;
+use scumble::limits::{count, fingerprinting, packing, tables, tcdp};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
@@ -15,6 +16,11 @@ use std::borrow::Cow;
 /// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to this many owners.
 const LARGE_ORDER: f64 = 1e4;
 
+/// What the limits of many counts at once are about.
+const LARGEST: &str = "largest error of all counts, with probability 95%";
+/// How often that may fail.
+const BETA: f64 = 0.05;
+
 /// An expected error and the least that anybody could promise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Floor {
@@ -22,7 +28,7 @@ pub struct Floor {
     pub column: String,
     /// Which error.
     pub error: Cow<'static, str>,
-    /// This release's.
+    /// This release's; infinite where it depends on the data.
     pub expected: f64,
     /// No mechanism with the same guarantee can promise less for every table.
     pub least: f64,
@@ -34,6 +40,13 @@ impl Floor {
     /// How many times the least possible error the expected one is; none where the bound says nothing.
     pub fn factor(&self) -> Option<f64> {
         (self.least > 0.0 && self.expected.is_finite()).then(|| self.expected / self.least)
+    }
+
+    /// Whether nothing among these says more about the same error of the same column.
+    pub fn is_strongest(&self, all: &[Self]) -> bool {
+        let stronger =
+            |other: &&Self| other.column == self.column && other.error == self.error && other.least > self.least;
+        !all.iter().any(|other| stronger(&other))
     }
 
     /// As JSON.
@@ -80,6 +93,24 @@ impl Privacy {
         }
     }
 
+    /// The same where nothing is said about the noise: what the events add up to, as ε if all have one, otherwise as ρ.
+    fn by_sums(events: &[Event], scope: &Scope) -> Result<Option<Self>> {
+        let spent = Spent::of(events, scope)?;
+        if let Some(epsilon) = spent.pure_sum() {
+            let delta = Delta::new(spent.delta().to_f64_up().min(1.0))?;
+            return Ok(Some(Self::Pure { epsilon: Epsilon::new(epsilon.to_f64_up())?, delta }));
+        }
+        let rho = spent.rho(&Exact::zero()).map(|rho| Rho::new(rho.to_f64_up())).transpose()?;
+        Ok(rho.map(Self::Concentrated))
+    }
+
+    fn guarantee(&self) -> Guarantee {
+        match self {
+            Self::Pure { epsilon, delta } => Guarantee::Approximate { epsilon: *epsilon, delta: *delta },
+            Self::Concentrated(rho) => Guarantee::Concentrated(*rho),
+        }
+    }
+
     fn standard_error_lower(&self) -> f64 {
         match self {
             Self::Pure { epsilon, delta } => count::standard_error_lower(*epsilon, *delta),
@@ -106,8 +137,10 @@ impl Privacy {
     }
 }
 
-/// The limit of counts below each of many thresholds: tables in which m owners have one value, whichever it is, are all near the empty one and must be answered differently, so that
-/// nobody is within (m* − 1)/2 owners with probability 95% (packing: Vadhan 2017, 7.5.13, corrected). `expected` is this release's own error with that probability.
+/// The limits of counts below each of many thresholds, of which `expected` is this release's own error with probability 95%.
+///
+/// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the empty one and must be answered differently, so that nobody is
+/// within (m* − 1)/2 owners with probability 95%. And [`apart`].
 pub(super) fn of_thresholds(
     events: &[Event],
     noise: &Noise,
@@ -115,18 +148,127 @@ pub(super) fn of_thresholds(
     rows: u64,
     expected: f64,
 ) -> Result<Vec<Floor>> {
-    let presence = Privacy::of(events, std::slice::from_ref(noise), &Scope::Presence)?;
-    let Some(Privacy::Pure { epsilon, delta }) = &presence else { return Ok(Vec::new()) };
-    let Some(changes) = packing::least_changes(*epsilon, *delta, points as f64, Probability::new(0.95)?)? else {
+    let Some(presence) = Privacy::of(events, std::slice::from_ref(noise), &Scope::Presence)? else {
         return Ok(Vec::new());
     };
-    Ok(vec![Floor {
-        column: "count".to_string(),
-        error: "largest error of all counts, with probability 95%".into(),
+    let mut limits = Vec::new();
+    if let Privacy::Pure { epsilon, delta } = &presence
+        && epsilon.get() > 0.0
+        && let Some(changes) = packing::least_changes(*epsilon, *delta, points as f64, Probability::new(1.0 - BETA)?)?
+    {
+        limits.push(Floor {
+            column: "count".to_string(),
+            error: LARGEST.into(),
+            expected,
+            least: changes.saturating_sub(1) as f64 / 2.0 * rows as f64,
+            about: format!("presence, {}, by packing", presence.words()),
+        });
+    }
+    limits.extend(apart("count", (&presence, ""), rows as f64, expected)?);
+    Ok(limits)
+}
+
+/// The limit by the least singular value of counts of which an owner can be in one alone and moves it by `moved`: each is a group of owners who are there or not (survey 7.5.2, with
+/// groups). For such counts it says no more than that of a single one, which is the strongest that these matrices have.
+fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: f64) -> Result<Option<Floor>> {
+    let found = tables::apart(&presence.guarantee(), BETA)?;
+    Ok((found.count_error_at_least > 0.0).then(|| Floor {
+        column: column.to_string(),
+        error: LARGEST.into(),
         expected,
-        least: changes.saturating_sub(1) as f64 / 2.0 * rows as f64,
-        about: format!("presence, {}, by packing", presence.as_ref().map(Privacy::words).unwrap_or_default()),
-    }])
+        least: found.count_error_at_least * moved,
+        about: format!(
+            "presence, {}{all}, by the least singular value, for {} there or not",
+            presence.words(),
+            owners(found.group)
+        ),
+    }))
+}
+
+fn owners(number: u64) -> String {
+    if number == 1 { "one owner".to_string() } else { format!("{number} owners") }
+}
+
+/// Tables of all sets of up to `order` columns, as counts of owners.
+pub(super) struct AllTables<'a> {
+    /// The numbers of values of all columns.
+    pub sizes: &'a [u32],
+    pub order: usize,
+    /// How many owners there are, where that is public.
+    pub people: Option<u64>,
+    /// What the counts are called.
+    pub column: &'a str,
+    /// The standard errors of a cell of each column's own table, where they do not depend on the data.
+    pub single_errors: Option<Vec<f64>>,
+    /// A bound of the largest error of all cells that fails with this probability, where it does not depend on the data.
+    pub largest_error: &'a dyn Fn(f64) -> Option<f64>,
+}
+
+/// The limits of tables of counts over some columns. Each owner has one value in each column, and every combination may occur, so that owners can be made whose values in columns with at
+/// least two of them are as the proofs need them.
+///
+/// Where the number of owners is public, nobody comes or goes: then only the person scope promises anything, and tables of so many owners are looked at.
+pub(super) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<Floor>> {
+    let columns = tables.sizes.iter().filter(|size| **size >= 2).count();
+    let scope = if tables.people.is_some() { Scope::Person } else { Scope::Presence };
+    let (Some(own), Some(person)) = (Privacy::by_sums(events, &scope)?, Privacy::by_sums(events, &Scope::Person)?)
+    else {
+        return Ok(Vec::new());
+    };
+    let floor = |error: &'static str, expected: Option<f64>, least: f64, about: String| Floor {
+        column: tables.column.to_string(),
+        error: error.into(),
+        expected: expected.unwrap_or(f64::INFINITY),
+        least,
+        about,
+    };
+    let of = tables.people.map_or(String::new(), |people| format!(", for tables of {people} owners"));
+    let mut limits = Vec::new();
+    let singular = tables::marginals(columns, tables.order, &own.guarantee(), BETA, tables.people)?;
+    if singular.count_error_at_least > 0.0 {
+        let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
+        let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
+        let about = format!(
+            "{who}, {}{of}, by the least singular value, for {}{kinds} there or not",
+            own.words(),
+            owners(singular.group)
+        );
+        limits.push(floor(LARGEST, (tables.largest_error)(BETA), singular.count_error_at_least, about));
+    }
+    if let Some(least) = found_by_its_tables(&person, tables)? {
+        let about = format!("person, {}{of}, by packing: any of all records must be found", person.words());
+        let half = (tables.largest_error)(0.5);
+        limits.push(floor("largest error of all counts, in half of the runs", half, least, about));
+    }
+    let fingerprinting = match columns {
+        0 => None,
+        _ => fingerprinting::best_count_error_lower(columns as u64, &person.guarantee(), tables.people)?,
+    };
+    if let Some((least, epsilon, delta)) = fingerprinting {
+        let at = match delta.get() {
+            0.0 => String::new(),
+            _ => format!(" (epsilon {} at delta {})", rounded_up(epsilon.get()), rounded_up(delta.get())),
+        };
+        let about = format!("person, {}{at}{of}, by fingerprinting of {columns} columns", person.words());
+        let mean = tables
+            .single_errors
+            .as_ref()
+            .map(|errors| (errors.iter().map(|error| error * error).sum::<f64>() / errors.len().max(1) as f64).sqrt());
+        limits.push(floor("root mean square error of one count of each column", mean, least, about));
+    }
+    Ok(limits)
+}
+
+/// Half of the owners with equal records who are needed before their record can be read off the columns' own tables (Bun, Dwork, Rothblum, Steinke 2018, Corollary 27: its proof asks
+/// of a histogram only that the one occupied cell is found; here that is a record). None where nothing follows.
+fn found_by_its_tables(person: &Privacy, tables: &AllTables<'_>) -> Result<Option<f64>> {
+    let records: f64 = tables.sizes.iter().map(|size| f64::from(*size)).product();
+    let Privacy::Concentrated(rho) = person else { return Ok(None) };
+    // Refused where ρ is 0 or so small that nothing can be found: then there is no number to print.
+    let Ok(least) = tcdp::histogram_error_lower(*rho, Omega::new(LARGE_ORDER)?, records) else { return Ok(None) };
+    // More owners than there are have nobody to be.
+    let least = tables.people.map_or(least, |people| least.min(people as f64 / 2.0));
+    Ok(Some(least).filter(|least| *least > 0.0))
 }
 
 /// The limits of a query's counts and sums.
@@ -162,6 +304,10 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             about: format!("presence, {}{all}", presence.words()),
         });
         let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
+        if let (true, Some(cells)) = (counts, query.cells()) {
+            let largest = noise.maximum(cells as f64, BETA) * step;
+            limits.extend(apart(&column, (&presence, all), moved * step, largest)?);
+        }
         if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
             && let Some(least) = person.histogram_error_lower(cells)?
             // Over few cells this says less than what holds for a single one.

@@ -30,14 +30,17 @@ pub(super) fn section(report: &Report<'_>) -> String {
          <th>expected error</th><th>nobody can promise less</th><th>times</th></tr></thead><tbody>",
     );
     for one in report.published {
-        for limit in &one.limits {
+        // What says less than another about the same error is in the JSON alone.
+        for limit in one.limits.iter().filter(|limit| limit.is_strongest(&one.limits)) {
+            let expected =
+                if limit.expected.is_finite() { digits(limit.expected) } else { "depends on the data".to_string() };
             let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
             let _ = write!(
                 text,
                 "<tr class=\"over\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{factor}</td></tr><tr class=\"under\"><td colspan=\"5\">{}; {}</td></tr>",
                 escaped(&one.charge.release),
                 escaped(&limit.column),
-                digits(limit.expected),
+                expected,
                 digits(limit.least),
                 escaped(&limit.error),
                 escaped(&limit.about),

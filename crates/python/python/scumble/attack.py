@@ -12,7 +12,7 @@ from ._errors import InputError
 def reconstruct(queries: Sequence[Sequence[int]], answers: Sequence[float], *, method: str | None = None) -> list[bool]:
     """The secret column that explains the answers best: a row of 0 and 1 for each query says who is counted by it.
 
-    ``method`` is ``"exhaustive"`` (up to 24 people), ``"linear"`` or ``"least-squares"``; by the number of people where it is left out.
+    ``method`` is ``"exhaustive"`` (up to 24 people), ``"linear"``, ``"min-max"`` or ``"least-squares"``; by the number of people where it is left out.
 
     >>> reconstruct([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 2])
     [True, False, True]

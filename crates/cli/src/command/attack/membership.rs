@@ -1,10 +1,77 @@
 //! `scumble attack membership`.
 
+use super::published::{bits_of, numbers_of};
 use super::trace::finite;
-use super::{Findings, Result, bits, numbers, rows};
+use super::{Findings, Judged, Result, bits, numbers, rows};
+use crate::failure::Failure;
+use crate::input;
+use clap::Args;
 use scumble::attack::membership::Membership;
 use scumble_wire::Located;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// What was published, in one document or in CSV files.
+#[derive(Args)]
+pub struct Arguments {
+    /// A JSON document with "published", "population", "persons" and "false_positive"; - reads standard input
+    #[arg(required_unless_present = "published", conflicts_with = "published")]
+    file: Option<PathBuf>,
+    /// CSV files instead: the published means
+    #[arg(long, value_name = "CSV", requires = "population", requires = "persons", requires = "false_positive")]
+    published: Option<PathBuf>,
+    /// The means of the population, as many
+    #[arg(long, value_name = "CSV", requires = "published")]
+    population: Option<PathBuf>,
+    /// A line for each person, 0 or 1 for each mean
+    #[arg(long, value_name = "CSV", requires = "published")]
+    persons: Option<PathBuf>,
+    /// How often somebody who is not in the table may be accused
+    #[arg(long, value_name = "P", requires = "published")]
+    false_positive: Option<f64>,
+    /// A line for each of some people who are not in the table: says how many of them are accused
+    #[arg(long, value_name = "CSV", requires = "published")]
+    reference: Option<PathBuf>,
+    #[command(flatten)]
+    judged: Judged,
+}
+
+impl Arguments {
+    /// Attacks, judges and prints.
+    pub(super) fn answered(&self) -> std::result::Result<(), Failure> {
+        let found = match (&self.file, &self.published) {
+            (Some(file), _) => answer(&Located::root(&input::json(file)?)).map_err(|wrong| input::wrong(file, &wrong)),
+            (None, Some(published)) => {
+                let document = self.document(published)?;
+                // There is no document whose places somebody could look up.
+                let words = |wrong: scumble_wire::WireError| wrong.to_string().replace("$: ", "").replace("$.", "");
+                answer(&Located::root(&document))
+                    .map_err(|wrong| Failure::Input(format!("{}: {}", published.display(), words(wrong))))
+            }
+            (None, None) => Err(Failure::Input("give a JSON document, or --published and --population".to_string())),
+        };
+        self.judged.shown(found?)
+    }
+
+    fn document(&self, published: &Path) -> std::result::Result<Value, Failure> {
+        let means = |path: &Path| Ok::<_, Failure>(numbers_of(path)?.concat());
+        let people = |path: &Path| -> std::result::Result<Vec<Vec<u8>>, Failure> {
+            let row = |(_, row): (usize, Vec<bool>)| row.into_iter().map(u8::from).collect();
+            Ok(bits_of(path)?.into_iter().map(row).collect())
+        };
+        let standard_input = Path::new("-");
+        let mut document = json!({
+            "published": means(published)?,
+            "population": means(self.population.as_deref().unwrap_or(standard_input))?,
+            "persons": people(self.persons.as_deref().unwrap_or(standard_input))?,
+            "false_positive": self.false_positive,
+        });
+        if let Some(reference) = &self.reference {
+            document["reference"] = json!(people(reference)?);
+        }
+        Ok(document)
+    }
+}
 
 /// Scores, the threshold, and who is accused.
 pub fn answer(place: &Located<'_>) -> Result<Findings> {

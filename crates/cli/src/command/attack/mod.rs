@@ -1,5 +1,6 @@
 //! `scumble attack`: what somebody can do with published numbers alone. No private table is read here.
 
+use super::audit::outputs::something_published;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::print;
@@ -27,13 +28,13 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// A secret column from published counts: every column, a linear programme, or least squares
+    /// A secret column from published counts: every column, one of two linear programmes, or least squares
     #[command(allow_negative_numbers = true)]
     Reconstruct(reconstruct::Arguments),
     /// Whose row is in a published word or in published means: the codes of Boneh and Shaw, and of Tardos
     Trace(Document),
     /// Whether a person is in the table behind published means
-    Membership(Document),
+    Membership(membership::Arguments),
     /// Reconstructs a made-up hospital's secret column from exact counts, then fails on private ones; leaves a page with pictures
     Demo(demo::Arguments),
 }
@@ -43,6 +44,13 @@ enum What {
 struct Document {
     /// A JSON document; - reads standard input
     file: PathBuf,
+    #[command(flatten)]
+    judged: Judged,
+}
+
+/// What an answer is judged by, and how it is printed.
+#[derive(Args)]
+struct Judged {
     /// A CSV file with 1 for each of those who were there and 0 for the others: says how many are told apart
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
@@ -70,7 +78,7 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     match &arguments.what {
         What::Reconstruct(arguments) => reconstruct::run(arguments),
         What::Trace(document) => document.answered(trace::answer),
-        What::Membership(document) => document.answered(membership::answer),
+        What::Membership(arguments) => arguments.answered(),
         What::Demo(arguments) => demo::run(arguments),
     }
 }
@@ -78,15 +86,18 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
 impl Document {
     fn answered(&self, answer: fn(&Located<'_>) -> Result<Findings>) -> std::result::Result<(), Failure> {
         let read = input::json(&self.file)?;
-        let mut answer = answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?;
+        self.judged.shown(answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?)
+    }
+}
+
+impl Judged {
+    fn shown(&self, mut answer: Findings) -> std::result::Result<(), Failure> {
         if let Some(truth) = &self.truth {
             self.judge(&mut answer, truth)?;
         }
         print(&if self.json { format!("{}\n", answer.numbers) } else { answer.words })
     }
-}
 
-impl Document {
     /// Of how many it is said right whether they were there, beside the best constant guess and the ceiling.
     fn judge(&self, answer: &mut Findings, file: &Path) -> std::result::Result<(), Failure> {
         let (truth, shown) = (published::column(file)?, file.display());
@@ -112,6 +123,9 @@ fn judge(
     (epsilon, delta): (Option<Epsilon>, Delta),
     [done, of]: [&str; 2],
 ) -> std::result::Result<(), Failure> {
+    if let (Some(epsilon), 0.0) = (epsilon, delta.get()) {
+        something_published(epsilon)?;
+    }
     let score = recovered(said, truth)?;
     let ceiling = epsilon.map(|epsilon| success_at_most(epsilon, delta));
     answer.numbers["recovered"] = json!({

@@ -57,32 +57,47 @@ impl Source {
             _ => return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string())),
         };
         let answers = self.answers.as_deref().unwrap_or_else(|| Path::new("-"));
-        let number = |cell: &str| {
-            cell.parse().map_err(|_| Failure::Input(format!("{}: '{cell}' is not a number", answers.display())))
-        };
-        let text = input::text(answers)?;
-        let cells = text.lines().filter(|line| !line.trim().is_empty()).flat_map(|line| line.split(','));
-        let answers = cells.map(|cell| number(cell.trim())).collect::<std::result::Result<_, _>>()?;
-        Ok(Published { queries, answers, truth: None })
+        Ok(Published { queries, answers: numbers_of(answers)?.concat(), truth: None })
     }
 }
 
 /// A column of 0 and 1.
 pub fn column(path: &Path) -> std::result::Result<Vec<bool>, Failure> {
-    let text = input::text(path)?;
-    text.lines()
-        .filter(|line| !line.trim().is_empty())
-        .flat_map(|line| line.split(','))
-        .map(|cell| bit(cell, path))
-        .collect()
+    Ok(bits_of(path)?.into_iter().flat_map(|(_, row)| row).collect())
 }
 
-fn bit(cell: &str, path: &Path) -> std::result::Result<bool, Failure> {
-    match cell.trim() {
+/// The rows of a CSV file of finite numbers.
+pub fn numbers_of(path: &Path) -> std::result::Result<Vec<Vec<f64>>, Failure> {
+    let number = |cell: &str| match cell.parse() {
+        Ok(number) if f64::is_finite(number) => Ok(number),
+        Ok(_) => Err(format!("'{cell}' is not a finite number")),
+        Err(_) => Err(format!("'{cell}' is not a number")),
+    };
+    Ok(cells_of(path, number)?.into_iter().map(|(_, row)| row).collect())
+}
+
+/// The rows of a CSV file of 0 and 1, with their lines.
+pub fn bits_of(path: &Path) -> std::result::Result<Vec<(usize, Vec<bool>)>, Failure> {
+    let bit = |cell: &str| match cell {
         "0" => Ok(false),
         "1" => Ok(true),
-        other => Err(Failure::Input(format!("{}: '{other}' is not 0 or 1", path.display()))),
-    }
+        other => Err(format!("'{other}' is not 0 or 1")),
+    };
+    cells_of(path, bit)
+}
+
+/// The cells of each line that is not empty, with its number, the first being 1.
+fn cells_of<T>(
+    path: &Path,
+    read: impl Fn(&str) -> std::result::Result<T, String>,
+) -> std::result::Result<Vec<(usize, Vec<T>)>, Failure> {
+    let text = input::text(path)?;
+    let row = |(at, line): (usize, &str)| {
+        let wrong = |wrong| Failure::Input(format!("{}, line {}: {wrong}", path.display(), at + 1));
+        let cells = line.split(',').map(|cell| read(cell.trim()).map_err(wrong));
+        Ok((at + 1, cells.collect::<std::result::Result<Vec<T>, Failure>>()?))
+    };
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(row).collect()
 }
 
 /// The places of the ones.
@@ -91,12 +106,11 @@ fn ones(row: &[bool]) -> Vec<u32> {
 }
 
 fn of_matrix(path: &Path) -> std::result::Result<Queries, Failure> {
-    let (text, mut people, mut queries) = (input::text(path)?, None, Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = line.split(',').map(|cell| bit(cell, path)).collect::<std::result::Result<Vec<bool>, _>>()?;
+    let (mut people, mut queries) = (None, Vec::new());
+    for (line, row) in bits_of(path)? {
         let width = *people.get_or_insert(row.len());
         if row.len() != width {
-            let (file, line) = (path.display(), at + 1);
+            let file = path.display();
             return Err(Failure::Input(format!(
                 "{file}, line {line}: {width} columns are expected, not {}",
                 row.len()

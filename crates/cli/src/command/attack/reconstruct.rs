@@ -5,7 +5,7 @@ use super::{Findings, judge};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, ValueEnum};
-use scumble::attack::{exhaustive, least_squares, linear};
+use scumble::attack::{exhaustive, least_squares, linear, min_max};
 use scumble::limits::singular::MOST_COLUMNS;
 use scumble::quantity::{Delta, Epsilon, rounded_up};
 use serde_json::json;
@@ -38,8 +38,10 @@ pub struct Arguments {
 enum ReconstructionMethod {
     /// Every column, at most 24 people
     Exhaustive,
-    /// The least total error, at most 3000 people
+    /// The least total error, at most 3000 people: withstands answers that are garbage
     Linear,
+    /// The least largest error, at most 3000 people: for answers that are all off by little, with a certificate
+    MinMax,
     /// The least squared error
     LeastSquares,
 }
@@ -59,6 +61,7 @@ pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     let (found, mut answer) = match method {
         ReconstructionMethod::Exhaustive => by_trying(&published)?,
         ReconstructionMethod::Linear => by_programme(&published)?,
+        ReconstructionMethod::MinMax => by_largest(&published)?,
         ReconstructionMethod::LeastSquares => by_squares(&published)?,
     };
     if let Some(truth) = &published.truth {
@@ -97,7 +100,7 @@ fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Findings)
 /// the truth alone.
 fn most_wrong(published: &Published) -> Option<u64> {
     let (queries, people) = (&published.queries, published.queries.people());
-    let truth = published.truth.as_ref().filter(|truth| truth.len() == people && people <= 24)?;
+    let most = errors(published).filter(|_| people <= 24)?.iter().map(|error| error.abs()).fold(0.0, f64::max);
     let mask = |query: usize| queries.members(query).iter().fold(0u64, |mask, person| mask | 1 << person);
     let mut asked: BTreeSet<u64> = (0..queries.count()).map(mask).collect();
     // Nobody needs to ask about nobody.
@@ -105,9 +108,6 @@ fn most_wrong(published: &Published) -> Option<u64> {
     if asked.len() as u64 != 1 << people {
         return None;
     }
-    let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
-    let exact = queries.answers(&column);
-    let most = exact.iter().zip(&published.answers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     Some(2 * (2.0 * most).floor() as u64)
 }
 
@@ -121,6 +121,39 @@ fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Findin
     Ok((found.column, Findings { numbers, words }))
 }
 
+fn by_largest(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
+    let (queries, answers) = (&published.queries, &published.answers);
+    let found = min_max::reconstruct(queries, answers)?;
+    let mut words =
+        format!("the column of least largest error ({:.3}): {}\n", found.largest_error, shown(&found.column));
+    let certificate = least_squares::Certificate::of(queries, false)?;
+    let mut numbers = json!({
+        "method": "min-max", "estimate": found.estimate, "column": as_numbers(&found.column),
+        "largest_error": found.largest_error, "largest_error_at_least": found.largest_error_at_least,
+        "least_singular_value": certificate.least_singular_value,
+    });
+    if let Some(errors) = errors(published) {
+        let most = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
+        let wrong = found.wrong_at_most(&certificate, queries.count(), most);
+        numbers["wrong_at_most"] = json!(wrong);
+        words += &certified(wrong);
+    }
+    Ok((found.column, Findings { numbers, words }))
+}
+
+/// How far the answers are off, which is known with the truth alone.
+fn errors(published: &Published) -> Option<Vec<f64>> {
+    let truth = published.truth.as_ref().filter(|truth| truth.len() == published.queries.people())?;
+    let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
+    Some(published.queries.answers(&column).iter().zip(&published.answers).map(|(a, b)| a - b).collect())
+}
+
+fn certified(wrong: Option<f64>) -> String {
+    wrong.map_or("no certificate: the least singular value may be 0\n".to_string(), |wrong| {
+        format!("with these errors at most {} values can be wrong\n", rounded_up(wrong, 6))
+    })
+}
+
 fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
     let found = least_squares::reconstruct(&published.queries, &published.answers)?;
     let mut words = format!("the column of least squared error: {}\n", shown(&found.column));
@@ -131,15 +164,10 @@ fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Findings
         let certificate = least_squares::Certificate::of(&published.queries, published.queries.people() <= 1000)?;
         numbers["least_singular_value"] = json!(certificate.least_singular_value);
         numbers["predicted_wrong_fraction_sigma_1"] = json!(certificate.predicted_wrong(1.0));
-        if let Some(truth) = published.truth.as_ref().filter(|truth| truth.len() == published.queries.people()) {
-            let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
-            let exact = published.queries.answers(&column);
-            let errors: Vec<f64> = exact.iter().zip(&published.answers).map(|(a, b)| a - b).collect();
+        if let Some(errors) = errors(published) {
             let wrong = certificate.wrong_at_most(&errors);
             numbers["wrong_at_most"] = json!(wrong);
-            words += &wrong.map_or("no certificate: the least singular value may be 0\n".to_string(), |wrong| {
-                format!("with these errors at most {} values can be wrong\n", rounded_up(wrong, 6))
-            });
+            words += &certified(wrong);
         }
     }
     Ok((found.column, Findings { numbers, words }))

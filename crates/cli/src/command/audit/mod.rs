@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 mod commanded;
 mod counts;
 mod one_run;
-mod outputs;
+pub(super) mod outputs;
 mod release;
 
 /// What to audit.

@@ -50,6 +50,17 @@ fn read(path: &Path) -> Result<Outputs, Failure> {
     Outputs::read(&input::text(path)?).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
+/// Refuses ε = 0 at δ = 0: whoever promises that publishes nothing that depends on the data, and outputs tell nothing about that.
+pub fn something_published(epsilon: Epsilon) -> Result<(), Failure> {
+    match epsilon.get() {
+        0.0 => Err(Failure::Input(
+            "--epsilon 0: with delta 0 nothing of the data would be published at all; give the epsilon that was promised, above 0"
+                .to_string(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 impl Asked {
     /// δ, if it was said, β and whether JSON is wanted.
     pub(super) fn settings(&self) -> (Option<Delta>, f64, bool) {
@@ -67,6 +78,9 @@ impl Asked {
             return claim(&Located::root(&document)).map(Some).map_err(|wrong| wrong.at(file));
         }
         let delta = self.delta()?;
+        if let (Some(epsilon), 0.0) = (self.epsilon, delta.get()) {
+            something_published(epsilon)?;
+        }
         Ok(self.epsilon.map(|epsilon| Claim::Approximate { epsilon, delta }))
     }
 

@@ -11,10 +11,11 @@ use crate::progress::Progress;
 use clap::Args;
 use scumble::Loss;
 use scumble::audit::{Claim, Comparison, LEAST_OUTPUTS, Outputs, compare};
+use scumble::event::Event;
 use scumble::noise::SecureSource;
-use scumble::quantity::{Delta, rounded_down};
+use scumble::quantity::{Delta, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
-use scumble_engine::budget::one_attribute;
+use scumble_engine::budget::{Spent, one_attribute};
 use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
 use scumble_engine::release::{Answers, Cell, Planned, Runner};
 use serde_json::{Value, json};
@@ -100,7 +101,7 @@ impl Own {
             let tried = if self.pairs > 1 { 2 * self.pairs.min(MOST_PAIRS) as usize * FEW_RUNS } else { 0 };
             progress.begin(&format!("auditing '{name}' in scope {scope}: {} runs", tried + 2 * self.outputs));
             let loss = Loss::of(&bench.events()?, &scope)?;
-            let claimed = loss.epsilon(delta)?.upper;
+            let claimed = Claimed::of(&bench.events()?, &scope, &loss, delta)?;
             let claim = Claim::of(&loss)?;
             let pair = bench.worst_pair(&scope, self.pairs.clamp(1, MOST_PAIRS), &claim, delta, share)?;
             let (one, other) = bench.outputs(&pair, self.outputs)?;
@@ -117,7 +118,31 @@ fn is_refuted(compared: Option<&Comparison>) -> bool {
     compared.and_then(|compared| compared.verdict).is_some_and(|(_, refuted)| refuted)
 }
 
-type Found = (Scope, f64, Option<Comparison>);
+type Found = (Scope, Claimed, Option<Comparison>);
+
+/// What is claimed of one scope: ε at δ where it has one, and ρ where the noise has that instead.
+struct Claimed {
+    epsilon: f64,
+    rho: Option<f64>,
+}
+
+impl Claimed {
+    fn of(events: &[Event], scope: &Scope, loss: &Loss, delta: Delta) -> Result<Self, Failure> {
+        let epsilon = loss.epsilon(delta)?.upper;
+        // Some events have no sum of ρ, and are audited by their curve all the same.
+        let spent = if epsilon.is_finite() { None } else { Spent::of(events, scope).ok() };
+        let rho = spent.and_then(|spent| spent.rho(&Exact::zero())).map(|rho| rho.to_f64_up());
+        Ok(Self { epsilon, rho })
+    }
+
+    fn words(&self, delta: Delta) -> String {
+        match self.rho {
+            _ if self.epsilon.is_finite() => format!("claimed epsilon {:.6} at delta {delta}", self.epsilon),
+            Some(rho) => format!("claimed rho {} (no epsilon at delta {delta})", rounded_up(rho, 6)),
+            None => format!("claimed a whole curve (no epsilon at delta {delta}: say another --delta)"),
+        }
+    }
+}
 
 fn shown(found: &[Found], delta: Delta, beta: f64) -> String {
     let mut text = String::new();
@@ -126,7 +151,8 @@ fn shown(found: &[Found], delta: Delta, beta: f64) -> String {
         let verdict = verdict(Some(is_refuted(compared.as_ref())), confidence(beta));
         let _ = writeln!(
             text,
-            "{scope}: claimed epsilon {claimed:.6} at delta {delta}, seen at least {}; {verdict}",
+            "{scope}: {}, seen epsilon at least {} at delta {delta}; {verdict}",
+            claimed.words(delta),
             rounded_down(seen, 6)
         );
     }
@@ -136,7 +162,7 @@ fn shown(found: &[Found], delta: Delta, beta: f64) -> String {
 fn shown_json(found: &[Found], beta: f64) -> String {
     let one = |(scope, claimed, compared): &Found| {
         json!({
-            "scope": scope.to_string(), "epsilon_claimed": claimed,
+            "scope": scope.to_string(), "epsilon_claimed": claimed.epsilon, "rho_claimed": claimed.rho,
             "epsilon_lower": compared.as_ref().map_or(0.0, |compared| compared.epsilon_lower),
             "event": compared.as_ref().map(|compared| compared.event.to_string()),
             "refuted": is_refuted(compared.as_ref()),
@@ -192,7 +218,7 @@ impl<'a> Bench<'a> {
         Ok(Self { request, project: made, table: (*table).clone(), attributes, folder })
     }
 
-    fn events(&self) -> Result<Vec<scumble::event::Event>, Failure> {
+    fn events(&self) -> Result<Vec<Event>, Failure> {
         Ok(Runner::new(&self.project).plan(self.request)?.plan.events)
     }
 

@@ -11,7 +11,13 @@ const GUARANTEE: [&str; 5] = ["epsilon", "delta", "universe", "success", "rows"]
 
 pub fn guarantee(place: &Located<'_>) -> Result<(Epsilon, Delta)> {
     let delta = place.get("delta")?.map_or(place.core(Delta::new(0.0)), |field| field.quantity(Delta::new))?;
-    Ok((place.field("epsilon")?.quantity(Epsilon::new)?, delta))
+    let field = place.field("epsilon")?;
+    let epsilon = field.quantity(Epsilon::new)?;
+    match epsilon.get() {
+        // Nothing of the data is published then, and there is nothing to limit.
+        0.0 => Err(field.refuse("a limit needs epsilon above 0")),
+        _ => Ok((epsilon, delta)),
+    }
 }
 
 /// (e^ε + δ)/(e^ε + 1).
@@ -133,7 +139,8 @@ pub fn fingerprinting(place: &Located<'_>) -> Result<ShownLimit> {
         None => "no bound: at such an error the lemma says nothing".to_string(),
         Some(least) => format!(
             "{attributes} means with a root-mean-square error of {error} need a table of at least {} people",
-            rounded_down(least, 7)
+            // People are whole.
+            least.ceil()
         ),
     };
     Ok(ShownLimit {

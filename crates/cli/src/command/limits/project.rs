@@ -110,12 +110,13 @@ impl Beside {
         for floor in &self.floors {
             let (least, factor) = (rounded_down(floor.least, 6), floor.factor());
             let times = factor.map_or(String::new(), |factor| format!(", {factor:.2} times that"));
+            let own = match floor.expected.is_finite() {
+                true => format!("this release has {}{times}", rounded_up(floor.expected, 6)),
+                false => "that of this release depends on the data".to_string(),
+            };
+            let (column, error, about) = (&floor.column, &floor.error, &floor.about);
             text.push_str(&format!(
-                "  {}: nobody promises a {} below {least} for every table; this release has {}{times} ({})\n",
-                floor.column,
-                floor.error,
-                rounded_up(floor.expected, 6),
-                floor.about
+                "  {column}: nobody promises a {error} below {least} for every table; {own} ({about})\n"
             ));
         }
         if self.floors.is_empty() {

@@ -57,6 +57,15 @@ impl Published {
         matches!(self, Self::Tables | Self::UnbiasedTables)
     }
 
+    /// What the counts are called, where there are only those of the model or also others.
+    pub fn counts(self, is_fitted: bool) -> &'static str {
+        match self {
+            Self::Rows => "counts of rows",
+            Self::Tables | Self::UnbiasedTables if !is_fitted => ESTIMATE,
+            _ => FITTED,
+        }
+    }
+
     /// Whether the fitted table is wanted.
     pub fn has_model(self) -> bool {
         self != Self::UnbiasedTables

@@ -13,9 +13,10 @@ mod work;
 
 use super::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use super::field::{Field, Placed, Word};
+use super::limits::{self, AllTables};
 use super::records::{self, Attributes};
 use super::rows::private_table;
-use super::{Analysed, CostAbout, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Floor, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -211,7 +212,7 @@ impl Marginals {
             let asked = Rc::clone(&asked);
             Ok(Priced::new(events, move |events| {
                 let rule = asked.rule(&work, &choice, granted);
-                Ok(plan(asked, work, &choice, rule, events))
+                plan(asked, work, &choice, rule, events)
             }))
         })
     }
@@ -249,6 +250,38 @@ impl Marginals {
         delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
     }
 
+    /// What nobody could beat: in tables of this order there are those of each column by itself.
+    fn limits(&self, work: &Work, events: &[Event]) -> Result<Vec<Floor>> {
+        let sizes: Option<Vec<u32>> = self.attributes.sizes().into_iter().collect();
+        let Some(sizes) = sizes else { return Ok(Vec::new()) };
+        let unbiased = self.published.has_estimates();
+        let error = |table: Subset| work.bar(table).filter(|_| unbiased).map(|bar| bar.standard_error);
+        let single = || (0..sizes.len()).map(|column| error(Subset::of(&[column]))).collect::<Option<Vec<f64>>>();
+        limits::of_tables(
+            events,
+            &AllTables {
+                sizes: &sizes,
+                order: self.order,
+                people: work.public_people(),
+                column: self.published.counts(matches!(work, Work::Mwem { .. } | Work::Pairs(_))),
+                single_errors: self.domain.as_ref().and_then(|_| single()),
+                largest_error: &|beta| self.largest_error(&error, beta),
+            },
+        )
+    }
+
+    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of discrete Gaussians have tails of at most 2·e^{−t²/2σ²}
+    /// (Canonne, Kamath, Steinke 2020: they are sub-Gaussian with their σ).
+    fn largest_error(&self, error: &dyn Fn(Subset) -> Option<f64>, beta: f64) -> Option<f64> {
+        let domain = self.domain.as_ref()?;
+        let (mut cells, mut worst) = (0.0, 0.0f64);
+        for table in &self.tables {
+            cells += domain.table_cells(*table) as f64;
+            worst = worst.max(error(*table)?);
+        }
+        Some(worst * (2.0 * (2.0 * cells / beta).ln()).sqrt())
+    }
+
     fn rule(&self, work: &Work, choice: &Choice, granted: Value) -> Value {
         let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
@@ -259,13 +292,14 @@ impl Marginals {
     }
 }
 
-fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: Vec<Event>) -> Plan {
-    Plan {
+fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: Vec<Event>) -> Result<Plan> {
+    let limits = asked.limits(&work, &events)?;
+    Ok(Plan {
         events,
         rule,
         expected: answers::expected(&work, &asked.tables, asked.published, choice),
         notes: Vec::new(),
-        limits: Vec::new(),
+        limits,
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),
         tables: vec![asked.attributes.table().to_string()],
@@ -284,7 +318,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
             let fitted = work.release(&counts, people, (tables, *published), charged.bits())?;
             answers::answers(&work, &fitted, &labels, tables, *published, notes)
         }),
-    }
+    })
 }
 
 /// The order, at most the number of attributes.
