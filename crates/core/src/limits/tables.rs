@@ -189,7 +189,7 @@ mod tests {
                 }
             }
             let matrix = Matrix::new(rows).unwrap();
-            let shapes = of_tables(&[pool.clone()], 5, together as usize, people);
+            let shapes = of_tables(std::slice::from_ref(&pool), 5, together as usize, people);
             let all = whole(&matrix, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0).unwrap();
             let s = matrix.columns() as f64;
             let strength = all.least_singular_value.powi(2) * s / matrix.rows().len() as f64;

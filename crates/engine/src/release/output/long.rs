@@ -66,7 +66,7 @@ impl Answers {
         std::iter::from_fn(move || {
             number += 1;
             match &self.details.long {
-                None => (number == 1).then(|| Ok(Cow::Borrowed(self.columns.as_slice()))),
+                None => (number == 1).then_some(Ok(Cow::Borrowed(self.columns.as_slice()))),
                 Some(long) => (long.part)(number - 1).map(|part| part.map(Cow::Owned)).transpose(),
             }
         })
