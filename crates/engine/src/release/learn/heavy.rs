@@ -152,7 +152,7 @@ mod tests {
         let owners = owners_needed(mistakes, 19f64.ln(), ALPHA, BETA) as usize;
         assert!((1000..40_000).contains(&owners), "{owners}");
         let finder = HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap()).collect()).unwrap();
-        let of = |owner: usize| if owner % 10 == 0 { 7 } else { owner * 5 % 18 };
+        let of = |owner: usize| if owner.is_multiple_of(10) { 7 } else { owner * 5 % 18 };
         let column = |code: fn(usize) -> usize| (0..owners).map(|owner| code(of(owner)) as u32).collect::<Vec<u32>>();
         let columns = [column(|x| x / 6), column(|x| x / 3 % 2), column(|x| x % 3), column(|x| usize::from(x == 7))];
         let mut bits = scumble::noise::InsecureSeededSource::new(31);
