@@ -280,6 +280,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         return Ok(limits);
     };
     let query = &cut.query;
+    let mut singular = Vec::new();
     for output in above::outputs(&cut.plan, &cut.aggregate)? {
         let (measure, step) = match output.direct.and_then(|aggregate| query.aggregates.get(aggregate)) {
             Some(Computation::Count(measure)) => (*measure, 1.0),
@@ -306,7 +307,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
         if let (true, Some(cells)) = (counts, query.cells()) {
             let largest = noise.maximum(cells as f64, BETA) * step;
-            limits.extend(apart(&column, (&presence, all), moved * step, largest)?);
+            singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
         }
         if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
             && let Some(least) = person.histogram_error_lower(cells)?
@@ -322,5 +323,6 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             });
         }
     }
+    limits.extend(singular);
     Ok(limits)
 }
