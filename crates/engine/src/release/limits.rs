@@ -189,11 +189,10 @@ fn owners(number: u64) -> String {
     if number == 1 { "one owner".to_string() } else { format!("{number} owners") }
 }
 
-/// Tables of all sets of up to `order` columns, as counts of owners.
+/// Tables of columns, those of each column by itself among them, as counts of owners.
 pub(super) struct AllTables<'a> {
     /// The numbers of values of all columns.
     pub sizes: &'a [u32],
-    pub order: usize,
     /// How many owners there are, where that is public.
     pub people: Option<u64>,
     /// What the counts are called.
@@ -224,7 +223,7 @@ pub(super) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
     };
     let of = tables.people.map_or(String::new(), |people| format!(", for tables of {people} owners"));
     let mut limits = Vec::new();
-    let singular = tables::marginals(columns, tables.order, &own.guarantee(), BETA, tables.people)?;
+    let singular = tables::marginals(columns, &own.guarantee(), BETA, tables.people)?;
     if singular.count_error_at_least > 0.0 {
         let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
         let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
