@@ -202,7 +202,7 @@ fn membership_is_judged_by_the_truth() {
     let files = [&files[..], &["persons.csv", "--false-positive", "1e-3", "--truth", "truth.csv"]].concat();
     assert_eq!(folder.json(&[&files[..], &["--epsilon", "0.1", "--json"]].concat())["recovered"], told);
     folder.write("population.csv", "0.5\n");
-    folder.refused(&files, 2, "means.csv: 400 published means and 1 of the population");
+    folder.refused(&files, 2, "means.csv: there are 400 published means and 1 of the population");
     folder.write("population.csv", "0.5\nhalf\n");
     folder.refused(&files, 2, "population.csv, line 2: 'half' is not a number");
     folder.refused(&files[..4], 2, "--population");

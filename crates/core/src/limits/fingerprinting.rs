@@ -99,7 +99,7 @@ pub fn count_error_lower(attributes: u64, epsilon: Epsilon, delta: Delta, most_p
 }
 
 /// Where the curve of a guarantee is looked at; each point of it gives a valid limit.
-const DELTAS: [f64; 7] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9, 1e-12];
+const DELTAS: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-6];
 
 /// The largest [`count_error_lower`] of a guarantee in the person scope, and the (ε, δ) that it is shown at; none where nothing is known.
 ///

@@ -21,7 +21,7 @@ pub enum Guarantee {
 }
 
 /// Where the curve of zCDP is looked at.
-const EPSILONS: [f64; 6] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0];
+const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
 
 impl Guarantee {
     /// Pairs (ε, δ) that hold for tables that differ in `owners` owners, each by itself; none where nothing is known.

@@ -144,18 +144,11 @@ fn floor(gram: &Gram, columns: Vec<usize>, queries: usize, wrong: f64) -> Recons
 pub fn best(queries: &Matrix, epsilon: Epsilon, delta: Delta, beta: f64) -> Result<ReconstructionLimit> {
     let wrong = wrong_fraction_lower(epsilon, delta, beta)?;
     let all = queries.gram();
-    let best = best_columns(&all, queries.columns);
-    let gram = all.of_columns(&best);
-    Ok(floor(&gram, best, queries.rows.len(), wrong))
-}
-
-/// The columns of the largest σ_min²·s that is found.
-pub(super) fn best_columns(all: &Gram, number: usize) -> Vec<usize> {
-    let mut columns: Vec<usize> = (0..number).collect();
+    let mut columns: Vec<usize> = (0..queries.columns).collect();
     let mut gram = all.clone();
     let (mut best, mut most) = (columns.clone(), 0.0);
     // Large matrices lose more columns at a time, so that the work stays that of a few factors.
-    let most_rounds = if number <= 200 { 200 } else { 12 };
+    let most_rounds = if queries.columns <= 200 { 200 } else { 12 };
     for _ in 0..most_rounds {
         let (direction, near) = gram.weakest_direction(60);
         let value = near * columns.len() as f64;
@@ -173,7 +166,8 @@ pub(super) fn best_columns(all: &Gram, number: usize) -> Vec<usize> {
             columns.iter().enumerate().filter(|(at, _)| !dropped.contains(at)).map(|(_, column)| *column).collect();
         gram = all.of_columns(&columns);
     }
-    best
+    let gram = all.of_columns(&best);
+    Ok(floor(&gram, best, queries.rows.len(), wrong))
 }
 
 #[cfg(test)]

@@ -189,11 +189,10 @@ fn owners(number: u64) -> String {
     if number == 1 { "one owner".to_string() } else { format!("{number} owners") }
 }
 
-/// Tables of all sets of up to `order` columns, as counts of owners.
+/// Tables of columns, those of each column by itself among them, as counts of owners.
 pub(super) struct AllTables<'a> {
     /// The numbers of values of all columns.
     pub sizes: &'a [u32],
-    pub order: usize,
     /// How many owners there are, where that is public.
     pub people: Option<u64>,
     /// What the counts are called.
@@ -224,7 +223,7 @@ pub(super) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
     };
     let of = tables.people.map_or(String::new(), |people| format!(", for tables of {people} owners"));
     let mut limits = Vec::new();
-    let singular = tables::marginals(columns, tables.order, &own.guarantee(), BETA, tables.people)?;
+    let singular = tables::marginals(columns, &own.guarantee(), BETA, tables.people)?;
     if singular.count_error_at_least > 0.0 {
         let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
         let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
@@ -280,6 +279,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         return Ok(limits);
     };
     let query = &cut.query;
+    let mut singular = Vec::new();
     for output in above::outputs(&cut.plan, &cut.aggregate)? {
         let (measure, step) = match output.direct.and_then(|aggregate| query.aggregates.get(aggregate)) {
             Some(Computation::Count(measure)) => (*measure, 1.0),
@@ -306,7 +306,7 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
         if let (true, Some(cells)) = (counts, query.cells()) {
             let largest = noise.maximum(cells as f64, BETA) * step;
-            limits.extend(apart(&column, (&presence, all), moved * step, largest)?);
+            singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
         }
         if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
             && let Some(least) = person.histogram_error_lower(cells)?
@@ -322,5 +322,6 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             });
         }
     }
+    limits.extend(singular);
     Ok(limits)
 }

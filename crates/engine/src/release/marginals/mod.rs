@@ -261,7 +261,6 @@ impl Marginals {
             events,
             &AllTables {
                 sizes: &sizes,
-                order: self.order,
                 people: work.public_people(),
                 column: self.published.counts(matches!(work, Work::Mwem { .. } | Work::Pairs(_))),
                 single_errors: self.domain.as_ref().and_then(|_| single()),
