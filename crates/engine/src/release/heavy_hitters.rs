@@ -252,6 +252,9 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
                 "Listed are combinations with a noisy count above {}; one that at least {found_from} people share is missing with probability at most 5%, if there are no more than a million people.",
                 found.threshold
             )];
+            if found.is_cut {
+                notes.push("A list of candidates became as long as one may be: combinations may be missing, however many people share them. Ask for fewer columns, or at a higher cost.".to_string());
+            }
             notes.extend(attributes.note());
             let root = tree.root();
             let columns = columns(

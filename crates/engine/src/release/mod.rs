@@ -66,7 +66,7 @@ pub use job::integers_of_both;
 pub use kept::{Kept, again};
 pub use limits::Floor;
 pub(crate) use output::six_digits;
-pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Long, UNBOUNDED, Uncertainty};
+pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, Long, UNBOUNDED, Uncertainty};
 pub use outside::{Book, Outputs, Outside, Paid};
 pub use parquet::arrow;
 pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};

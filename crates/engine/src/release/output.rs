@@ -34,6 +34,21 @@ pub struct Details {
     pub intervals: Vec<String>,
     /// All rows, where they are too many to be held.
     pub long: Option<Long>,
+    /// What is drawn where an interval stands in columns of its own, and no standard error says as much.
+    pub drawn: Option<Drawn>,
+}
+
+/// Columns by their names that are drawn together: a number, and the ends of its interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drawn {
+    /// The number.
+    pub column: String,
+    /// The lower end.
+    pub low: String,
+    /// The upper end.
+    pub high: String,
+    /// What the interval promises.
+    pub promise: String,
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.

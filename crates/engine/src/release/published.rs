@@ -6,7 +6,7 @@
 mod document;
 
 use super::kept::is_published;
-use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, UNBOUNDED, Uncertainty};
+use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, UNBOUNDED, Uncertainty};
 use super::publish::{earlier, file_names, unknown_earlier};
 use super::{Floor, interactive, marginals};
 use crate::attackers::Counted;
@@ -99,6 +99,7 @@ pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
         "bars": details.bars,
         "intervals": details.intervals,
         "curve": details.curve.as_ref().map(curve_json),
+        "drawn": details.drawn.as_ref().map(|Drawn { column, low, high, promise }| json!([column, low, high, promise])),
         "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
         "counted": counted.json(),
     })
@@ -195,6 +196,7 @@ fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
         limits: Vec::new(),
         intervals: texts(&report["intervals"]).unwrap_or_default(),
         long: None,
+        drawn: of_drawn(&report["drawn"]),
     };
     let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
     Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))
@@ -228,6 +230,11 @@ fn uncertainty(row: &Value, name: &str) -> Uncertainty {
 
 fn curve_json(curve: &BandedCurve) -> Value {
     json!({ "title": curve.title, "x": curve.x, "y": curve.y, "promise": curve.promise, "points": curve.points })
+}
+
+fn of_drawn(shown: &Value) -> Option<Drawn> {
+    let text = |place: usize| shown[place].as_str().map(str::to_string);
+    Some(Drawn { column: text(0)?, low: text(1)?, high: text(2)?, promise: text(3)? })
 }
 
 fn of_curve(shown: &Value) -> Option<BandedCurve> {

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Placed};
 use super::noise::Noise;
-use super::output::{AnswerColumn, Answers, Cell, Details, check_names};
+use super::output::{AnswerColumn, Answers, Cell, Details, Drawn, check_names};
 use super::wide_keys::Values;
 use super::wide_quantiles::{BETA, tree};
 use super::{Analysed, Estimates, Expected, Plan, Priced};
@@ -120,6 +120,12 @@ fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answ
             .to_string(),
     ];
     notes.extend(values.notes());
+    let drawn = Drawn {
+        column: COUNT.to_string(),
+        low: ENDS[0].to_string(),
+        high: ENDS[1].to_string(),
+        promise: "with intervals that hold all at once with probability 95%".to_string(),
+    };
     Answers {
         columns: vec![
             column(&values.column, keys.iter().map(|key| values.keys.cell(*key)).collect()),
@@ -128,7 +134,7 @@ fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answ
             column(ENDS[1], numbers(&high)),
         ],
         notes,
-        details: Details::default(),
+        details: Details { drawn: Some(drawn), ..Details::default() },
     }
 }
 

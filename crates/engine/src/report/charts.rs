@@ -1,7 +1,7 @@
 //! The charts of releases: bars with their intervals, lines with their bands.
 
 use super::html::shown;
-use crate::release::{AnswerColumn, Answers, BandedCurve, Cell};
+use crate::release::{AnswerColumn, Answers, BandedCurve, Cell, Drawn};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.
@@ -14,6 +14,7 @@ pub(super) fn charts(answers: &Answers) -> String {
     let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
     let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(answers, column)).collect();
     drawings.extend(answers.details.curve.as_ref().map(banded));
+    drawings.extend(answers.details.drawn.as_ref().and_then(|drawn| with_ends(answers, drawn)));
     match &drawings[..] {
         [] => String::new(),
         [one] => both_sizes(one),
@@ -81,6 +82,23 @@ fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
         Bar::new(name, number(row)).with_interval(list[row].low, list[row].high)
     });
     Some(Drawing::Bars(BarChart::new(title, column.name.clone(), bars.collect())))
+}
+
+/// Bars whose intervals stand in columns of their own.
+fn with_ends(answers: &Answers, drawn: &Drawn) -> Option<Drawing> {
+    let column = |name: &str| answers.columns.iter().find(|column| column.name == name);
+    let (numbers, low, high) = (column(&drawn.column)?, column(&drawn.low)?, column(&drawn.high)?);
+    let labels = answers.columns.first()?;
+    let bar = |row: usize| {
+        let number = numbers.cells[row].number()?;
+        Some(
+            Bar::new(shown(&labels.cells[row]), number)
+                .with_interval(low.cells[row].number()?, high.cells[row].number()?),
+        )
+    };
+    let bars: Vec<Bar> = (0..answers.rows().min(SHOWN_BARS)).filter_map(bar).collect();
+    let title = format!("{}, {}", drawn.column, drawn.promise);
+    (bars.len() > 1).then(|| Drawing::Bars(BarChart::new(title, drawn.column.clone(), bars)))
 }
 
 /// A curve with its band, both axes logarithmic.

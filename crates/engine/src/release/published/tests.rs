@@ -27,6 +27,12 @@ fn a_release_is_read_back_as_it_was_written() {
         limits: Vec::new(),
         intervals: vec!["n".to_string()],
         long: None,
+        drawn: Some(Drawn {
+            column: "n".to_string(),
+            low: "z".to_string(),
+            high: "n".to_string(),
+            promise: "p".to_string(),
+        }),
     };
     let answers = Answers {
         columns: vec![column("z", cells, false), column("n", numbers, true)],
