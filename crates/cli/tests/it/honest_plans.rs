@@ -112,7 +112,7 @@ fn plans_say_how_many_owners_a_key_needs() {
     assert!(
         !people(&release("SELECT disease, COUNT(*) AS n FROM people GROUP BY disease", "epsilon = 1.0"))
             .stdout(&["plan", "--details"])
-            .contains("95%")
+            .contains("owners reach")
     );
 }
 
