@@ -149,3 +149,42 @@ fn tables_of_many_columns_have_their_limits() {
         "{told}"
     );
 }
+
+/// What a plan allows an owner to move is proven from above. Where no table has an owner who moves as much, or where there are only so many, a limit that is made of it would be false.
+#[test]
+fn a_limit_is_printed_only_where_it_can_be_reached() {
+    let limits = |owners: &str, release: &str| {
+        let project = format!(
+            "[dataset.t]\nsource = \"t.csv\"\nowner = \"who\"\nmax_rows_per_owner = 4\n{owners}[dataset.t.columns]\na = {{ type = \"int\", lower = 0, upper = 100 }}\nc = {{ type = \"category\", values = [\"u\", \"v\", \"w\"] }}\n[budget]\nperson = {{ epsilon = 9 }}\n[[release]]\nname = \"r\"\n{release}cost = {{ epsilon = 0.1 }}\n"
+        );
+        let folder = Folder::with(&[("scumble.toml", &project), ("t.csv", "who,a,c\n")]);
+        folder.json(&["limits", "scumble.toml", "--json"])["releases"][0]["errors"].as_array().map_or(0, Vec::len)
+    };
+    let sql = |owners: &str, query: &str| limits(owners, &format!("sql = \"SELECT {query}\"\n"));
+    for reached in [
+        "COUNT(*) AS n FROM t",
+        "c, COUNT(*) AS n FROM t GROUP BY c",
+        "SUM(a) AS s FROM t",
+        "COUNT(DISTINCT who) AS n FROM t",
+        "a / 10 AS d, COUNT(*) AS n FROM t GROUP BY a / 10",
+    ] {
+        assert!(sql("", reached) > 0, "{reached}");
+        assert_eq!(sql("public_owners = 10\n", reached), 0, "{reached}");
+    }
+    for never in [
+        "SUM(a) AS s FROM t WHERE a < 10",
+        "COUNT(*) AS n FROM t WHERE a > 50 AND a < 20",
+        "SUM(a - a) AS s FROM t",
+        "SUM(a * (100 - a)) AS s FROM t",
+        "COUNT(DISTINCT c) AS n FROM t",
+        "COUNT(*) AS n FROM (SELECT who, c, COUNT(*) AS m FROM t GROUP BY who, c)",
+        "COUNT(*) FILTER (WHERE a < 0) AS n FROM t",
+    ] {
+        assert_eq!(sql("", never), 0, "{never}");
+    }
+    for kind in
+        ["kind = \"cdf\"\ntable = \"t\"\ncolumn = \"a\"\n", "kind = \"histogram\"\ntable = \"t\"\ncolumn = \"c\"\n"]
+    {
+        assert!(limits("", kind) > 0 && limits("public_owners = 10\n", kind) == 0, "{kind}");
+    }
+}

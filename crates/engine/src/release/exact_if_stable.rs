@@ -237,7 +237,7 @@ impl Stability {
             && step / 2 < needed
         {
             notes.push(format!(
-                "Hardly anything will be published: no count is further than {} {unit} from another multiple of {step}, and {needed} are needed. Round to {} or more, or raise epsilon.",
+                "Hardly any count of {step} or more will be published: none is further than {} {unit} from another multiple of {step}, and {needed} are needed. Round to {} or more, or raise epsilon.",
                 step / 2,
                 needed.saturating_mul(4)
             ));
@@ -273,7 +273,7 @@ fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Re
         notes: stability.notes(needed),
         limits: Vec::new(),
         counted: Counted::default(),
-        estimates: Estimates::of(cut.query.bounds, !cut.query.keys.is_empty()),
+        estimates: Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty()),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(cut),
         compute: Box::new(move |charged| {

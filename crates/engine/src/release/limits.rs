@@ -3,8 +3,9 @@
 use super::noise::Noise;
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::sql::query::{Computation, What};
+use crate::sql::query::{Computation, GroupKey, Measure, What};
 use crate::sql::{Cut, above};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
 use scumble::limits::groups::Guarantee;
 use scumble::limits::{count, fingerprinting, packing, tables, tcdp};
@@ -20,6 +21,8 @@ const LARGE_ORDER: f64 = 1e4;
 const LARGEST: &str = "largest error of all counts, with probability 95%";
 /// How often that may fail.
 const BETA: f64 = 0.05;
+/// Up to so many values of a key are known to occur one by one (see [`crate::sql`]).
+const FEW_VALUES: usize = 1 << 18;
 
 /// An expected error and the least that anybody could promise.
 #[derive(Debug, Clone, PartialEq)]
@@ -270,7 +273,8 @@ fn found_by_its_tables(person: &Privacy, tables: &AllTables<'_>) -> Result<Optio
     Ok(Some(least).filter(|least| *least > 0.0))
 }
 
-/// The limits of a query's counts and sums.
+/// The limits of a query's counts and sums: of those for which some table has owners who move them by all that the plan allows. What a plan allows is proven from above, and may never be
+/// reached (a condition that no row fulfils, a difference that is always 0): then there is no limit to print.
 pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<Vec<Floor>> {
     let mut limits = Vec::new();
     let (Some(presence), Some(person)) =
@@ -279,6 +283,9 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
         return Ok(limits);
     };
     let query = &cut.query;
+    if !reads_all_rows(&cut.aggregate.input) || !query.keys.iter().all(has_values) {
+        return Ok(limits);
+    }
     let mut singular = Vec::new();
     for output in above::outputs(&cut.plan, &cut.aggregate)? {
         let (measure, step) = match output.direct.and_then(|aggregate| query.aggregates.get(aggregate)) {
@@ -287,6 +294,9 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             _ => continue,
         };
         let (Some(noise), Some(event)) = (noises.get(measure), events.get(measure)) else { continue };
+        if !query.measures.get(measure).is_some_and(is_reached) {
+            continue;
+        }
         // Tables in which each owner moves the cell by all that is allowed are counts of such owners.
         let moved = event.moves().shifts(&Scope::Presence).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
         let column = output.name;
@@ -308,7 +318,8 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
             let largest = noise.maximum(cells as f64, BETA) * step;
             singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
         }
-        if let (true, Some(cells)) = (counts, query.cells().filter(|cells| *cells > 2))
+        let are_all_reached = counts && query.keys.iter().all(|key| is_column(&key.expression));
+        if let (true, Some(cells)) = (are_all_reached, query.cells().filter(|cells| *cells > 2))
             && let Some(least) = person.histogram_error_lower(cells)?
             // Over few cells this says less than what holds for a single one.
             && least > single
@@ -324,4 +335,31 @@ pub(super) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<
     }
     limits.extend(singular);
     Ok(limits)
+}
+
+/// Whether all rows of one table are read as they are.
+fn reads_all_rows(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(scan) => scan.filters.is_empty() && scan.fetch.is_none(),
+        LogicalPlan::SubqueryAlias(alias) => reads_all_rows(&alias.input),
+        _ => false,
+    }
+}
+
+/// Whether some row has this key: it is a column, or its values are known one by one.
+fn has_values(key: &GroupKey) -> bool {
+    is_column(&key.expression) || key.domain.as_ref().is_some_and(|values| (1..=FEW_VALUES).contains(&values.len()))
+}
+
+/// Whether some row contributes as much as any may: rows, owners, and the values of a column by itself.
+fn is_reached(measure: &Measure) -> bool {
+    match measure.what {
+        What::Owners | What::Rows => true,
+        What::Present | What::Steps { .. } => measure.expression.as_ref().is_some_and(is_column),
+        What::Different | What::Squares { .. } => false,
+    }
+}
+
+fn is_column(expression: &Expr) -> bool {
+    matches!(expression, Expr::Column(_))
 }

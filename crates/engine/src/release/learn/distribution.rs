@@ -198,7 +198,7 @@ impl Learnt {
         said.push(match (self.is_cut, within < 1.0) {
             (true, _) => "So many combinations are shared by many owners that a list of them was cut: what is missing may be as likely as what is listed, and no distance is promised. Take fewer columns, or coarser ones.".to_string(),
             (_, true) => format!(
-                "With probability 95% no probability is more than {within} off the share of the owners who have the combination, and the squares of all that they are off by add up to at most {squared}{condition}. The number of owners is taken to be {owners}."
+                "With probability 95% no probability is more than {within} off the share of the owners whose counted record is the combination, and the squares of all that they are off by add up to at most {squared}{condition}. The number of owners is taken to be {owners}."
             ),
             (_, false) => format!(
                 "Nothing is promised of these probabilities: {owners} owners, as they are counted here, are too few at this cost."

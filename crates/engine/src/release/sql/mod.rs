@@ -409,7 +409,8 @@ impl AnalysedQuery {
             notes,
             expected,
             limits: match private.joint {
-                // They are about noise for each number.
+                // They are about noise for each number, and about tables of any number of owners.
+                _ if self.public_owners.is_some() => Vec::new(),
                 Some(_) => Vec::new(),
                 None => limits::of_query(&cut, &calibrated.noises, &events)?,
             },
