@@ -160,7 +160,7 @@ fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure
 fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let mut text = line::line(planned, project, delta)?;
     let is_urgent =
-        |note: &&String| ["Warning", "Hardly anything", "Recommended"].iter().any(|start| note.starts_with(start));
+        |note: &&String| ["Warning", "Hardly any", "Recommended"].iter().any(|start| note.starts_with(start));
     for note in planned.plan.notes.iter().filter(is_urgent) {
         text.push_str(&format!("  {note}\n"));
     }
