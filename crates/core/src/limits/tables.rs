@@ -127,7 +127,7 @@ mod tests {
         for (columns, has_filler) in [(8, false), (13, false), (8, true), (16, false), (19, true)] {
             let shape = of_columns(columns, has_filler);
             let order = 1usize << columns.ilog2();
-            let first = |kind: usize, column: usize| (kind & column).count_ones() % 2 == 0;
+            let first = |kind: usize, column: usize| (kind & column).count_ones().is_multiple_of(2);
             let mut rows = Vec::new();
             for column in 0..order {
                 for value in [true, false] {
