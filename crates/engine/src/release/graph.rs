@@ -84,9 +84,9 @@ impl Edges {
         Ok(AttributeSet::new([self.declared.from.clone(), self.declared.to.clone()])?)
     }
 
-    /// How many edges come and go with an owner, in each scope.
+    /// How many edges come, go or move with an owner, in each scope.
     pub fn steps(&self) -> Result<Steps> {
-        Ok(Steps::two().of_rows(self.per_owner()).reading(self.attributes()?))
+        Ok(Steps::one().of_rows(self.per_owner()).reading(self.attributes()?))
     }
 
     /// For the ledger.

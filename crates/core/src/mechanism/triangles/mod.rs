@@ -1,11 +1,16 @@
 //! How many triangles a graph has, edge by edge private.
 //!
-//! The vertices are public; *the owner is an edge*: presence is one edge more or less, a person is one edge moved, which is two steps ([`Steps::two`](super::smooth::Steps::two)). Where a person has
+//! The vertices are public; *the owner is an edge*: presence is one edge more or less, a person is one edge moved. Where a person has
 //! several edges, a group of that many. Privacy of whole vertices is not offered: one vertex can be in all triangles.
 //!
 //! Any one edge can make n − 2 triangles, but only in a graph in which somebody has that many common neighbours; so the count's own sensitivity is published with it
 //! ([`super::bounded_sensitivity`]), or noise follows it smoothly ([`super::smooth`]), or a bound is proposed ([`super::propose_test_release`]). The bounds are those of \[NRS07\] with both maxima taken apart,
 //! which is still smooth, and cheap.
+//!
+//! # An edge that moves is one step
+//! The specification charges it as two, one that goes and one that comes. It is one ([`Steps::one`](super::smooth::Steps::one)): let y be the graph without the edge, of which x has e more and x″ has f more.
+//! a and c of every pair of vertices are at least as large with an edge more, so A_k(y) ≤ A_k(x) ≤ A_{k+1}(y), and the same of x″: hence A_k(x) ≤ A_{k+1}(x″), and levels, local sensitivities and distances of x and x″
+//! differ by at most 1. Both counts are at least that of y and at most A_0(y) above it: they differ by at most A_0(y) ≤ min(A_0(x), A_0(x″)). These are the two conditions of [`super::smooth`].
 //!
 //! ```
 //! use scumble::Target;
