@@ -16,13 +16,14 @@ use crate::error::{Error, Result};
 use crate::project::{Domain, Graph, Project, Request, Table};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::prelude::DataFrame;
+use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 use ring::digest::{Context, SHA256};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Raised when the check learns to look for more, so that nothing passes on the word of an older one.
 const VERSION: u32 = 5;
@@ -57,7 +58,7 @@ pub fn state(project: &Project, names: &[String]) -> Result<Vec<TableState>> {
 
 fn table_state(table: &Table) -> Result<TableState> {
     let sources = tables::source_files(table)?;
-    let files = sources.iter().map(file_state).collect::<Result<Vec<_>>>()?;
+    let files = file_states(&sources)?;
     let mut all = Context::new(&SHA256);
     let mut add = |text: &str| {
         all.update(&(text.len() as u64).to_be_bytes());
@@ -78,6 +79,24 @@ fn table_state(table: &Table) -> Result<TableState> {
         add(&file.digest);
     }
     Ok(TableState { table: table.name.clone(), files, fingerprint: crate::digest::hex(all.finish().as_ref()) })
+}
+
+/// The states of all files, each looked at by one processor.
+fn file_states(files: &[DataFile]) -> Result<Vec<FileState>> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
+    let next = AtomicUsize::new(0);
+    let look = || {
+        let taken = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let own = taken.take_while(|place| *place < files.len());
+        own.map(|place| (place, file_state(&files[place]))).collect::<Vec<_>>()
+    };
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(look)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>()
+    });
+    let by_place: BTreeMap<usize, Result<FileState>> = found.into_iter().collect();
+    by_place.into_values().collect()
 }
 
 fn file_state(file: &DataFile) -> Result<FileState> {
@@ -304,7 +323,9 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
 
 /// Reads declared columns of files as a query would, and counts the rows.
 fn read(backend: &Backend, table: &Table, files: &[DataFile], column: Option<usize>) -> Result<u64> {
-    let frame = backend.context.read_table(Arc::new(tables::rows(table, files, &tables::TEXT)?));
+    // Whole numbers that another table's owners make texts become texts without fail.
+    let owner = tables::owners_as(table, files)?;
+    let frame = backend.context.read_table(Arc::new(tables::rows(table, files, &owner)?));
     let failed = |_| {
         Error::input(format!(
             "table '{}': {} cannot be read to its end: it is damaged or changes while it is read",
@@ -318,7 +339,12 @@ fn read(backend: &Backend, table: &Table, files: &[DataFile], column: Option<usi
         plan = plan.select(vec![datafusion::prelude::ident(name)]).map_err(failed)?;
     }
     let rows = backend.wait(async {
-        let mut stream = DataFrame::execute_stream(plan).await?;
+        let task = Arc::new(plan.task_ctx());
+        let plan = plan.create_physical_plan().await?;
+        // A single file is read by all processors too.
+        let options = backend.context.state().config_options().clone();
+        let split = plan.repartitioned(backend.threads, &options)?;
+        let mut stream = execute_stream(split.unwrap_or(plan), task)?;
         let mut rows = 0;
         while let Some(batch) = stream.next().await {
             let batch = batch?;

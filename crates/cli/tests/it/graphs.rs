@@ -52,6 +52,37 @@ fn triangles_by_smooth_noise_cost_a_pure_epsilon_and_have_an_error_bar() {
 }
 
 #[test]
+fn smooth_noise_of_other_families_costs_a_delta() {
+    let folder = folder("triangles", "cost = { epsilon = 1 }");
+    for (name, family, delta) in [("laplace", "discrete-laplace", "1e-6"), ("gaussian", "discrete-gaussian", "1e-6")] {
+        let release = format!("method = \"smooth\"\nfamily = \"{family}\"\ncost = {{ epsilon = 4, delta = {delta} }}");
+        folder.write("scumble.toml", &project("triangles", &release).replace("\"r\"", &format!("\"{name}\"")));
+        let shown = folder.json(&["plan", "--json"])["releases"][0].clone();
+        assert_eq!(shown["rule"]["method"]["family"], family);
+        let person = epsilon(&shown["costs"]["person"]);
+        assert!(person <= 4.0 && person > 3.9, "{person}");
+        folder.stdout(&["release"]);
+        let answer = folder.json_file(&format!("out/{name}.json"))["answers"]["rows"][0].clone();
+        let interval = |end: usize| answer["triangles_interval"][end].as_f64().unwrap();
+        assert!(interval(0) < interval(1) && answer["triangles_error"].as_f64().unwrap() > 0.0, "{answer}");
+    }
+    for (fields, words) in [
+        (
+            "method = \"smooth\"\nfamily = \"discrete-laplace\"\ncost = { epsilon = 1 }",
+            "discrete-laplace needs a delta",
+        ),
+        ("method = \"smooth\"\nfamily = \"laplace\"\ncost = { epsilon = 1 }", "there is no smooth noise 'laplace'"),
+        (
+            "method = \"bounded\"\nfamily = \"cauchy4\"\ncost = { epsilon = 1, delta = 1e-6 }",
+            "only with method = \"smooth\"",
+        ),
+    ] {
+        folder.write("scumble.toml", &project("triangles", fields));
+        folder.refused(&["plan"], 2, words);
+    }
+}
+
+#[test]
 fn a_bounded_sensitivity_is_published_with_the_count() {
     let folder =
         folder("triangles", "method = \"bounded\"\ncost = { epsilon = 4, delta = 1e-6, scope = \"presence\" }");
@@ -283,8 +314,13 @@ fn smooth_quantiles_stand_beside_the_exponential_mechanism() {
         ("[0.5]", "[0]", "strictly between 0 and 1"),
         ("\"smooth\"", "\"rough\"", "'exponential' or 'smooth'"),
         ("{ epsilon = 2 }", "{ rho = 2 }", "takes an epsilon"),
+        ("\"smooth\"", "\"smooth\"\nfamily = \"discrete-gaussian\"", "discrete-gaussian needs a delta"),
+        ("method = \"smooth\"", "family = \"cauchy4\"", "only with method = \"smooth\""),
     ] {
         folder.write("scumble.toml", &text.replace(from, to));
         folder.refused(&["plan"], 2, words);
     }
+    // What the plan says of evenly spread values is about what is published for these.
+    let about = shown["errors"][0]["about"].as_str().unwrap();
+    assert!(about.contains(" if 10,000 values lie evenly between the bounds, about "), "{about}");
 }

@@ -140,8 +140,12 @@ fn a_state_that_the_ledger_does_not_know_opens_no_free_round() {
     assert!(answer["charged"].is_u64() && rounds(&folder) == 5, "{answer}");
     // It is gone, or no state at all.
     fs::remove_file(folder.file(STATE)).unwrap();
-    assert!(ask(&folder, NEAR)["charged"].is_u64());
-    assert_eq!(rounds(&folder), 6);
+    let answer = ask(&folder, NEAR);
+    assert!(answer["charged"].is_u64() && rounds(&folder) == 6, "{answer}");
+    // The table begins anew, and both say so.
+    let said = "7 earlier answers are not in this table";
+    assert!(answer["notes"].to_string().contains(said), "{answer}");
+    assert!(folder.json_file("out/r.json")["answers"]["notes"].to_string().contains(said));
     // All six are charged: the model answers, and says that nobody has looked.
     put_back("{}");
     let answer = ask(&folder, FAR);

@@ -41,6 +41,16 @@ impl Reading {
     /// assert!((reading.bit_guess - 0.7310585786300049).abs() < 1e-12);
     /// ```
     pub fn of(epsilon: f64, rho: f64, values: f64) -> Self {
+        if epsilon == 0.0 || rho == 0.0 {
+            // Nothing was given away, and nothing is to be rounded up.
+            return Self {
+                posterior_odds_factor: 1.0,
+                bit_guess: 0.5,
+                prior_to_posterior: 0.0,
+                with_or_without: 0.0,
+                mutual_information_bits: 0.0,
+            };
+        }
         // From ρ: Pinsker, and Bretagnolle–Huber.
         let total_variation = (rho / 2.0).sqrt().min((-f64::exp_m1(-rho)).sqrt()).min(1.0);
         let pure_information = if epsilon.is_finite() { epsilon * (epsilon / 2.0).tanh() } else { f64::INFINITY };
@@ -193,6 +203,7 @@ mod tests {
             }
         }
         assert_eq!(Reading::of(f64::INFINITY, f64::INFINITY, 8.0).mutual_information_bits, 3.0);
+        assert_eq!(Reading::of(0.0, 0.0, 8.0).posterior_odds_factor, 1.0);
     }
 
     /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these of four outcomes are the

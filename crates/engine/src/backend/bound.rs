@@ -32,6 +32,7 @@
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
 pub(crate) use contributions::Contribution;
+pub(crate) use owned::Owned;
 pub(crate) use part::{Aside, Broken, Lost, Part};
 
 use super::hash::{Key, Quick, SipHasher};
@@ -518,6 +519,7 @@ fn by_third_rule(ranks: &Ranks, groups: impl Iterator<Item = (u64, u64)>, rows: 
 }
 
 mod contributions;
+mod owned;
 mod packed;
 mod part;
 #[cfg(test)]

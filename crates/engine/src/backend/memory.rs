@@ -9,10 +9,14 @@ const OTHERWISE: u64 = 2_000_000_000;
 /// With less than this, a file would be written to for every few rows: better to try.
 const LEAST_FREE: u64 = 256_000_000;
 
+/// About what the program takes before it has read a row, but no more than half of all.
+const OWN: u64 = 150_000_000;
+
 /// How much memory rows may take, and where those go that do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// All of it, in bytes. Two fifths of it are for rows that wait (whose lists have room for a quarter more), the rest is for reading and for the part that is being summed up.
+    /// All of it, in bytes. Of what the program does not need itself ([`OWN`]), two fifths are for rows that wait (whose lists have room for a quarter more), the rest is for reading and
+    /// for the part that is being summed up.
     pub bytes: u64,
     /// Folders for the temporary file, the first that can be written to.
     pub folders: Vec<PathBuf>,
@@ -48,7 +52,8 @@ impl Memory {
 
     /// How many bytes each of this many parts may hold.
     pub fn share(&self, parts: usize) -> usize {
-        usize::try_from(self.bytes / 5 * 2 / parts as u64).unwrap_or(usize::MAX)
+        let rows = self.bytes - OWN.min(self.bytes / 2);
+        usize::try_from(rows / 5 * 2 / parts as u64).unwrap_or(usize::MAX)
     }
 }
 

@@ -90,6 +90,11 @@ pub(super) fn given(table: &Table, rows: datafusion::arrow::array::RecordBatch) 
     plan.map_err(|error| unusable(table, &error))
 }
 
+/// As what the owners of one table are read, where no other table's are beside them.
+pub(crate) fn owners_as(table: &Table, files: &[DataFile]) -> Result<DataType> {
+    Ok(if has_number_owners(table, files)? { DataType::Int64 } else { TEXT })
+}
+
 /// Whether all owners are whole numbers that an i64 can hold.
 fn has_number_owners(table: &Table, files: &[DataFile]) -> Result<bool> {
     let Some(owner) = &table.owner else { return Ok(false) };

@@ -73,6 +73,8 @@ pub struct Asking<'a> {
     marks: Marks,
     backend: Backend,
     counts: Option<Vec<u64>>,
+    /// How many answers the ledger has that the state does not remember.
+    forgotten: u64,
 }
 
 impl Runner<'_> {
@@ -116,6 +118,7 @@ impl Runner<'_> {
             marks,
             backend,
             counts: None,
+            forgotten: 0,
         };
         asking.learn_again()?;
         Ok(asking)
@@ -210,6 +213,8 @@ impl Asking<'_> {
         let all = ledger.reservations(&self.round.request.name)?;
         let own = all.iter().filter(|one| one.request == self.request);
         let (charged, asked) = (own.clone().count() as u64, own.map(|one| one.commits).sum::<u64>());
+        self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
+        notes.extend(self.said_of_forgotten());
         let Opened { plan, declared, .. } = &self.opened;
         if asked >= declared.questions {
             return Ok(Grant::ModelAlone(format!(
@@ -348,6 +353,7 @@ impl Asking<'_> {
         let mut notes = vec![
             "All intervals together hold with probability 95%. What is not checked is an answer of the model that nobody has compared with the data: it may be off by anything.".to_string(),
         ];
+        notes.extend(self.said_of_forgotten());
         notes.extend(self.opened.declared.universe.attributes.note());
         Answers {
             columns: vec![
@@ -362,6 +368,16 @@ impl Asking<'_> {
                 ..Details::default()
             },
         }
+    }
+
+    /// Whoever reads the table should not take it for all that was answered.
+    fn said_of_forgotten(&self) -> Option<String> {
+        (self.forgotten > 0).then(|| {
+            format!(
+                "{} earlier answers are not in this table: the file beside the ledger that remembered them is lost, and the model begins anew without them. They stay charged.",
+                self.forgotten
+            )
+        })
     }
 
     fn within(&self, how: How) -> Option<u64> {

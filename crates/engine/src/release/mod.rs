@@ -46,6 +46,7 @@ mod request;
 mod rows;
 mod run;
 mod small_table;
+mod smooth_noise;
 mod smooth_quantiles;
 mod sql;
 mod top;

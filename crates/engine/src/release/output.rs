@@ -38,17 +38,17 @@ pub struct Details {
     pub drawn: Option<Drawn>,
 }
 
-/// Columns by their names that are drawn together: a number, and the ends of its interval.
+/// Columns by their names that are drawn together: what is said of each bar, its number, and the ends of its interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawn {
+    /// What stands beside a bar.
+    pub label: String,
     /// The number.
     pub column: String,
-    /// The lower end.
-    pub low: String,
-    /// The upper end.
-    pub high: String,
-    /// What the interval promises.
-    pub promise: String,
+    /// The lower end and the upper end, where there are any.
+    pub ends: Option<[String; 2]>,
+    /// What is drawn.
+    pub title: String,
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.

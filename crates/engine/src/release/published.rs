@@ -99,7 +99,7 @@ pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
         "bars": details.bars,
         "intervals": details.intervals,
         "curve": details.curve.as_ref().map(curve_json),
-        "drawn": details.drawn.as_ref().map(|Drawn { column, low, high, promise }| json!([column, low, high, promise])),
+        "drawn": details.drawn.as_ref().map(|Drawn { label, column, ends, title }| json!([label, column, title, ends])),
         "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
         "counted": counted.json(),
     })
@@ -234,7 +234,13 @@ fn curve_json(curve: &BandedCurve) -> Value {
 
 fn of_drawn(shown: &Value) -> Option<Drawn> {
     let text = |place: usize| shown[place].as_str().map(str::to_string);
-    Some(Drawn { column: text(0)?, low: text(1)?, high: text(2)?, promise: text(3)? })
+    let end = |place: usize| shown[3].get(place)?.as_str().map(str::to_string);
+    Some(Drawn {
+        label: text(0)?,
+        column: text(1)?,
+        title: text(2)?,
+        ends: end(0).zip(end(1)).map(<[String; 2]>::from),
+    })
 }
 
 fn of_curve(shown: &Value) -> Option<BandedCurve> {

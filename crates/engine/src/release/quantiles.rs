@@ -2,8 +2,9 @@
 
 use super::cdf::{FIELDS as CDF_FIELDS, Unit, ordered};
 use super::field::{Field, Word};
-use super::output::{AnswerColumn, Answers, Cell};
+use super::output::{AnswerColumn, Answers, Cell, Details, Drawn};
 use super::rows::quoted;
+use super::smooth_noise::{self, FAMILY};
 use super::sql::{RANK_ERROR, analysed};
 use super::{Analysed, CostAbout, Kind, Plan, smooth_quantiles, wide_keys, wide_quantiles};
 use crate::attackers::Counted;
@@ -43,6 +44,7 @@ pub(super) static KIND: Kind = Kind {
         CDF_FIELDS[1],
         QUANTILES.listed(),
         METHOD.listed(),
+        FAMILY.listed(),
         wide_keys::FIELDS[0],
         wide_keys::FIELDS[1],
         CDF_FIELDS[2],
@@ -56,8 +58,11 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     if fractions.is_empty() {
         return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
     }
+    let method = METHOD.read(request)?;
+    // Refused where it would mean nothing.
+    smooth_noise::family(request, method == Some(QuantileMethod::Smooth))?;
     if let Some(values) = wide_keys::Values::new(request, project)? {
-        return match METHOD.read(request)? {
+        return match method {
             Some(QuantileMethod::Smooth) => {
                 Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for keys"))
             }
@@ -74,7 +79,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let place = QUANTILES.place(request);
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
-    if METHOD.read(request)? == Some(QuantileMethod::Smooth) {
+    if method == Some(QuantileMethod::Smooth) {
         if !matches!(unit, Unit::Plain) {
             return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
         }
@@ -122,8 +127,18 @@ fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
             column("rank_error", errors.into_iter().map(Cell::Number).collect()),
         ],
         notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()],
-        details: answers.details,
+        details: Details { drawn: Some(shares()), ..answers.details },
     })
+}
+
+/// The quantiles as bars, each beside its value.
+pub(super) fn shares() -> Drawn {
+    Drawn {
+        label: "value".to_string(),
+        column: "quantile".to_string(),
+        ends: None,
+        title: "quantiles and their values, off by at most rank_error rows in rank with probability 95%".to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ use super::Estimates;
 use super::field::{Field, Listed, Placed, Word};
 use super::output::Cell;
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use crate::backend::hash::{Key, Quick, SipHasher};
-use crate::backend::intern::{Interner, Name};
+use crate::backend::bound::{Lost, Owned};
+use crate::backend::hash::{Key, SipHasher};
+use crate::backend::intern::Name;
 use crate::backend::{Backend, failed_on_data};
 use crate::error::{Error, Result};
 use crate::project::{Column, Domain, Project, Request};
@@ -28,7 +29,7 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 mod steps;
@@ -349,7 +350,7 @@ impl Attributes {
             .wait(state.create_logical_plan(&sql))
             .and_then(|plan| backend.with_sources(plan))
             .map_err(|error| failed_on_data(&error))?;
-        let mut reader = Reader::new(self, key);
+        let mut reader = Reader::new(self, key, backend)?;
         backend
             .wait(async {
                 let (plan, task) = backend.physical(&DataFrame::new(state, plan), 1.0).await?;
@@ -360,7 +361,7 @@ impl Attributes {
                 Ok(())
             })
             .map_err(|error| failed_on_data(&error))?;
-        Ok(reader.finish())
+        reader.finish()
     }
 }
 
@@ -438,33 +439,31 @@ struct Reader<'a> {
     codes: Vec<HashMap<String, u32>>,
     /// The texts of the codes, where they were not known before.
     found: Vec<Vec<String>>,
+    /// The records, of which all are there only at the end where rows have owners.
     columns: Vec<Vec<u32>>,
-    /// The owners so far; the number of each is the place of its record.
-    owners: Interner,
-    quick: Quick,
-    ranks: Vec<u64>,
-    /// How many rows of an owner, by the place of its record, have values of this rank. What is not here stands in the record alone, once.
-    copies: HashMap<(u32, u64), u64>,
+    /// The rows of owners.
+    owned: Option<Owned>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(attributes: &'a Attributes, key: Key) -> Self {
+    fn new(attributes: &'a Attributes, key: Key, backend: &Backend) -> Result<Self> {
         let known = |values: &Values| match values {
             Values::Texts(texts) => texts.iter().cloned().zip(0..).collect(),
             _ => HashMap::new(),
         };
         let number = attributes.names.len();
-        Self {
+        let owned = match attributes.owners {
+            Owners::Rows => None,
+            _ => Some(Owned::new(key, number, &backend.memory)?),
+        };
+        Ok(Self {
             attributes,
             key,
             codes: attributes.values.iter().map(known).collect(),
             found: vec![Vec::new(); number],
             columns: vec![Vec::new(); number],
-            owners: Interner::default(),
-            quick: Quick::new(key),
-            ranks: Vec::new(),
-            copies: HashMap::new(),
-        }
+            owned,
+        })
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
@@ -473,17 +472,17 @@ impl<'a> Reader<'a> {
         for (attribute, array) in batch.columns()[first..].iter().enumerate() {
             rows.push(self.encoded(attribute, array)?);
         }
-        if first == 0 {
+        let Some(owned) = &mut self.owned else {
             self.columns.iter_mut().zip(rows).for_each(|(column, more)| column.extend(more));
             return Ok(());
-        }
-        let mut codes = Vec::with_capacity(rows.len());
+        };
         for (row, owner) in names(batch.column(0))?.into_iter().enumerate() {
             // A row without an owner is nobody's.
             if let Some(owner) = owner {
-                codes.clear();
-                codes.extend(rows.iter().map(|column| column[row]));
-                self.add_row(owner, &codes);
+                let taken = owned.push(owner, rows.iter().map(|column| i64::from(column[row])));
+                taken.map_err(|Lost| {
+                    DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".into())
+                })?;
             }
         }
         Ok(())
@@ -526,44 +525,35 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn add_row(&mut self, owner: Name<'_>, codes: &[u32]) {
-        let whole_row = self.attributes.move_together();
-        let rank = if whole_row { self.rank(owner, 0, codes) } else { 0 };
-        let (number, new) = self.owners.intern(owner.hash(&self.quick), owner);
-        let place = number as usize;
-        if new {
-            self.columns.iter_mut().zip(codes).for_each(|(column, code)| column.push(*code));
-            self.ranks.extend(whole_row.then_some(rank));
-            return;
+    /// The record of an owner with these different rows, of each of which there are so many.
+    fn record(&self, owner: Name<'_>, rows: &[(&[i64], u64)], record: &mut Vec<u32>) {
+        record.clear();
+        let codes = |row: &[i64]| row.iter().map(|code| *code as u32).collect::<Vec<u32>>();
+        if let [(only, _)] = rows {
+            return record.extend(only.iter().map(|code| *code as u32));
         }
-        if whole_row {
-            if self.is_ahead(number, rank, self.ranks[place]) {
-                self.ranks[place] = rank;
-                self.columns.iter_mut().zip(codes).for_each(|(column, code)| column[place] = *code);
-            }
-            return;
+        if self.attributes.move_together() {
+            let all = rows.iter().map(|(row, copies)| (codes(row), *copies));
+            return record.extend(self.chosen(owner, 0, all));
         }
-        for (attribute, &code) in codes.iter().enumerate() {
-            let old = self.columns[attribute][place];
-            let [rank, best] = [code, old].map(|code| self.rank(owner, attribute, &[code]));
-            if self.is_ahead(number, rank, best) {
-                self.columns[attribute][place] = code;
+        for attribute in 0..self.columns.len() {
+            let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+            for (row, copies) in rows {
+                *counts.entry(row[attribute] as u32).or_default() += copies;
             }
+            let all = counts.into_iter().map(|(code, copies)| (vec![code], copies));
+            record.extend(self.chosen(owner, attribute, all));
         }
     }
 
-    /// Counts one more row of an owner with values of this rank; whether these are ahead now of those in the record.
-    fn is_ahead(&mut self, place: u32, rank: u64, best: u64) -> bool {
-        let of_best = self.copies.entry((place, best)).or_insert(1);
-        if rank == best {
-            *of_best += 1;
-            return false;
-        }
-        let of_best = *of_best;
-        let own = self.copies.entry((place, rank)).or_insert(0);
-        *own += 1;
-        let ahead = logarithm(rank, *own).total_cmp(&logarithm(best, of_best));
-        ahead.then(rank.cmp(&best)).is_gt()
+    /// The values of attributes from `first` on that are chosen among these, by their ranks and how many rows have them.
+    fn chosen(&self, owner: Name<'_>, first: usize, all: impl Iterator<Item = (Vec<u32>, u64)>) -> Vec<u32> {
+        let ranked = all.map(|(codes, copies)| {
+            let rank = self.rank(owner, first, &codes);
+            (logarithm(rank, copies), rank, codes)
+        });
+        let best = ranked.max_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
+        best.map(|(_, _, codes)| codes).unwrap_or_default()
     }
 
     /// The keyed hash of an owner and of values of attributes from `first` on.
@@ -584,7 +574,16 @@ impl<'a> Reader<'a> {
         hasher.finish()
     }
 
-    fn finish(mut self) -> Records {
+    fn finish(mut self) -> Result<Records> {
+        if let Some(owned) = self.owned.take() {
+            let (mut columns, mut record) = (vec![Vec::new(); self.columns.len()], Vec::new());
+            let read = owned.each(|owner, rows| {
+                self.record(owner, rows, &mut record);
+                columns.iter_mut().zip(&record).for_each(|(column, code)| column.push(*code));
+            });
+            read.map_err(|Lost| Error::machine("rows that did not fit the memory could not be read back"))?;
+            self.columns = columns;
+        }
         let mut values = Vec::new();
         for attribute in 0..self.columns.len() {
             let mut known = self.known_values(attribute);
@@ -595,7 +594,7 @@ impl<'a> Reader<'a> {
             }
             values.push(known);
         }
-        Records { columns: self.columns, values }
+        Ok(Records { columns: self.columns, values })
     }
 
     /// The values of the codes; unknown ones are put into order first, so that nothing depends on the order of rows.

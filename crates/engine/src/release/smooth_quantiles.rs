@@ -1,9 +1,10 @@
 //! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential mechanism is nearly always better, and the plan says so.
 
 use super::fitted::{Fitting, Step, budget_delta};
-use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, six_digits};
 use super::quantiles::KIND;
 use super::rows::bounding;
+use super::smooth_noise::{self, SmoothNoise};
 use super::{Analysed, Estimates, Expected, Plan, Priced};
 use crate::attackers::Counted;
 use crate::backend::Backend;
@@ -12,20 +13,18 @@ use crate::project::{Cost, Project, Request};
 use crate::sql::integers::Integers;
 use crate::sql::query::Ranked;
 use crate::sql::{Cut, sensitivity};
-use scumble::calibrate::{Target, scale_for_pure};
 use scumble::event::{Event, Family};
 use scumble::mechanism::smooth::quantile::QuantileBounds;
-use scumble::mechanism::smooth::{Smooth, Steps};
-use scumble::quantity::{Epsilon, Exact, Scale, Sensitivity};
+use scumble::mechanism::smooth::{ErrorBar, Steps};
+use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
-/// Which part of ε buys the error bars.
-const LEVEL_SHARE: f64 = 0.2;
 /// Fractions have at most six decimals here: they are exact quotients.
 const DECIMALS: f64 = 1e6;
-const BETA: f64 = 0.05;
+/// For how many values, evenly between the bounds, the plan says errors.
+const PLANNED: [(u64, &str); 2] = [(10_000, "10,000"), (1_000_000, "1,000,000")];
 
 /// The query with its quantiles by smooth noise; `other` is the same by the exponential mechanism.
 pub(super) fn analyse(
@@ -36,7 +35,8 @@ pub(super) fn analyse(
     other: Analysed,
 ) -> Result<Analysed> {
     let cut = crate::sql::analyse(sql, bounding(request)?, project, &Backend::without_data(project)?)?;
-    let quantiles = Rc::new(Quantiles::new(cut, fractions, budget_delta(project))?);
+    let family = smooth_noise::family(request, true)?;
+    let quantiles = Rc::new(Quantiles::new(cut, fractions, family, budget_delta(project))?);
     Ok(Analysed::new(move |cost| {
         let (noise, events) = quantiles.within(cost)?;
         let beside = other.at(cost)?.plan()?.expected;
@@ -50,19 +50,13 @@ struct Quantiles {
     cut: Rc<Cut>,
     fractions: Vec<f64>,
     exact: Vec<(u32, u32)>,
+    family: Family,
     steps: Steps,
     budget_delta: Option<Exact>,
 }
 
-/// The noise of each quantile, and of the level beside it.
-#[derive(Debug, Clone)]
-struct SmoothAndLevel {
-    smooth: Smooth,
-    level: Scale,
-}
-
 impl Quantiles {
-    fn new(cut: Cut, fractions: Vec<f64>, budget_delta: Option<Exact>) -> Result<Self> {
+    fn new(cut: Cut, fractions: Vec<f64>, family: Family, budget_delta: Option<Exact>) -> Result<Self> {
         let exact = fractions.iter().map(|fraction| quotient(*fraction)).collect::<Result<_>>()?;
         let Some(first) = cut.query.quantiles.first() else {
             return Err(Error::machine("a query of quantiles has none"));
@@ -73,7 +67,7 @@ impl Quantiles {
         let rows = presence.iter().map(|shift| (shift.cells as f64 * shift.by.get()).ceil() as u64).fold(1, u64::max);
         let attributes = touches.iter().flat_map(|touch| touch.attributes.iter().map(str::to_string));
         let steps = Steps::one().of_rows(rows).reading(AttributeSet::new(attributes)?);
-        Ok(Self { cut: Rc::new(cut), fractions, exact, steps, budget_delta })
+        Ok(Self { cut: Rc::new(cut), fractions, exact, family, steps, budget_delta })
     }
 
     fn ranked(&self) -> &Ranked {
@@ -86,47 +80,55 @@ impl Quantiles {
         last.ok_or_else(|| Error::input("the column has more than 2^62 values: smooth noise needs tighter bounds"))
     }
 
-    fn within(&self, cost: &Cost) -> Result<(SmoothAndLevel, Vec<Event>)> {
+    fn within(&self, cost: &Cost) -> Result<(SmoothNoise, Vec<Event>)> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        smooth_noise::needs(self.family, &fitting)?;
         let (number, last) = (self.fractions.len() as f64, self.last()?);
-        fitting.fit(&self.steps, |Step { epsilon, .. }| {
-            let epsilon = epsilon / number;
-            let share = LEVEL_SHARE * epsilon;
-            let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon - share)?, last.unsigned_abs())?;
-            let level = scale_for_pure(Epsilon::new(share)?, Sensitivity::ONE)?;
-            let mut events = Vec::new();
-            for _ in &self.fractions {
-                events.extend(smooth.events(&self.steps)?);
-                events.push(smooth.event_of_level(level, &self.steps)?);
-            }
-            Ok((SmoothAndLevel { smooth, level }, events))
+        fitting.fit(&self.steps, |Step { epsilon, delta }| {
+            let each = Step { epsilon: epsilon / number, delta: delta / number };
+            let (noise, events) = SmoothNoise::within(self.family, each, last.unsigned_abs(), &self.steps)?;
+            Ok((noise, self.fractions.iter().flat_map(|_| events.clone()).collect()))
         })
     }
 
-    fn plan(&self, noise: SmoothAndLevel, events: Vec<Event>, beside: &[Expected]) -> Result<Plan> {
+    /// The standard error if so many values lie evenly between the bounds: k + 2 of them in a row span k + 1 gaps.
+    fn error_of_even(&self, noise: &SmoothNoise, values: u64) -> Result<f64> {
+        let last = u128::from(self.last()?.unsigned_abs());
+        let gaps = |k: u64| (last * (u128::from(k) + 1)).div_ceil(u128::from(values)).min(last) as u64;
+        Ok(noise.standard_error(gaps) * self.ranked().grid.step)
+    }
+
+    fn plan(&self, noise: SmoothNoise, events: Vec<Event>, beside: &[Expected]) -> Result<Plan> {
         let cut = Rc::clone(&self.cut);
-        let about = "depends on how the values lie around the quantile; what it is stands beside the answer";
+        let error = |(values, shown): (u64, &str)| {
+            let error = six_digits(self.error_of_even(&noise, values)?);
+            Ok::<_, Error>(format!("about {error} if {shown} values"))
+        };
+        let [few, many] = PLANNED.map(error);
+        let about = format!(
+            "depends on how the values lie around the quantile: standard error {} lie evenly between the bounds, {}; what it is stands beside the answer",
+            few?, many?
+        );
         let expected = self.fractions.iter().map(|fraction| Expected {
             column: format!("value at {fraction}"),
             standard_error: None,
             cells: Vec::new(),
             assumed: None,
-            about: about.to_string(),
+            about: about.clone(),
         });
         let exponential = beside.first().map_or("", |expected| expected.about.as_str());
         let recommended = format!(
             "Recommended instead: method = \"exponential\", which is nearly always better; at this cost it is {exponential}."
         );
-        let smooth = noise.smooth.noise();
         let (ranked, grid) = (self.ranked().clone(), self.ranked().grid);
         let (fractions, exact, last) = (self.fractions.clone(), self.exact.clone(), self.last()?);
+        let mut rule = noise.rule();
+        rule["method"] = json!("smooth");
+        rule["fractions"] = json!(fractions);
+        rule["grid"] = json!({ "lower": grid.lower, "upper": grid.upper, "step": grid.step });
         Ok(Plan {
             events,
-            rule: json!({
-                "fractions": fractions, "method": "smooth", "family": smooth.family().name(), "gamma": smooth.gamma().to_string(),
-                "alpha": smooth.alpha().to_string(), "levels": smooth.levels(), "scale_of_level": noise.level.get(),
-                "grid": { "lower": grid.lower, "upper": grid.upper, "step": grid.step },
-            }),
+            rule,
             expected: expected.collect(),
             notes: vec![recommended],
             limits: Vec::new(),
@@ -139,9 +141,8 @@ impl Quantiles {
                 let mut found = Vec::new();
                 for quotient in &exact {
                     let bounds = QuantileBounds::new(&values, *quotient, (0, last))?;
-                    let (value, level) =
-                        noise.smooth.release_with_level(bounds.value(), |k| bounds.at(k), noise.level, charged.bits());
-                    found.push(published(&noise, value, level, last, &ranked)?);
+                    let (key, bar) = noise.release(bounds.value(), |k| bounds.at(k), charged.bits())?;
+                    found.push(published(key, &bar, last, &ranked));
                 }
                 Ok(answers(&fractions, found))
             }),
@@ -167,13 +168,12 @@ fn values(found: &Integers) -> Vec<i64> {
 }
 
 /// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does the interval.
-fn published(noise: &SmoothAndLevel, key: i64, level: i64, last: i64, ranked: &Ranked) -> Result<(f64, Uncertainty)> {
-    let bar = noise.smooth.error_beside(BETA, level, noise.level)?;
+fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &Ranked) -> (f64, Uncertainty) {
     let value = |key: f64| ranked.value((key.clamp(0.0, last as f64)) as u128);
     let low = value((key as f64 - bar.half_width).floor());
     let high = value((key as f64 + bar.half_width).ceil());
     let standard_error = bar.standard_error * ranked.grid.step;
-    Ok((value(key as f64), Uncertainty { standard_error, low, high }))
+    (value(key as f64), Uncertainty { standard_error, low, high })
 }
 
 fn answers(fractions: &[f64], found: Vec<(f64, Uncertainty)>) -> Answers {
@@ -191,9 +191,7 @@ fn answers(fractions: &[f64], found: Vec<(f64, Uncertainty)>) -> Answers {
                 uncertainty: Some(unsure),
             },
         ],
-        notes: vec![
-            "The noise follows the values' own sensitivity, which is private; a fifth of the cost has bought the error bars.".to_string(),
-        ],
+        notes: vec![smooth_noise::NOTE.to_string()],
         details: Details { intervals: vec!["value".to_string()], ..Details::default() },
     }
 }

@@ -4,24 +4,24 @@ use super::field::{Field, Placed, Word};
 use super::fitted::{Fitting, Step, budget_delta};
 use super::graph::{Edges, FIELDS};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use super::smooth_noise::{self, FAMILY, SmoothNoise};
 use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
-use scumble::calibrate::{Target, scale_for_pure};
+use scumble::calibrate::scale_for_pure;
 use scumble::event::{Event, Family};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
-use scumble::mechanism::smooth::Smooth;
 use scumble::mechanism::triangles::{Graph, Sensitivity};
 use scumble::noise::BitSource;
-use scumble::quantity::{Epsilon, Exact, Scale, Sensitivity as Most};
+use scumble::quantity::{Epsilon, Exact, Sensitivity as Most};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
 const METHOD: Field<Option<TriangleMethod>> = Field::new(
     "method",
-    "'smooth' (noise follows the graph's own sensitivity; no delta), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
+    "'smooth' (noise follows the graph's own sensitivity), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
 );
 const PROPOSED: Field<Option<Placed<u64>>> = Field::new(
     "proposed",
@@ -34,8 +34,6 @@ const COMMON: Field<Option<u64>> = Field::new(
 
 /// What is assumed where nothing is said.
 const COMMON_DEFAULT: u64 = 100;
-/// Which part of ε buys an error bar for smooth noise: with a tenth of it intervals would be about four times as wide.
-const LEVEL_SHARE: f64 = 0.2;
 /// Which part of ε bounds the sensitivity, and which tests the proposed one.
 const BOUND_SHARE: f64 = 0.2;
 const TEST_SHARE: f64 = 0.5;
@@ -69,7 +67,7 @@ impl Word for TriangleMethod {
 pub(super) static KIND: Kind = Kind {
     name: "triangles",
     about: "how many triangles a graph has, each edge protected (not each vertex), with noise for what one edge can change near this graph",
-    fields: &[FIELDS[0], METHOD.listed(), PROPOSED.listed(), COMMON.listed(), FIELDS[1]],
+    fields: &[FIELDS[0], METHOD.listed(), FAMILY.listed(), PROPOSED.listed(), COMMON.listed(), FIELDS[1]],
     cost_about: CostAbout::Owners,
     analyse,
 };
@@ -87,6 +85,8 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 struct Asked {
     edges: Edges,
     method: TriangleMethod,
+    /// Of smooth noise.
+    family: Family,
     /// The proposed sensitivity.
     proposed: Option<u64>,
     common: u64,
@@ -96,11 +96,7 @@ struct Asked {
 /// How the count is noised.
 #[derive(Debug, Clone)]
 enum Mechanism {
-    /// With the noise of the level that is published beside it.
-    Smooth {
-        smooth: Smooth,
-        level: Scale,
-    },
+    Smooth(SmoothNoise),
     Bounded(BoundedSensitivity),
     Propose(ProposeTestRelease),
 }
@@ -109,6 +105,7 @@ impl Asked {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let edges = Edges::new(request, project, &KIND)?;
         let method = METHOD.read(request)?.unwrap_or(TriangleMethod::Auto);
+        let family = smooth_noise::family(request, method == TriangleMethod::Smooth)?;
         let proposed = PROPOSED.read(request)?;
         match (&proposed, method) {
             (None, TriangleMethod::Propose) => {
@@ -131,13 +128,13 @@ impl Asked {
         }
         let common = COMMON.read(request)?.unwrap_or(COMMON_DEFAULT).min(Sensitivity::most(edges.vertices()));
         let proposed = proposed.map(|proposed| proposed.value);
-        Ok(Self { edges, method, proposed, common, budget_delta: budget_delta(project) })
+        Ok(Self { edges, method, family, proposed, common, budget_delta: budget_delta(project) })
     }
 
     /// The mechanism that spends all of the cost and no more, and its events.
     fn within(&self, cost: &Cost) -> Result<(Mechanism, Vec<Event>)> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
-        let by = |method: TriangleMethod| self.by(method, &fitting);
+        let by = |method: TriangleMethod| self.by(method, self.family, &fitting);
         match self.method {
             TriangleMethod::Auto if fitting.has_delta() => {
                 let (smooth, bounded) = (by(TriangleMethod::Smooth)?, by(TriangleMethod::Bounded)?);
@@ -149,15 +146,16 @@ impl Asked {
         }
     }
 
-    /// One of the methods at a cost.
-    fn by(&self, method: TriangleMethod, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
+    /// One of the methods at a cost; of smooth noise, this family.
+    fn by(&self, method: TriangleMethod, family: Family, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
         match method {
             TriangleMethod::Bounded => fitting.needs_delta("a bounded sensitivity")?,
             TriangleMethod::Propose => fitting.needs_delta("propose-test-release")?,
-            TriangleMethod::Smooth | TriangleMethod::Auto => {}
+            TriangleMethod::Smooth | TriangleMethod::Auto => smooth_noise::needs(family, fitting)?,
         }
         let steps = self.edges.steps()?;
-        fitting.fit(&steps, |Step { epsilon, delta }| {
+        fitting.fit(&steps, |step| {
+            let Step { epsilon, delta } = step;
             Ok(match method {
                 TriangleMethod::Bounded => {
                     let bound = BOUND_SHARE * epsilon;
@@ -173,13 +171,9 @@ impl Asked {
                     (Mechanism::Propose(propose), events)
                 }
                 TriangleMethod::Smooth | TriangleMethod::Auto => {
-                    let share = LEVEL_SHARE * epsilon;
                     let most = Sensitivity::most(self.edges.vertices());
-                    let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon - share)?, most)?;
-                    let level = scale_for_pure(Epsilon::new(share)?, Most::ONE)?;
-                    let mut events = smooth.events(&steps)?;
-                    events.push(smooth.event_of_level(level, &steps)?);
-                    (Mechanism::Smooth { smooth, level }, events)
+                    let (noise, events) = SmoothNoise::within(family, step, most, &steps)?;
+                    (Mechanism::Smooth(noise), events)
                 }
             })
         })
@@ -189,7 +183,7 @@ impl Asked {
     fn standard_error(&self, mechanism: &Mechanism) -> Result<f64> {
         let most = Sensitivity::most(self.edges.vertices());
         Ok(match mechanism {
-            Mechanism::Smooth { smooth, .. } => smooth.standard_error(|k| self.common.saturating_add(k).min(most)),
+            Mechanism::Smooth(noise) => noise.standard_error(|k| self.common.saturating_add(k).min(most)),
             Mechanism::Bounded(bounded) => bounded.standard_error(self.common)?,
             Mechanism::Propose(propose) => propose.standard_error(),
         })
@@ -233,7 +227,7 @@ impl Asked {
                 propose.published_from(BETA)?,
                 self.proposed.unwrap_or(1)
             ),
-            Mechanism::Smooth { .. } | Mechanism::Bounded(_) => format!(
+            Mechanism::Smooth(_) | Mechanism::Bounded(_) => format!(
                 "standard error about {error:.1} if two vertices have at most {} common neighbours (common_neighbours says another number); what it is stands beside the answer",
                 self.common
             ),
@@ -243,11 +237,13 @@ impl Asked {
     /// What other methods would do, and noise for the worst graph.
     fn comparison(&self, cost: &Cost) -> Result<String> {
         let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
-        let mut errors =
-            vec![format!("smooth {:.1}", self.standard_error(&self.by(TriangleMethod::Smooth, &fitting)?.0)?)];
+        let error = |method: TriangleMethod, family: Family| self.standard_error(&self.by(method, family, &fitting)?.0);
+        let mut errors = vec![format!("smooth {:.1}", error(TriangleMethod::Smooth, Family::Cauchy4)?)];
+        if self.family != Family::Cauchy4 {
+            errors.push(format!("smooth by {} {:.1}", self.family.name(), error(TriangleMethod::Smooth, self.family)?));
+        }
         if fitting.has_delta() {
-            let bounded = self.by(TriangleMethod::Bounded, &fitting)?.0;
-            errors.push(format!("bounded {:.1}", self.standard_error(&bounded)?));
+            errors.push(format!("bounded {:.1}", error(TriangleMethod::Bounded, self.family)?));
         }
         let most = Sensitivity::most(self.edges.vertices());
         let steps = self.edges.steps()?;
@@ -266,10 +262,10 @@ impl Asked {
     fn rule(&self, mechanism: &Mechanism) -> Result<Value> {
         let mut rule = self.edges.rule();
         let method = match mechanism {
-            Mechanism::Smooth { smooth, level } => {
-                let noise = smooth.noise();
-                json!({ "name": "smooth", "family": noise.family().name(), "gamma": noise.gamma().to_string(), "alpha": noise.alpha().to_string(),
-                        "levels": noise.levels(), "scale_of_level": level.get() })
+            Mechanism::Smooth(noise) => {
+                let mut rule = noise.rule();
+                rule["name"] = json!("smooth");
+                rule
             }
             Mechanism::Bounded(bounded) => json!({ "name": "bounded", "truncation": bounded.truncation() }),
             Mechanism::Propose(propose) => {
@@ -289,11 +285,10 @@ fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn Bi
     let mut notes = vec![note];
     let mut columns = Vec::new();
     match mechanism {
-        Mechanism::Smooth { smooth, level } => {
-            let (value, noisy) = smooth.release_with_level(count, |k| near.at(k), *level, bits);
-            let bar = smooth.error_beside(BETA, noisy, *level)?;
+        Mechanism::Smooth(noise) => {
+            let (value, bar) = noise.release(count, |k| near.at(k), bits)?;
             columns.push(number(Some(value), bar.standard_error, bar.half_width));
-            notes.push("The noise follows the graph's own sensitivity, which is private; a fifth of the cost has bought the error bar.".into());
+            notes.push(smooth_noise::NOTE.to_string());
         }
         Mechanism::Bounded(bounded) => {
             let found = bounded.release(count, near.local(), bits)?;

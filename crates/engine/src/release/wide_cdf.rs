@@ -121,10 +121,10 @@ fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answ
     ];
     notes.extend(values.notes());
     let drawn = Drawn {
+        label: values.column.clone(),
         column: COUNT.to_string(),
-        low: ENDS[0].to_string(),
-        high: ENDS[1].to_string(),
-        promise: "with intervals that hold all at once with probability 95%".to_string(),
+        ends: Some(ENDS.map(str::to_string)),
+        title: format!("{COUNT}, with intervals that hold all at once with probability 95%"),
     };
     Answers {
         columns: vec![

@@ -193,7 +193,7 @@ fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -
             column("rank_error", errors.iter().map(|error| Cell::Number(*error)).collect()),
         ],
         notes,
-        details: Details::default(),
+        details: Details { drawn: Some(super::quantiles::shares()), ..Details::default() },
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn charts(answers: &Answers) -> String {
     let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
     let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(answers, column)).collect();
     drawings.extend(answers.details.curve.as_ref().map(banded));
-    drawings.extend(answers.details.drawn.as_ref().and_then(|drawn| with_ends(answers, drawn)));
+    drawings.extend(answers.details.drawn.as_ref().and_then(|drawn| of_columns(answers, drawn)));
     match &drawings[..] {
         [] => String::new(),
         [one] => both_sizes(one),
@@ -84,21 +84,23 @@ fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
     Some(Drawing::Bars(BarChart::new(title, column.name.clone(), bars.collect())))
 }
 
-/// Bars whose intervals stand in columns of their own.
-fn with_ends(answers: &Answers, drawn: &Drawn) -> Option<Drawing> {
+/// Bars whose intervals stand in columns of their own, or that have none.
+fn of_columns(answers: &Answers, drawn: &Drawn) -> Option<Drawing> {
     let column = |name: &str| answers.columns.iter().find(|column| column.name == name);
-    let (numbers, low, high) = (column(&drawn.column)?, column(&drawn.low)?, column(&drawn.high)?);
-    let labels = answers.columns.first()?;
+    let (labels, numbers) = (column(&drawn.label)?, column(&drawn.column)?);
+    let ends = match &drawn.ends {
+        Some([low, high]) => Some((column(low)?, column(high)?)),
+        None => None,
+    };
     let bar = |row: usize| {
-        let number = numbers.cells[row].number()?;
-        Some(
-            Bar::new(shown(&labels.cells[row]), number)
-                .with_interval(low.cells[row].number()?, high.cells[row].number()?),
-        )
+        let bar = Bar::new(shown(&labels.cells[row]), numbers.cells[row].number()?);
+        Some(match ends {
+            Some((low, high)) => bar.with_interval(low.cells[row].number()?, high.cells[row].number()?),
+            None => bar,
+        })
     };
     let bars: Vec<Bar> = (0..answers.rows().min(SHOWN_BARS)).filter_map(bar).collect();
-    let title = format!("{}, {}", drawn.column, drawn.promise);
-    (bars.len() > 1).then(|| Drawing::Bars(BarChart::new(title, drawn.column.clone(), bars)))
+    (bars.len() > 1).then(|| Drawing::Bars(BarChart::new(drawn.title.clone(), drawn.column.clone(), bars)))
 }
 
 /// A curve with its band, both axes logarithmic.

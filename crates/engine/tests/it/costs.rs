@@ -240,6 +240,14 @@ const BEYOND: &[Case] = &[
         ..SQL
     },
     Case { kind: "triangles", fields: "table = \"calls\"\nmethod = \"smooth\"", loose: SIXTEENTHS, rho: false, ..SQL },
+    Case {
+        kind: "triangles",
+        fields: "table = \"calls\"\nmethod = \"smooth\"\nfamily = \"discrete-laplace\"",
+        loose: SIXTEENTHS,
+        rho: false,
+        selects: true,
+        ..SQL
+    },
     Case { kind: "triangles", fields: "table = \"friends\"\nmethod = \"bounded\"", rho: false, selects: true, ..SQL },
     Case { kind: "triangles", fields: "table = \"calls\"\nmethod = \"bounded\"", rho: false, selects: true, ..SQL },
     Case {
@@ -335,6 +343,14 @@ const BEYOND: &[Case] = &[
         fields: "table = \"people\"\ncolumn = \"income\"\nquantiles = [0.1, 0.5]\nmethod = \"smooth\"",
         loose: SIXTEENTHS,
         rho: false,
+        ..SQL
+    },
+    Case {
+        kind: "quantiles",
+        fields: "table = \"people\"\ncolumn = \"income\"\nquantiles = [0.1, 0.5]\nmethod = \"smooth\"\nfamily = \"discrete-gaussian\"",
+        loose: SIXTEENTHS,
+        rho: false,
+        selects: true,
         ..SQL
     },
     Case {

@@ -52,8 +52,12 @@ fn choices(answers: &Answers) -> String {
     let cut = |row: usize| {
         let interval = column("share_cut").and_then(|column| Some(column.uncertainty.as_ref()?[row]));
         let share = number("share_cut", row).unwrap_or(f64::NAN);
-        interval
-            .map_or(String::new(), |one| format!("{} ({} to {})", percent(share), percent(one.low), percent(one.high)))
+        match interval {
+            None => String::new(),
+            // What noise says of it is no share.
+            Some(one) if one.low <= 0.0 && one.high >= 1.0 => "not known".to_string(),
+            Some(one) => format!("{} ({} to {})", percent(share), percent(one.low), percent(one.high)),
+        }
     };
     let cells = rows.into_iter().map(|row| {
         let [groups, each] = ["max_groups_per_owner", "max_rows_per_group"].map(|name| whole(name, row));

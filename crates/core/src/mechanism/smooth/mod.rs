@@ -7,7 +7,7 @@
 //! is that of [`Levels::smooth`], and the noise has the level's scale; γ^level is the smooth sensitivity with β = ln γ, rounded up by less than γ. No f64 has to be
 //! smooth.
 //!
-//! *Which noise.* [`Family::Cauchy4`]: a pure ε; nearly always the best. [`Family::DiscreteLaplace`]: an (ε, δ). [`Family::DiscreteGaussian`]: a (ρ, ω).
+//! *Which noise.* [`Family::Cauchy4`]: a pure ε. [`Family::DiscreteLaplace`]: an (ε, δ), and better where the local sensitivity is above some ln(1/δ)/ε. [`Family::DiscreteGaussian`]: a (ρ, ω) or an (ε, δ).
 //!
 //! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
 
@@ -26,7 +26,7 @@ pub mod quantile;
 /// ```
 /// use scumble::mechanism::smooth::Steps;
 /// use scumble::scope::{AttributeSet, Scope};
-/// // Edges of a graph, three for each owner: one that moves is one that goes and one that comes.
+/// // Three rows for each owner, and one that is replaced by another is one that goes and one that comes.
 /// let steps = Steps::two().of_rows(3).reading(AttributeSet::new(["from", "to"])?);
 /// let by = |scope: Scope| steps.moves(1.0).map(|moves| moves.shifts(&scope).iter().map(|shift| shift.by.get()).sum::<f64>());
 /// assert_eq!((by(Scope::Presence)?, by(Scope::Person)?), (3.0, 6.0));
@@ -83,7 +83,7 @@ impl Steps {
 /// let smooth = Smooth::within(Family::Cauchy4, Target::pure(1.0)?, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
-/// assert_eq!(smooth.events(&Steps::two())?.len(), 1);
+/// assert_eq!(smooth.events(&Steps::one())?.len(), 1);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -241,10 +241,15 @@ fn start(family: Family, target: Target) -> Result<(u32, f64)> {
         (Family::DiscreteLaplace, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
             ((4.0 * (2.0 / delta.get()).ln() / epsilon.get()).ceil(), 0.8 * epsilon.get())
         }
+        // The order at which Gaussian noise of (ε, δ) is best converted, and its α.
+        (Family::DiscreteGaussian, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
+            let logarithm = (1.0 / delta.get()).ln();
+            ((4.0 + 8.0 * logarithm / epsilon.get()).ceil(), epsilon.get() / (2.0 * logarithm).max(0.1).sqrt())
+        }
         (Family::DiscreteGaussian, Target::Truncated(rho, omega)) => ((4.0 * omega.get()).ceil(), rho.get().sqrt()),
         _ => {
             return Err(Error::refused(format!(
-                "smooth noise of the family {} is not calibrated to {target}: cauchy4 takes epsilon, discrete-laplace epsilon and delta, discrete-gaussian rho and omega",
+                "smooth noise of the family {} is not calibrated to {target}: cauchy4 takes epsilon, discrete-laplace epsilon and delta, discrete-gaussian these or rho and omega",
                 family.name()
             )));
         }

@@ -211,6 +211,12 @@ fn other_families_are_calibrated_to_their_own_notions() {
     let (above, below) = laplace.noise().alpha().parts();
     assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
     assert!(Loss::of(laplace.events(&Steps::one()).unwrap(), Scope::Person).unwrap().delta(1.0).unwrap().upper <= 1e-6);
+    // Gaussian noise of one scale has σ 4.2 times its sensitivity here; that of levels is larger, and not by much.
+    let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
+    let (above, below) = gaussian.noise().alpha().parts();
+    assert!((0.15..0.24).contains(&(f64::from(above) / f64::from(below))), "{:?}", gaussian.noise());
+    let delta = Loss::of(gaussian.events(&Steps::one()).unwrap(), Scope::Person).unwrap().delta(1.0).unwrap().upper;
+    assert!(delta <= 1e-6 && delta > 0.9e-6, "{delta}");
     let target = Target::tcdp(0.05, 8.0).unwrap();
     let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
     let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();
@@ -218,7 +224,7 @@ fn other_families_are_calibrated_to_their_own_notions() {
     for (family, target) in [
         (Family::DiscreteLaplace, Target::pure(1.0).unwrap()),
         (Family::Cauchy4, Target::zcdp(1.0).unwrap()),
-        (Family::DiscreteGaussian, Target::approximate(1.0, 1e-6).unwrap()),
+        (Family::DiscreteGaussian, Target::pure(1.0).unwrap()),
         (Family::Cauchy4, Target::pure(0.0).unwrap()),
         (Family::Cauchy4, Target::pure(1e-12).unwrap()),
     ] {

@@ -201,7 +201,9 @@ fn fits(table: &Table, used: &BTreeSet<String>, stored: &Stored) -> Result<()> {
     if let Some(owner) = &table.owner {
         of(owner, &|kind| is_whole(kind) || is_text(kind), "the owner, a text or a whole number,")?;
     }
-    let is_number = |kind: &DataType| is_whole(kind) || matches!(kind, DataType::Float32 | DataType::Float64);
+    let is_decimal = |kind: &DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+    let is_float = |kind: &DataType| matches!(kind, DataType::Float32 | DataType::Float64);
+    let is_number = |kind: &DataType| is_whole(kind) || is_float(kind) || is_decimal(kind);
     for column in table.columns.iter().filter(|column| used.contains(&column.name)) {
         let name = &column.name;
         match window::stored(column) {

@@ -29,9 +29,9 @@ fn a_release_is_read_back_as_it_was_written() {
         long: None,
         drawn: Some(Drawn {
             column: "n".to_string(),
-            low: "z".to_string(),
-            high: "n".to_string(),
-            promise: "p".to_string(),
+            label: "l".to_string(),
+            ends: Some(["z".to_string(), "n".to_string()]),
+            title: "p".to_string(),
         }),
     };
     let answers = Answers {

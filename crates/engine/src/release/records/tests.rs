@@ -36,11 +36,24 @@ fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2
     let folder = Folder::with(&[("before.csv", &before), ("after.csv", &after)]);
     let project = project(&folder, rows_per_owner);
     let backend = Backend::with_data(&project, &["before".to_string(), "after".to_string()]).unwrap();
-    [0, 1].map(|release| {
+    [(0, &before), (1, &after)].map(|(release, text)| {
         let attributes = Attributes::new(&project.releases[release], &project, false, &[]).unwrap();
         let records = attributes.read(&backend, KEY).unwrap();
-        records.columns[0].iter().copied().zip(records.columns[1].iter().copied()).collect()
+        let records = records.columns[0].iter().copied().zip(records.columns[1].iter().copied()).collect();
+        in_order(text, records, &backend)
     })
+}
+
+/// The records in the order in which their owners are in a text: they come in another, which the key decides.
+fn in_order(text: &str, records: Vec<(u32, u32)>, backend: &Backend) -> Vec<(u32, u32)> {
+    let (mut seen, mut owned) = (HashMap::new(), Owned::new(KEY, 1, &backend.memory).unwrap());
+    for owner in text.lines().skip(1).filter_map(|line| line.split(',').next()) {
+        let new = seen.len() as i64;
+        owned.push(Name::Text(owner.as_bytes()), std::iter::once(*seen.entry(owner).or_insert(new))).unwrap();
+    }
+    let (mut sorted, mut records) = (vec![(0, 0); records.len()], records.into_iter());
+    owned.each(|_, rows| sorted[rows[0].0[0] as usize] = records.next().unwrap()).unwrap();
+    sorted
 }
 
 /// Both kinds of records panicked on texts in the form in which Parquet files hold them.
@@ -136,5 +149,30 @@ fn each_row_of_an_owner_is_as_likely_as_any_other() {
         let [records, _] = read(&text, "", rows_per_owner);
         let seldom = records.iter().filter(|record| record.0 == 1).count();
         assert!(records.len() == 2000 && seldom.abs_diff(200) < 90, "{rows_per_owner}: {seldom}");
+    }
+}
+
+/// Rows that do not fit the memory wait in a file, and the records are the same.
+#[test]
+fn records_do_not_depend_on_the_memory() {
+    let mut text = "id,sex,age\n".to_string();
+    for row in 0..60_000usize {
+        line(&mut text, &format!("person {}", row * 7919 % 9000), universe()[row * 31 % 6]);
+    }
+    let folder = Folder::with(&[("before.csv", &text), ("after.csv", &text)]);
+    for rows_per_owner in [1, 3] {
+        let project = project(&folder, rows_per_owner);
+        let attributes = Attributes::new(&project.releases[0], &project, false, &[]).unwrap();
+        let [all, few] = [u64::MAX / 4, 1].map(|bytes| {
+            let mut backend = Backend::with_data(&project, &["before".to_string()]).unwrap();
+            backend.memory.bytes = bytes;
+            let records = attributes.read(&backend, KEY).unwrap();
+            let mut pairs: Vec<(u32, u32)> =
+                records.columns[0].iter().copied().zip(records.columns[1].iter().copied()).collect();
+            pairs.sort_unstable();
+            pairs
+        });
+        assert_eq!(all.len(), 9000);
+        assert_eq!(all, few);
     }
 }

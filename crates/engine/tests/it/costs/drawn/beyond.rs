@@ -1,6 +1,9 @@
 //! Kinds whose noise follows the data, and those that say a value exactly or nothing.
 
 use super::*;
+use scumble::calibrate::Target;
+use scumble::event::Family;
+use scumble::mechanism::smooth::Smooth;
 use scumble::noise::Levels;
 
 const ENDS: &str = "a = { type = \"int\" }\nb = { type = \"int\" }\n[dataset.t.graph]\nfrom = \"a\"\nto = \"b\"";
@@ -31,6 +34,32 @@ fn smooth_triangles() {
     let q = (0.55 * scale) as i64;
     let drawn = answers.iter().flat_map(|answers| numbers(answers, "triangles")).map(|z| (z as i64).abs() <= q);
     coins("smooth triangles", drawn, within(scale, q), within(0.35 * scale, q));
+}
+
+/// The same by the other families, whose events say the (ε, δ) that their noise was made for.
+#[test]
+fn smooth_triangles_by_other_noise() {
+    for (family, seed) in [(Family::DiscreteLaplace, 31), (Family::DiscreteGaussian, 32)] {
+        let request = format!(
+            "kind = \"triangles\"\ntable = \"t\"\nmethod = \"smooth\"\nfamily = \"{}\"\ncost = {{ epsilon = 2, delta = 1e-3 }}",
+            family.name()
+        );
+        let (events, answers) = released(&format!("{ENDS}\nvertices = 20"), "a,b\n", &request, 140, seed);
+        let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
+        let smooth = Smooth::within(family, Target::Approximate(*epsilon, *delta), 18).unwrap();
+        let table = smooth.noise().table().unwrap();
+        let scale = table.scale(level_of_nothing(&table, 18));
+        let within = |scale: f64, q: i64| {
+            let weight = |z: i64| match family {
+                Family::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
+                _ => (-(z as f64 / scale).powi(2) / 2.0).exp(),
+            };
+            (-q..=q).map(weight).sum::<f64>() / (-20_000..=20_000).map(weight).sum::<f64>()
+        };
+        let q = (0.7 * scale) as i64;
+        let drawn = answers.iter().flat_map(|answers| numbers(answers, "triangles")).map(|z| (z as i64).abs() <= q);
+        coins("smooth triangles", drawn, within(scale, q), within(0.3 * scale, q));
+    }
 }
 
 /// Two triangles that share an edge. The bound is published: the answer has noise for it.
