@@ -41,9 +41,9 @@ impl Size {
         if self == Self::Narrow && ticks > 5 { 2 } else { 1 }
     }
 
-    /// How many letters of a title have room.
+    /// How many letters of a title have room, at nine and a half units each: broad letters are rare.
     fn title_letters(self) -> usize {
-        if self == Self::Wide { 80 } else { 40 }
+        if self == Self::Wide { 68 } else { 38 }
     }
 }
 

@@ -137,7 +137,7 @@ pub(super) fn shares() -> Drawn {
         label: "value".to_string(),
         column: "quantile".to_string(),
         ends: None,
-        title: "quantiles and their values, off by at most rank_error rows in rank with probability 95%".to_string(),
+        title: "quantiles and their values".to_string(),
     }
 }
 
