@@ -341,10 +341,7 @@ fn read(backend: &Backend, table: &Table, files: &[DataFile], column: Option<usi
     let rows = backend.wait(async {
         let task = Arc::new(plan.task_ctx());
         let plan = plan.create_physical_plan().await?;
-        // A single file is read by all processors too.
-        let options = backend.context.state().config_options().clone();
-        let split = plan.repartitioned(backend.threads, &options)?;
-        let mut stream = execute_stream(split.unwrap_or(plan), task)?;
+        let mut stream = execute_stream(plan, task)?;
         let mut rows = 0;
         while let Some(batch) = stream.next().await {
             let batch = batch?;

@@ -35,6 +35,10 @@ use std::sync::Arc;
 
 /// This many cells are read at once.
 const BATCH_CELLS: usize = 1 << 22;
+/// Parquet files are read in pieces, about so many for each stream: streams take one after the other from a common list, and end at about the same time.
+const PIECES: u64 = 16;
+/// Smaller pieces are not worth opening a file for.
+const SMALLEST_PIECE: u64 = 4 << 20;
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -170,7 +174,7 @@ impl Part {
         let source = ParquetSource::new(schema).with_table_parquet_options(options);
         let listed = files.iter().map(|part| part.listed()).collect::<Outcome<Vec<_>>>()?;
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
-            .with_file_groups(FileGroup::new(listed).split_files(partitions))
+            .with_file_groups(FileGroup::new(pieces(listed, partitions)).split_files(partitions))
             .with_batch_size(Some(batch))
             .with_projection_indices(Some(wanted.to_vec()))?
             .build();
@@ -212,6 +216,18 @@ impl Part {
         })?;
         Ok((placed.data, name))
     }
+}
+
+/// The files in ranges of bytes; the rows of a range are those whose group of rows begins in it.
+fn pieces(files: Vec<PartitionedFile>, streams: usize) -> Vec<PartitionedFile> {
+    let whole: u64 = files.iter().map(|file| file.object_meta.size).sum();
+    let largest = (whole / (PIECES * streams.max(1) as u64)).max(SMALLEST_PIECE);
+    let cut = |file: PartitionedFile| {
+        let (size, count) = (file.object_meta.size, file.object_meta.size.div_ceil(largest).max(1));
+        let end = move |piece: u64| (u128::from(size) * u128::from(piece) / u128::from(count)) as i64;
+        (0..count).map(move |piece| file.clone().with_range(end(piece), end(piece + 1)))
+    };
+    files.into_iter().flat_map(cut).collect()
 }
 
 impl Rows {

@@ -358,6 +358,32 @@ fn every_row_of_a_parquet_file_is_read_once() {
     assert!(found.unwrap_err().to_string().contains("column 'lists' is declared as category but holds List"));
 }
 
+/// Files of many megabytes are read in pieces, whose ends are no ends of groups of rows: each row is read once here too.
+#[test]
+fn every_row_of_large_parquet_files_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("t")).unwrap();
+    let mut wanted: Vec<Row> = Vec::new();
+    for (name, first, rows, in_group) in
+        [("a.parquet", 0, 230, 7), ("b.parquet", 230, 3, 2), ("c.parquet", 233, 100, 100)]
+    {
+        let numbers: Vec<i32> = (first..first + rows).collect();
+        let long = numbers.iter().map(|number| format!("{number:0>60000}"));
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("long", Arc::new(StringArray::from_iter_values(long))),
+            ("n", Arc::new(Int32Array::from(numbers.clone()))),
+        ];
+        parquet_in_groups(&folder.path().join("t").join(name), in_group, columns);
+        wanted.extend(numbers.iter().map(|number| vec![Some(number.to_string())]));
+    }
+    wanted.sort();
+    let table = "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\nn = { type = \"int\" }\n";
+    let declared = project(folder.path(), table, "t");
+    for partitions in [1, 2, 3, 8] {
+        assert_eq!(read_split(&declared, partitions, 5).unwrap(), wanted, "{partitions}");
+    }
+}
+
 /// A file's statistics may be wrong, and decide for some queries alone which rows are read: they are not used.
 #[test]
 fn wrong_statistics_of_a_parquet_file_hide_no_row() {

@@ -357,9 +357,9 @@ impl Asking<'_> {
         notes.extend(self.opened.declared.universe.attributes.note());
         Answers {
             columns: vec![
-                column(question, &|given| Cell::Text(given.question.clone()), None),
+                column(question, &|given| Cell::Text(given.question.as_str().into()), None),
                 column(answer, &|given| Cell::Whole(i128::from(given.answer)), Some(uncertainty)),
-                column(how, &|given| Cell::Text(given.how.words().to_string()), None),
+                column(how, &|given| Cell::Text(given.how.words().into()), None),
             ],
             notes,
             details: Details {

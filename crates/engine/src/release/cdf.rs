@@ -98,8 +98,8 @@ impl Unit {
     pub fn cell(self, value: f64) -> Cell {
         match self {
             Self::Plain => number(value),
-            Self::Days => Cell::Text(shown_day(value as i64)),
-            Self::Seconds => Cell::Text(shown_moment((value as i64).saturating_mul(SECOND))),
+            Self::Days => Cell::Text(shown_day(value as i64).into()),
+            Self::Seconds => Cell::Text(shown_moment((value as i64).saturating_mul(SECOND)).into()),
         }
     }
 }

@@ -132,7 +132,7 @@ fn compute(counts: Rc<Counts>, noise: Noise, made: HugeDomainHistogram) -> super
             let low = if low <= 1.0 { 0.0 } else { low };
             Uncertainty { standard_error: noise.standard_deviation(), low, high: number + half }
         };
-        let text = |(key, _): &(u128, i64)| Cell::Text(counts.texts.text(*key).unwrap_or_default());
+        let text = |(key, _): &(u128, i64)| Cell::Text(counts.texts.text(*key).unwrap_or_default().into());
         let mut notes = vec![
             format!("Only texts whose noisy number of rows is at least {} are shown.", made.threshold()),
             "Rows with a longer text are in no group.".to_string(),

@@ -125,7 +125,7 @@ impl Asked {
         let positive = match (&labels[..], &wanted) {
             ([Cell::Truth(_), ..], None) => Cell::Truth(true),
             ([Cell::Whole(0), Cell::Whole(1)] | [Cell::Whole(0), Cell::Whole(1), Cell::Null], None) => Cell::Whole(1),
-            ([Cell::Text(_), ..], Some(value)) => Cell::Text(value.value.clone()),
+            ([Cell::Text(_), ..], Some(value)) => Cell::Text(value.value.as_str().into()),
             ([Cell::Text(_), ..], None) => {
                 return Err(
                     LABEL.error(request, "a label of type category needs 'positive', the value that counts as 1")
@@ -284,7 +284,7 @@ fn answers(asked: &Asked, learnt: Learnt) -> Answers {
     notes.extend(asked.attributes.note());
     Answers {
         columns: vec![
-            column(PUBLISHED[0], rule.map_or(Cell::Null, Cell::Text)),
+            column(PUBLISHED[0], rule.map_or(Cell::Null, |text| Cell::Text(text.into()))),
             column(PUBLISHED[1], Cell::Truth(is_published)),
         ],
         notes,

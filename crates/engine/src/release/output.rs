@@ -1,12 +1,13 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
+mod csv;
 mod long;
 
 use super::Floor;
 use crate::error::{Error, Result};
 pub use long::Long;
 use serde_json::{Map, Value, json};
-use std::io::Write;
+use std::sync::Arc;
 
 /// A published table.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +84,7 @@ pub enum Cell {
     /// Nothing.
     Null,
     /// A text.
-    Text(String),
+    Text(Arc<str>),
     /// A whole number.
     Whole(i128),
     /// A number.
@@ -137,7 +138,7 @@ impl Cell {
     fn json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
-            Self::Text(text) => json!(text),
+            Self::Text(text) => json!(&**text),
             Self::Whole(number) => match i64::try_from(*number) {
                 Ok(number) => json!(number),
                 Err(_) => json!(*number as f64),
@@ -157,43 +158,6 @@ impl Answers {
     /// How many rows there are: those that are held, unless there are more.
     pub fn all_rows(&self) -> u64 {
         self.details.long.as_ref().map_or(self.rows() as u64, |long| long.rows)
-    }
-
-    /// The CSV file as a text.
-    pub fn csv(&self) -> Result<String> {
-        let mut bytes = Vec::new();
-        self.write_csv(&mut bytes)?;
-        Ok(String::from_utf8(bytes).unwrap_or_default())
-    }
-
-    /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
-    /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
-    /// has an apostrophe before it.
-    pub(super) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
-        let names = self.columns.iter().flat_map(|column| {
-            let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
-            let ends = self.interval(column).map(|_| ENDS.map(|end| format!("{}{end}", column.name)));
-            [Some(column.name.clone()), error].into_iter().flatten().chain(ends.into_iter().flatten())
-        });
-        write_line(out, names.map(|name| no_formula(visible(&name))))?;
-        for part in self.parts() {
-            let part = part?;
-            for row in 0..part.first().map_or(0, |column| column.cells.len()) {
-                write_line(out, part.iter().flat_map(|column| self.shown(column, row)))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What stands in a row of a CSV file for one column: its cell, its error, and the ends of its interval.
-    fn shown<'a>(&self, column: &'a AnswerColumn, row: usize) -> impl Iterator<Item = String> + 'a {
-        let error = column.uncertainty.as_ref().map(|list| shown_error(list[row].standard_error));
-        let cell = match &column.cells[row] {
-            Cell::Text(text) => no_formula(visible(text)),
-            other => other.text(),
-        };
-        let ends = self.interval(column).map(|list| [list[row].low, list[row].high].map(shown_end));
-        [Some(cell), error].into_iter().flatten().chain(ends.into_iter().flatten())
     }
 
     /// The intervals of a column that stand in tables too.
@@ -311,35 +275,6 @@ pub(crate) fn six_digits(number: f64) -> f64 {
     } else {
         format!("{number:.5e}").parse().unwrap_or(number)
     }
-}
-
-fn shown_error(error: f64) -> String {
-    if error.is_infinite() {
-        return UNBOUNDED.to_string();
-    }
-    if error.is_nan() {
-        return String::new();
-    }
-    format!("{}", six_digits(error))
-}
-
-/// All digits of the end of an interval: a rounded one might lie inside.
-fn shown_end(end: f64) -> String {
-    if end.is_infinite() {
-        return UNBOUNDED.to_string();
-    }
-    if end.is_finite() { format!("{}", unsigned_zero(end)) } else { String::new() }
-}
-
-fn write_line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
-    let cells: Vec<String> = cells.map(|cell| quoted(&cell)).collect();
-    let written = out.write_all(cells.join(",").as_bytes()).and_then(|()| out.write_all(b"\n"));
-    written.map_err(|error| Error::machine(format!("the answer cannot be written ({error})")))
-}
-
-/// RFC 4180: quotation marks where they are needed.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
 }
 
 #[cfg(test)]

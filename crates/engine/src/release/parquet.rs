@@ -1,6 +1,6 @@
 //! The published answer as a Parquet file and as a stream of Arrow's: the same columns as the CSV, with their types.
 
-use super::output::{AnswerColumn, Answers, Cell, ENDS};
+use super::output::{AnswerColumn, Answers, Cell, ENDS, Uncertainty};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::ipc::writer::StreamWriter;
@@ -12,9 +12,7 @@ use std::sync::Arc;
 /// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
 pub(super) fn write(answers: &Answers, out: impl Write + Send) -> Result<()> {
     let mut writer = ArrowWriter::try_new(out, batch(answers, &answers.columns)?.schema(), None).map_err(unwritable)?;
-    for part in answers.parts() {
-        writer.write(&batch(answers, &part?)?).map_err(unwritable)?;
-    }
+    answers.each_part(|part| batch(answers, part), |batch| writer.write(&batch).map_err(unwritable))?;
     writer.close().map(drop).map_err(unwritable)
 }
 
@@ -23,9 +21,7 @@ pub fn arrow(answers: &Answers) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let schema = batch(answers, &answers.columns)?.schema();
     let mut writer = StreamWriter::try_new(&mut bytes, &schema).map_err(unwritable)?;
-    for part in answers.parts() {
-        writer.write(&batch(answers, &part?)?).map_err(unwritable)?;
-    }
+    answers.each_part(|part| batch(answers, part), |batch| writer.write(&batch).map_err(unwritable))?;
     writer.finish().map_err(unwritable)?;
     drop(writer);
     Ok(bytes)
@@ -36,9 +32,7 @@ fn batch(answers: &Answers, part: &[AnswerColumn]) -> Result<RecordBatch> {
     for column in part {
         columns.push((column.name.clone(), values(column), true));
         if let Some(list) = &column.uncertainty {
-            let errors = list.iter().map(|one| Some(one.published_error()).filter(|error| !error.is_nan()));
-            let errors: Float64Array = errors.collect();
-            columns.push((format!("{}_error", column.name), Arc::new(errors), true));
+            columns.push((format!("{}_error", column.name), Arc::new(errors(list)), true));
         }
         if let Some(list) = answers.interval(column) {
             let ends: [Float64Array; 2] =
@@ -49,6 +43,18 @@ fn batch(answers: &Answers, part: &[AnswerColumn]) -> Result<RecordBatch> {
         }
     }
     RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)
+}
+
+/// The errors as they are published. Rounding one takes longer than all else, and all cells of a table of marginals have the same.
+fn errors(list: &[Uncertainty]) -> Float64Array {
+    let (mut last, mut published) = (f64::NAN, f64::NAN);
+    let one = |one: &Uncertainty| {
+        if last.to_bits() != one.standard_error.to_bits() {
+            (last, published) = (one.standard_error, one.published_error());
+        }
+        Some(published).filter(|error| !error.is_nan())
+    };
+    list.iter().map(one).collect()
 }
 
 fn finite(number: f64) -> Option<f64> {
@@ -83,7 +89,6 @@ fn unwritable(error: impl std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::Uncertainty;
     use datafusion::arrow::array::AsArray;
     use datafusion::arrow::datatypes::{Float64Type, Int64Type};
     use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReader;

@@ -55,6 +55,8 @@ impl Places {
             let file = file.map_err(|error| {
                 Error::input(format!("nothing can be written into the folder {} ({error})", folder.display()))
             })?;
+            // Held until this process has put it in its place or is dead. Where a disk knows no locks, a day tells as much.
+            drop(file.try_lock());
             places.files.push(Pending { temporary, file, place });
         }
         Ok(places)
@@ -192,8 +194,10 @@ fn second_name(place: &Path, folder: &Path, kept: &Path) -> io::Result<()> {
 
 /// A temporary file of a process that is not there any more is older than this.
 const OLD: Duration = Duration::from_secs(24 * 3600);
+/// Whoever makes a temporary file has locked it in less.
+const NEW: Duration = Duration::from_secs(60);
 
-/// Removes temporary files that somebody who was killed has left a day ago or before.
+/// Removes temporary files that somebody who was killed has left: those that nobody holds, and those of a day ago or before.
 pub(crate) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -203,7 +207,8 @@ pub(crate) fn sweep(folder: &Path) {
         };
         let age =
             entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok()?.elapsed().ok());
-        if age.is_some_and(|age| age > OLD) {
+        let is_held = || File::open(entry.path()).map_or(true, |file| file.try_lock().is_err());
+        if age.is_some_and(|age| age > OLD || (age > NEW && !is_held())) {
             drop(fs::remove_file(folder.join(name)));
         }
     }
@@ -255,21 +260,25 @@ mod tests {
         assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "the two links and nothing else");
     }
 
-    /// Whoever was killed left an empty file for ever.
+    /// Whoever was killed left an empty file for ever, or the first gigabytes of a large table for a day.
     #[test]
-    fn what_the_killed_left_is_swept_after_a_day() {
+    fn what_the_killed_left_is_swept() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, age: u64| {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
         };
-        make(".scumble-0123456789abcdef.tmp", 90_000);
-        make(".scumble-fedcba9876543210.tmp", 3_000);
-        make("counts.csv", 90_000);
+        drop(make(".scumble-0123456789abcdef.tmp", 90_000));
+        drop(make(".scumble-1123456789abcdef.tmp", 3_000));
+        let held = make(".scumble-fedcba9876543210.tmp", 3_000);
+        held.lock().unwrap();
+        drop(make(".scumble-fffcba9876543210.tmp", 0));
+        drop(make("counts.csv", 90_000));
         sweep(folder.path());
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
-        assert_eq!(left, [".scumble-fedcba9876543210.tmp", "counts.csv"]);
+        assert_eq!(left, [".scumble-fedcba9876543210.tmp", ".scumble-fffcba9876543210.tmp", "counts.csv"]);
     }
 
     /// Two runs under one name left the CSV of one beside the JSON of the other.

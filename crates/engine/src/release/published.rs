@@ -206,12 +206,12 @@ fn cell(value: &Value) -> Cell {
     match value {
         Value::Null => Cell::Null,
         Value::Bool(truth) => Cell::Truth(*truth),
-        Value::String(text) => Cell::Text(text.clone()),
+        Value::String(text) => Cell::Text(text.as_str().into()),
         Value::Number(number) => match number.as_i64() {
             Some(whole) => Cell::Whole(i128::from(whole)),
             None => Cell::Number(number.as_f64().unwrap_or(f64::NAN)),
         },
-        other => Cell::Text(other.to_string()),
+        other => Cell::Text(other.to_string().into()),
     }
 }
 

@@ -262,11 +262,11 @@ impl Attributes {
             Values::Whole { lower, number } => {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
-            Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
             Values::Steps(steps) => steps.cells(),
             Values::Unknown => return Vec::new(),
         };
-        listed.extend((self.missing == Missing::Value).then(|| Cell::Text(MISSING_TEXT.to_string())));
+        listed.extend((self.missing == Missing::Value).then(|| Cell::Text(MISSING_TEXT.into())));
         listed
     }
 
@@ -280,7 +280,7 @@ impl Attributes {
         let listed = |values: &Values| -> Vec<Cell> {
             let missing = (self.missing == Missing::Value).then_some(Cell::Null);
             let known: Vec<Cell> = match values {
-                Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+                Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
                 Values::Whole { lower, number } => {
                     (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
                 }
@@ -590,7 +590,7 @@ impl<'a> Reader<'a> {
             if self.attributes.missing == Missing::Value {
                 let own = known.len() as u32;
                 self.columns[attribute].iter_mut().filter(|code| **code == MISSING).for_each(|code| *code = own);
-                known.push(Cell::Text(MISSING_TEXT.to_string()));
+                known.push(Cell::Text(MISSING_TEXT.into()));
             }
             values.push(known);
         }
@@ -604,7 +604,7 @@ impl<'a> Reader<'a> {
             Values::Whole { lower, number } => {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
-            Values::Texts(texts) => texts.iter().cloned().map(Cell::Text).collect(),
+            Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
             Values::Steps(steps) => steps.cells(),
             Values::Unknown => {
                 let mut order: Vec<(String, u32)> =
@@ -614,7 +614,7 @@ impl<'a> Reader<'a> {
                 order.iter().zip(0..).for_each(|((_, code), new)| place[*code as usize] = new);
                 let column = &mut self.columns[attribute];
                 column.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = place[*code as usize]);
-                order.into_iter().map(|(text, _)| Cell::Text(text)).collect()
+                order.into_iter().map(|(text, _)| Cell::Text(text.into())).collect()
             }
         }
     }

@@ -212,7 +212,7 @@ impl Asked {
             cells,
             uncertainty,
         };
-        let names = self.names.iter().map(|name| Cell::Text(name.clone())).collect();
+        let names = self.names.iter().map(|name| Cell::Text(name.as_str().into())).collect();
         let numbers = estimates.iter().map(|estimate| Cell::Number(*estimate)).collect();
         let mut facts = Map::new();
         facts.insert("small_table".to_string(), self.shown(rows, records));

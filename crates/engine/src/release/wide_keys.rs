@@ -119,11 +119,11 @@ impl Keys {
     /// A key as it is published.
     pub fn cell(&self, key: u128) -> Cell {
         match self {
-            Self::Texts(texts) => texts.text(key).map_or(Cell::Null, Cell::Text),
-            Self::Uuids => Cell::Text(shown_uuid(key)),
+            Self::Texts(texts) => texts.text(key).map_or(Cell::Null, |text| Cell::Text(text.into())),
+            Self::Uuids => Cell::Text(shown_uuid(key).into()),
             Self::Times(lower, upper) => {
                 let moment = i64::try_from(i128::from(*lower) + key as i128).unwrap_or(*upper);
-                Cell::Text(shown_moment(moment.clamp(*lower, *upper)))
+                Cell::Text(shown_moment(moment.clamp(*lower, *upper)).into())
             }
         }
     }
@@ -275,7 +275,7 @@ mod tests {
     fn texts_are_those_that_are_shown_as_they_are() {
         let keys = |bytes: usize| Keys::Texts(Texts::up_to(bytes).unwrap());
         let found = |keys: &Keys, text: &str| match keys.cell(keys.key(&ScalarValue::from(text)).unwrap()) {
-            Cell::Text(text) => text,
+            Cell::Text(text) => text.to_string(),
             other => panic!("{other:?}"),
         };
         let four = keys(4);
@@ -299,7 +299,7 @@ mod tests {
         let keys = Keys::Times(-5, 1_000_000_000);
         let key = |moment: i64| keys.key(&ScalarValue::TimestampNanosecond(Some(moment), None)).unwrap();
         assert_eq!((key(-9), key(-5), key(0), key(2_000_000_000)), (0, 0, 5, keys.last()));
-        assert_eq!(keys.cell(keys.last()), Cell::Text("1970-01-01T00:00:01".to_string()));
+        assert_eq!(keys.cell(keys.last()), Cell::Text("1970-01-01T00:00:01".into()));
         assert_eq!(Keys::Times(i64::MIN, i64::MAX).last(), u64::MAX.into());
     }
 }

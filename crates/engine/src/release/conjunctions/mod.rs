@@ -352,7 +352,7 @@ fn answers(asked: &Conjunctions, plan: &conjunctions::Plan, summary: &Summary, l
         let each = (numbers.len() / sets.len().max(1)).max(1);
         for (set, numbers) in sets.iter().zip(numbers.chunks(each)) {
             for (values, number) in numbers.iter().enumerate() {
-                names.push(Cell::Text(named(set, values, plan.measure(), labels)));
+                names.push(Cell::Text(named(set, values, plan.measure(), labels).into()));
                 cells.push(Cell::Whole(i128::from(*number)));
                 // 1.96 standard deviations, and half a step of the noise.
                 let half_width = if *sigma == 0.0 { 0.0 } else { 1.96 * sigma + 0.5 };

@@ -106,9 +106,9 @@ fn refuse_other_type(name: &str, labels: &[Cell], literal: &Token) -> Result<(),
 fn compared(cell: &Cell, sign: &str, literal: &Token) -> Option<bool> {
     let order = match (cell, literal) {
         (Cell::Text(own), Token::Text(text)) if matches!(sign, "=" | "<>" | "!=") => {
-            return Some((own == text) == (sign == "="));
+            return Some((**own == **text) == (sign == "="));
         }
-        (Cell::Text(own), _) if own == super::super::records::MISSING_TEXT => return Some(false),
+        (Cell::Text(own), _) if **own == *super::super::records::MISSING_TEXT => return Some(false),
         (Cell::Text(_), _) => return None,
         (Cell::Whole(own), Token::Number(number)) => (*own as f64).partial_cmp(number),
         (Cell::Number(own), Token::Number(number)) => own.partial_cmp(number),
@@ -170,8 +170,8 @@ mod tests {
 
     fn labels() -> (Vec<String>, Vec<Vec<Cell>>) {
         let names = ["age", "marital", "smokes"].map(String::from).to_vec();
-        let texts = ["single", "it's", "(missing)"].map(|text| Cell::Text(text.to_string())).to_vec();
-        let ages = (0..4).map(Cell::Whole).chain([Cell::Text("(missing)".to_string())]).collect();
+        let texts = ["single", "it's", "(missing)"].map(|text| Cell::Text(text.into())).to_vec();
+        let ages = (0..4).map(Cell::Whole).chain([Cell::Text("(missing)".into())]).collect();
         (names, vec![ages, texts, vec![Cell::Truth(false), Cell::Truth(true)]])
     }
 

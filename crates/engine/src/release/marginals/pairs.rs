@@ -130,7 +130,7 @@ impl<'a> Table<'a> {
 
     /// A cell of the table of one column, or of two.
     fn add(&mut self, left: Literal, right: Option<Literal>) {
-        let name = |literal: Literal| Cell::Text(self.labels.names[literal.0].clone());
+        let name = |literal: Literal| Cell::Text(self.labels.names[literal.0].as_str().into());
         let value = |literal: Literal| self.labels.value(literal.0, u32::from(literal.1));
         let keys = [name(left), value(left), right.map_or(Cell::Null, name), right.map_or(Cell::Null, value)];
         self.keys.iter_mut().zip(keys).for_each(|(column, cell)| column.push(cell));

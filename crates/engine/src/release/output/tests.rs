@@ -1,7 +1,7 @@
 use super::*;
 
 fn texts(cells: &[&str]) -> Answers {
-    let cells = cells.iter().map(|text| Cell::Text((*text).to_string())).collect();
+    let cells = cells.iter().map(|text| Cell::Text((*text).into())).collect();
     let columns = vec![AnswerColumn { name: "key".to_string(), cells, uncertainty: None }];
     Answers { columns, notes: Vec::new(), details: Details::default() }
 }

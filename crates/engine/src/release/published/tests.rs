@@ -11,7 +11,7 @@ fn column(name: &str, cells: Vec<Cell>, noisy: bool) -> AnswerColumn {
 /// What is written is read back as it was: columns in their order, infinite ends, curves, limits and what is counted.
 #[test]
 fn a_release_is_read_back_as_it_was_written() {
-    let cells = vec![Cell::Text("z".to_string()), Cell::Null, Cell::Truth(true)];
+    let cells = vec![Cell::Text("z".into()), Cell::Null, Cell::Truth(true)];
     let numbers = vec![Cell::Whole(-7), Cell::Number(12.0), Cell::Number(0.1)];
     let curve = BandedCurve {
         title: "t".to_string(),

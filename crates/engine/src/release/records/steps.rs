@@ -116,8 +116,8 @@ impl Steps {
                 let middle = i64::try_from(first + i128::from((width - 1) / 2)).unwrap_or(i64::MAX);
                 match unit {
                     Unit::One => Cell::Whole(i128::from(middle)),
-                    Unit::Day => Cell::Text(shown_day(middle)),
-                    Unit::Nanosecond => Cell::Text(shown_moment(middle.div_euclid(SECOND) * SECOND)),
+                    Unit::Day => Cell::Text(shown_day(middle).into()),
+                    Unit::Nanosecond => Cell::Text(shown_moment(middle.div_euclid(SECOND) * SECOND).into()),
                 }
             }
         }
@@ -152,14 +152,14 @@ mod tests {
         let days = Domain::Date { bounds: Some((0, 3649)) };
         let (number, found, cells) = codes(&days, Arc::new(Date32Array::from(vec![0, 3, 4, 3649, 9999, -5])));
         assert_eq!((number, found), (913, vec![0, 0, 1, 912, 912, 0]));
-        assert_eq!(cells[1], Cell::Text("1970-01-06".to_string()));
+        assert_eq!(cells[1], Cell::Text("1970-01-06".into()));
 
         let zone = crate::calendar::Zone::named("UTC").unwrap();
         let hour = Domain::Timestamp { bounds: Some((0, 3600 * SECOND - 1)), zone };
         let times = vec![0, 4 * SECOND - 1, 4 * SECOND, 3600 * SECOND - 1];
         let (number, found, cells) = codes(&hour, Arc::new(TimestampNanosecondArray::from(times)));
         assert_eq!((number, found), (900, vec![0, 0, 1, 899]));
-        assert_eq!(cells[1], Cell::Text("1970-01-01T00:00:05".to_string()));
+        assert_eq!(cells[1], Cell::Text("1970-01-01T00:00:05".into()));
 
         let all = Domain::Int { bounds: Some((i64::MIN + 1, i64::MAX)) };
         let (number, found, _) = codes(&all, Arc::new(Int64Array::from(vec![i64::MIN + 1, 0, i64::MAX])));

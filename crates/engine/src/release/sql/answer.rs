@@ -401,12 +401,12 @@ pub(in crate::release) fn cell(value: &ScalarValue) -> Cell {
         ScalarValue::Float64(Some(number)) if !number.is_finite() => Cell::Null,
         ScalarValue::Float64(Some(number)) => Cell::Number(*number),
         ScalarValue::Boolean(Some(truth)) => Cell::Truth(*truth),
-        ScalarValue::Utf8(Some(text)) => Cell::Text(text.clone()),
-        ScalarValue::Date32(Some(day)) => Cell::Text(shown_day(i64::from(*day))),
-        ScalarValue::TimestampNanosecond(Some(moment), None) => Cell::Text(shown_moment(*moment)),
+        ScalarValue::Utf8(Some(text)) => Cell::Text(text.as_str().into()),
+        ScalarValue::Date32(Some(day)) => Cell::Text(shown_day(i64::from(*day)).into()),
+        ScalarValue::TimestampNanosecond(Some(moment), None) => Cell::Text(shown_moment(*moment).into()),
         other => match other.cast_to(&DataType::Float64) {
             Ok(ScalarValue::Float64(Some(number))) if other.data_type().is_numeric() => Cell::Number(number),
-            _ => Cell::Text(other.to_string()),
+            _ => Cell::Text(other.to_string().into()),
         },
     }
 }

@@ -157,7 +157,7 @@ impl Way {
                     counts = leads(&counts, number);
                 }
                 let found = huge(texts.last(), &self.noise, self.threshold)?.release(&counts, bits)?;
-                let text = |key| Cell::Text(texts.text(key).unwrap_or_default());
+                let text = |key| Cell::Text(texts.text(key).unwrap_or_default().into());
                 found.into_iter().map(|(key, noisy)| (vec![text(key)], noisy)).collect()
             }
         };

@@ -123,7 +123,7 @@ fn distinct_keys() {
         let keys = (0..3000).filter(|key| 5 + key % 3 == owners);
         let shown = |answers: &Answers, key: usize| {
             let name = format!("k{key}");
-            answers.columns[0].cells.iter().any(|cell| matches!(cell, Cell::Text(text) if *text == name))
+            answers.columns[0].cells.iter().any(|cell| matches!(cell, Cell::Text(text) if **text == *name))
         };
         let drawn = answers.iter().flat_map(|answers| keys.clone().map(move |key| shown(answers, key)));
         outcomes(&format!("keys of {owners} owners"), drawn, &law(owners, 1.0), &law(owners, 1.3));

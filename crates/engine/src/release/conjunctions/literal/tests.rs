@@ -43,7 +43,7 @@ fn what_is_no_conjunction_of_these_columns_gets_a_sentence() {
 #[test]
 fn tests_are_true_of_the_values_that_they_say() {
     let of = |text: &str, cells: &[Cell]| Test::parse(text).truths(cells, |code| code + 1 == cells.len());
-    let text = |text: &str| Cell::Text(text.to_string());
+    let text = |text: &str| Cell::Text(text.into());
     // The last one is a missing value: nothing is true of it.
     let truth = [Cell::Truth(false), Cell::Truth(true), text("(missing)")];
     assert_eq!(of("smoker", &truth).unwrap(), [false, true, false]);

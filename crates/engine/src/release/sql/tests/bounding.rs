@@ -340,7 +340,7 @@ fn in_order(cut: &Cut, noisy: &Noisy, private: &Private) -> (crate::release::Ans
         cells,
         uncertainty,
     };
-    let keys = noisy.keys.iter().map(|key| Cell::Text(key[0].to_string())).collect();
+    let keys = noisy.keys.iter().map(|key| Cell::Text(key[0].to_string().into())).collect();
     let mut columns = vec![column("k", keys, None)];
     let outputs = above::outputs(&cut.plan, &cut.aggregate).unwrap();
     let unsure = uncertainties(cut, noisy, private, Backend::empty().unwrap()).unwrap();

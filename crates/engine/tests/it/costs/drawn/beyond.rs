@@ -176,7 +176,7 @@ fn learn() {
         let step = (-2.0 * epsilon.get() / factor).exp();
         1.0 / (1.0 + 2.0 * step + step * step)
     };
-    let says = |answers: &Answers, rule: &str| answers.columns[0].cells[0] == Cell::Text(rule.to_string());
+    let says = |answers: &Answers, rule: &str| answers.columns[0].cells[0] == Cell::Text(rule.into());
     coins("learn", answers.iter().map(|a| says(a, "CASE WHEN (x) THEN 1 ELSE 0 END")), right(1.0), right(0.35));
 
     let parity = "concept = \"parity\"\ncost = { epsilon = 2 }";
