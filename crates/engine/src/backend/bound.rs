@@ -35,7 +35,7 @@ pub(crate) use contributions::Contribution;
 pub(crate) use owned::Owned;
 pub(crate) use part::{Aside, Broken, Lost, Part};
 
-use super::hash::{Key, Quick, SipHasher};
+use super::hash::{Key, SipHasher};
 use super::intern::{Interner, Name};
 use super::ranks::Ranks;
 use std::cmp::Ordering;
@@ -132,7 +132,7 @@ impl Rows {
 
     /// Some of the rows, each with a number of copies.
     fn only(&self, rows: &[(u32, u32)]) -> Self {
-        let mut some = Self::new(self.width);
+        let mut some = self.with_room(rows.len());
         for row in rows.iter().map(|(row, _)| *row as usize) {
             some.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
         }
@@ -140,38 +140,10 @@ impl Rows {
         some
     }
 
-    /// None again, with the room that they had.
-    fn clear(&mut self) {
-        self.numbers.clear();
-        self.ends.clear();
-        self.texts.clear();
-        self.groups.clear();
-        self.ranks.clear();
-        self.values.clear();
-        self.copies.clear();
-    }
-
     /// How many bytes they take.
     fn bytes(&self) -> usize {
         let words = self.numbers.len() + self.ends.len() + self.ranks.len() + self.values.len();
         8 * words + 4 * (self.groups.len() + self.copies.len()) + self.texts.len()
-    }
-
-    /// The rows in 2^`log2` lists, by the bits of their owners' hashes behind the first `from`.
-    fn split(&self, quick: &Quick, from: u32, log2: u32) -> Vec<Self> {
-        let places: Vec<u32> =
-            (0..self.len()).map(|row| piece_of(self.owner(row).hash(quick), from, log2) as u32).collect();
-        let mut counts = vec![0; 1 << log2];
-        places.iter().for_each(|place| counts[*place as usize] += 1);
-        let mut lists: Vec<Self> = counts.into_iter().map(|count| self.with_room(count)).collect();
-        for (row, place) in places.into_iter().enumerate() {
-            let list = &mut lists[place as usize];
-            list.push(self.owner(row), self.groups[row], self.ranks[row], self.values_of(row).iter().copied());
-            if !self.copies.is_empty() {
-                list.copies.push(self.copies_of(row));
-            }
-        }
-        lists
     }
 
     /// None, with room for this many of the same kind.
@@ -210,7 +182,7 @@ impl Rows {
     }
 }
 
-/// A list of waiting rows grows by this many at least.
+/// Texts of waiting rows grow by this many bytes at least.
 const STEP: usize = 1024;
 
 /// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
@@ -522,5 +494,6 @@ mod contributions;
 mod owned;
 mod packed;
 mod part;
+mod pile;
 #[cfg(test)]
 mod tests;

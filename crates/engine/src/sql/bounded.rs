@@ -181,7 +181,7 @@ fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks:
         return Err(violated("values of keys"));
     }
     let texts = rows.kinds[usize::from(has_owners) + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
-    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, (width, has_owners), backend)?);
+    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, has_owners, backend)?);
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
     backend
@@ -220,9 +220,9 @@ struct Groups {
 }
 
 impl Shared {
-    fn new(ranks: Ranks, bounds: Bounds, (width, has_owners): (usize, bool), backend: &Backend) -> Result<Self> {
+    fn new(ranks: Ranks, bounds: Bounds, has_owners: bool, backend: &Backend) -> Result<Self> {
         let quick = ranks.quick();
-        let aside = Aside::new(ranks.clone(), bounds, width, PARTS_LOG2, &backend.memory)?;
+        let aside = Aside::new(ranks.clone(), bounds, PARTS_LOG2, &backend.memory)?;
         let parts = (0..1 << PARTS_LOG2).map(|_| Mutex::new(aside.part())).collect();
         Ok(Self { ranks, quick, bounds, has_owners, aside, parts, groups: Mutex::default() })
     }

@@ -33,7 +33,7 @@ impl Owned {
     pub fn new(key: Key, width: usize, memory: &Memory) -> scumble::Result<Self> {
         let ranks = Ranks::from(key);
         let quick = ranks.quick();
-        let aside = Aside::new(ranks, ALL, width, PARTS_LOG2, memory)?;
+        let aside = Aside::new(ranks, ALL, PARTS_LOG2, memory)?;
         let parts = (0..1 << PARTS_LOG2).map(|_| aside.part()).collect();
         let pockets = (0..1 << PARTS_LOG2).map(|_| Rows::new(width)).collect();
         Ok(Self { aside, quick, parts, pockets })

@@ -1,6 +1,7 @@
 //! Rows that wait for the others of their owners: in memory as long as they fit, in an encrypted file beyond that.
 
 use super::packed::Damaged;
+use super::pile::Pile;
 use super::{BeyondBounds, Bounder, Bounds, Rows, Tie, piece_of};
 use crate::backend::hash::Quick;
 use crate::backend::memory::Memory;
@@ -23,7 +24,6 @@ pub(crate) struct Aside {
     ranks: Ranks,
     quick: Quick,
     bounds: Bounds,
-    width: usize,
     /// There are 2 to this power parts.
     log2: u32,
     /// This many bytes each part may hold.
@@ -69,15 +69,15 @@ impl From<Damaged> for Lost {
 }
 
 impl Aside {
-    /// For rows of `width` values in 2^`log2` parts.
-    pub fn new(ranks: Ranks, bounds: Bounds, width: usize, log2: u32, memory: &Memory) -> scumble::Result<Self> {
+    /// For rows in 2^`log2` parts.
+    pub fn new(ranks: Ranks, bounds: Bounds, log2: u32, memory: &Memory) -> scumble::Result<Self> {
         let share = memory.share(1 << log2).min(MOST_BYTES);
-        Ok(Self { quick: ranks.quick(), ranks, bounds, width, log2, share, spill: Spill::new(memory)? })
+        Ok(Self { quick: ranks.quick(), ranks, bounds, log2, share, spill: Spill::new(memory)? })
     }
 
     /// A part without rows.
     pub fn part(&self) -> Part {
-        Part { rows: Rows::new(self.width), long: MANY, uncut: 0, written: Vec::new() }
+        Part { rows: Pile::default(), long: MANY, uncut: 0, written: Vec::new() }
     }
 
     /// Which part an owner of this hash is in.
@@ -89,17 +89,15 @@ impl Aside {
     /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; this many first bits of the owners' hashes are the same.
     fn in_pieces<E: From<Lost>>(
         &self,
-        rows: &Rows,
+        pile: &Pile,
         same: u32,
         bounds: Bounds,
         mut visit: impl FnMut(&Bounder<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        u32::try_from(rows.len()).map_err(|_| Lost)?;
-        let pieces = rows.len() / CACHED;
-        if pieces < 2 {
-            return visit(&Bounder { ranks: &self.ranks, bounds, rows });
-        }
-        for rows in rows.split(&self.quick, same, pieces.ilog2() + 1) {
+        u32::try_from(pile.len()).map_err(|_| Lost)?;
+        let pieces = pile.len() / CACHED;
+        let log2 = if pieces < 2 { 0 } else { pieces.ilog2() + 1 };
+        for rows in pile.split(&self.quick, same, log2) {
             visit(&Bounder { ranks: &self.ranks, bounds, rows: &rows })?;
         }
         Ok(())
@@ -109,7 +107,7 @@ impl Aside {
 /// The rows of some owners.
 pub(crate) struct Part {
     /// Those in memory.
-    rows: Rows,
+    rows: Pile,
     /// This many rows are cut down.
     long: usize,
     /// This many times they are written without a cut.
@@ -121,7 +119,7 @@ pub(crate) struct Part {
 impl Part {
     /// Takes in rows, all of them.
     pub fn add(&mut self, rows: &mut Rows, aside: &Aside, tie: Tie<'_>) -> Result<(), Lost> {
-        self.rows.append(rows);
+        self.rows.add(rows);
         if self.rows.len() >= self.long {
             self.cut_down(aside, tie)?;
         }
@@ -130,9 +128,9 @@ impl Part {
 
     /// Drops what cannot stay, and makes one of equal rows; gives whether that was a quarter of them or more.
     pub(super) fn cut_down(&mut self, aside: &Aside, tie: Tie<'_>) -> Result<bool, Lost> {
-        let mut kept = Rows::new(aside.width);
+        let mut kept = Pile::default();
         aside.in_pieces(&self.rows, aside.log2, aside.bounds, |piece| -> Result<(), Lost> {
-            kept.append(&mut piece.cut_down(tie));
+            kept.push(piece.cut_down(tie));
             Ok(())
         })?;
         let is_worth_it = kept.len() <= self.rows.len() / 4 * 3;
@@ -162,7 +160,7 @@ impl Part {
                 chunks.push(aside.spill.write(&mut piece.pack())?);
             }
         }
-        self.rows.clear();
+        self.rows = Pile::default();
         self.long = MANY;
         Ok(())
     }
@@ -181,12 +179,14 @@ impl Part {
         }
         let mut bytes = Vec::new();
         let waiting = self.rows.split(&aside.quick, aside.log2, WRITTEN_LOG2);
-        for (mut rows, chunks) in waiting.into_iter().zip(&self.written) {
+        for (rows, chunks) in waiting.into_iter().zip(&self.written) {
+            let mut pile = Pile::default();
+            pile.push(rows);
             for chunk in chunks {
                 aside.spill.read(*chunk, &mut bytes).map_err(Lost::from)?;
-                rows.append(&mut Rows::unpack(&bytes).map_err(Lost::from)?);
+                pile.push(Rows::unpack(&bytes).map_err(Lost::from)?);
             }
-            aside.in_pieces(&rows, aside.log2 + WRITTEN_LOG2, bounds, &mut visit)?;
+            aside.in_pieces(&pile, aside.log2 + WRITTEN_LOG2, bounds, &mut visit)?;
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
 
 /// Room for one part of rows with one value, of this many bytes in memory.
 fn aside(bounds: Bounds, bytes: usize) -> Aside {
-    Aside::new(Ranks::Sip(KEY), bounds, 1, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
+    Aside::new(Ranks::Sip(KEY), bounds, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
 }
 
 fn by_key(left: u32, right: u32) -> Ordering {
