@@ -164,7 +164,7 @@ fn figure_5() -> Result<String> {
 /// δ(ε) with data uncertainty and geometric noise together.
 fn figure_6() -> Result<String> {
     let others = poisson_binomial(&[Group::new(0.95, 9999)?])?;
-    let mut chart = Chart::new("δ of a count with geometric noise, n = 10 000, λ = 0.05 (all others at 0.95)")
+    let mut chart = Chart::new("δ of a count with geometric noise, n = 10 000, λ = 0.05, others 0.95")
         .x(Axis::linear("ε"))
         .y(Axis::log("δ").range(1e-24, 1.0));
     let noises = [
