@@ -5,7 +5,7 @@ processors.
     bench/run long --large      10^8 as well (2.5 GB on disk, some minutes; an idle machine)
     bench/run long --kinds      the page of the other kinds too
 
-Each number is the best of three runs (of two at 10^8). "One processor" is the same program bound to one of them."""
+Each number is the best of three runs. "One processor" is the same program bound to one of them."""
 
 import argparse
 import contextlib
@@ -90,8 +90,8 @@ def once(text, processors):
         return usage.ru_utime + usage.ru_stime, time.monotonic() - start, usage.ru_maxrss * 1024
 
 
-def best(text, rows, processors=None):
-    runs = [once(text, processors) for _ in range(2 if rows >= 10**8 else 3)]
+def best(text, processors=None):
+    runs = [once(text, processors) for _ in range(3)]
     return tuple(min(run[part] for run in runs) for part in range(3))
 
 
@@ -112,7 +112,7 @@ def bounded(sizes):
         source = data.visits(rows)
         cases = [(LARGE, None), ("500 MB", None), (LARGE, one)]
         for memory, processors in cases:
-            run = best(project("visits", source, BOUNDED, memory), rows, processors)
+            run = best(project("visits", source, BOUNDED, memory), processors)
             found[rows, memory, processors is None] = run
             shown = "no limit" if memory == LARGE else memory
             print(
@@ -141,7 +141,7 @@ def kinds(sizes):
     for name, table, release in KINDS:
         for rows in sizes:
             source = data.visits(rows) if table == "visits" else data.words(rows)
-            cpu, wall, memory = best(project(table, source, release, "4 GB"), rows)
+            cpu, wall, memory = best(project(table, source, release, "4 GB"))
             print(f"| {name} | {rows:.0e} | {cpu:.2f} | {wall:.2f} | {cpu / rows * 1e9:.0f} | {memory / 1e6:.0f} |", flush=True)
     print()
 
