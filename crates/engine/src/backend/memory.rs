@@ -15,7 +15,7 @@ const OWN: u64 = 150_000_000;
 /// How much memory rows may take, and where those go that do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// All of it, in bytes. Of what the program does not need itself ([`OWN`]), two fifths are for rows that wait (whose lists have room for a quarter more), the rest is for reading and
+    /// All of it, in bytes. Of what the program does not need itself ([`OWN`]), two fifths are for rows that wait (and for a chunk of each part that is not full yet), the rest is for reading and
     /// for the part that is being summed up.
     pub bytes: u64,
     /// Folders for the temporary file, the first that can be written to.
