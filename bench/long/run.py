@@ -4,6 +4,7 @@ processors.
     bench/run long              10^6 and 10^7 rows
     bench/run long --large      10^8 as well (2.5 GB on disk, some minutes; an idle machine)
     bench/run long --kinds      the page of the other kinds too
+    bench/run long --before     10^7 rows, turn by turn with the program of before that SCUMBLE_BEFORE names, and nothing else
 
 Each number is the best of three runs. "One processor" is the same program bound to one of them."""
 
@@ -59,10 +60,10 @@ KINDS = [
 LARGE = "1 TB"
 
 
-def started(text, folder, processors):
+def started(text, folder, processors, program=None):
     pathlib.Path(folder, "scumble.toml").write_text(text)
     bind = None if processors is None else (lambda: os.sched_setaffinity(0, processors))
-    return subprocess.Popen([scumble(), "release", "--quiet"], cwd=folder, preexec_fn=bind)
+    return subprocess.Popen([program or scumble(), "release", "--quiet"], cwd=folder, preexec_fn=bind)
 
 
 def side_by_side(text):
@@ -76,11 +77,11 @@ def side_by_side(text):
         return time.monotonic() - start
 
 
-def once(text, processors):
+def once(text, processors, program=None):
     """One release: CPU seconds, wall seconds, peak bytes. No temporary file is left."""
     with tempfile.TemporaryDirectory(dir=data.FOLDER) as folder:
         start = time.monotonic()
-        process = started(text, folder, processors)
+        process = started(text, folder, processors, program)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
@@ -135,6 +136,19 @@ def bounded(sizes):
     print()
 
 
+def before(program):
+    """The same 10^7 rows by two programs, turn by turn, so that both meet the same machine."""
+    text = project("visits", data.visits(10**7), BOUNDED, LARGE)
+    # A program of before limits did not know the first line.
+    texts = {None: text, program: text.replace(f'memory = "{LARGE}"', "")}
+    runs = [{which: once(texts[which], None, which) for which in (program, None)} for _ in range(9)]
+    for which, name in ((program, "before"), (None, "now")):
+        cpu = sorted(run[which][0] for run in runs)
+        print(f"{name}: CPU seconds {cpu[0]:.2f} to {cpu[-1]:.2f}, median {cpu[4]:.2f}; peak MB {max(run[which][2] for run in runs) / 1e6:.0f}", flush=True)
+    ratios = sorted(run[None][0] / run[program][0] for run in runs)
+    goal("CPU now over before at 10^7, median of nine pairs", ratios[4], 1.0)
+
+
 def kinds(sizes):
     print("The other kinds, with a limit of 4 GB\n")
     print("| kind | rows | CPU s | wall s | CPU ns per row | peak MB |\n|---|---|---|---|---|---|")
@@ -150,9 +164,13 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--large", action="store_true")
     arguments.add_argument("--kinds", action="store_true")
+    arguments.add_argument("--before", action="store_true")
     arguments = arguments.parse_args()
     scumble()
     data.FOLDER.mkdir(parents=True, exist_ok=True)
+    if arguments.before:
+        before(os.environ["SCUMBLE_BEFORE"])
+        return
     sizes = [10**6, 10**7] + ([10**8] if arguments.large else [])
     bounded(sizes)
     if arguments.kinds:

@@ -89,6 +89,19 @@ fn watch() {
     });
 }
 
+/// A file that is longer than the system lets files be ends a process by a signal, in the middle of its work. With somebody who hears the signal, writing fails instead, and that is said in a sentence.
+pub fn outlive_long_files() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
+            // Whoever hears it stays for as long as the process does.
+            drop(runtime.block_on(async { signal(kind) }));
+        }
+    }
+}
+
 #[cfg(unix)]
 struct Signals([Option<tokio::signal::unix::Signal>; 2]);
 

@@ -23,6 +23,7 @@ struct Program {
 }
 
 fn main() -> ExitCode {
+    interrupted::outlive_long_files();
     #[cfg(feature = "cluster")]
     scumble_cluster::install();
     let program = help::program().try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));

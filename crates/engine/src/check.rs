@@ -13,10 +13,12 @@ use crate::backend::text::TextRows;
 use crate::backend::value::{LONGEST_TEXT, MISSING, Wanted, missing_hint, quote_hint, quoted};
 use crate::backend::{Backend, tables};
 use crate::error::{Error, Result};
+use crate::guarded::caught;
 use crate::project::{Domain, Graph, Project, Request, Table};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use ring::digest::{Context, SHA256};
 use std::collections::{BTreeMap, HashSet};
@@ -141,7 +143,8 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
                     table.source.display()
                 )));
             }
-            Err(error) => return Err(located(&backend, table, &files).unwrap_or(error)),
+            Err(Unread::Damaged(error)) => return Err(located(&backend, table, &files).unwrap_or(error)),
+            Err(Unread::Unfit(error)) => return Err(error),
         }
     }
     Ok(())
@@ -321,38 +324,63 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
     Ok(None)
 }
 
+/// Why rows could not be read.
+enum Unread {
+    /// They are not as they must be, and the sentence says in what.
+    Unfit(Error),
+    /// Nothing is known but that a file is damaged, or changes.
+    Damaged(Error),
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Self::Unfit(error)
+    }
+}
+
 /// Reads declared columns of files as a query would, and counts the rows.
-fn read(backend: &Backend, table: &Table, files: &[DataFile], column: Option<usize>) -> Result<u64> {
+fn read(
+    backend: &Backend,
+    table: &Table,
+    files: &[DataFile],
+    column: Option<usize>,
+) -> std::result::Result<u64, Unread> {
     // Whole numbers that another table's owners make texts become texts without fail.
     let owner = tables::owners_as(table, files)?;
-    let frame = backend.context.read_table(Arc::new(tables::rows(table, files, &owner)?));
-    let failed = |_| {
-        Error::input(format!(
+    let rows = tables::rows(table, files, &owner)?;
+    let name = column.map(|column| tables::schema(table).field(column).name().clone());
+    let counted = caught(|| {
+        let mut plan = backend.context.read_table(Arc::new(rows))?;
+        if let Some(name) = name {
+            plan = plan.select(vec![datafusion::prelude::ident(name)])?;
+        }
+        backend.wait(count(plan))
+    });
+    match counted {
+        Some(Ok((rows, None))) => Ok(rows),
+        Some(Ok((_, Some(name)))) => Err(Unread::Unfit(too_long(table, &name))),
+        None | Some(Err(_)) => Err(Unread::Damaged(Error::input(format!(
             "table '{}': {} cannot be read to its end: it is damaged or changes while it is read",
             table.name,
             table.source.display()
-        ))
-    };
-    let mut plan = frame.map_err(failed)?;
-    if let Some(column) = column {
-        let name = tables::schema(table).field(column).name().clone();
-        plan = plan.select(vec![datafusion::prelude::ident(name)]).map_err(failed)?;
+        )))),
     }
-    let rows = backend.wait(async {
-        let task = Arc::new(plan.task_ctx());
-        let plan = plan.create_physical_plan().await?;
-        let mut stream = execute_stream(plan, task)?;
-        let mut rows = 0;
-        while let Some(batch) = stream.next().await {
-            let batch = batch?;
-            rows += batch.num_rows() as u64;
-            if let Some(name) = long_text(&batch) {
-                return Ok(Err(too_long(table, &name)));
-            }
+}
+
+/// How many rows there are, up to the first column that has a text which is too long, if one has.
+async fn count(plan: DataFrame) -> datafusion::error::Result<(u64, Option<String>)> {
+    let task = Arc::new(plan.task_ctx());
+    let plan = plan.create_physical_plan().await?;
+    let mut stream = execute_stream(plan, task)?;
+    let mut rows = 0;
+    while let Some(batch) = stream.next().await {
+        let batch = batch?;
+        rows += batch.num_rows() as u64;
+        if let Some(name) = long_text(&batch) {
+            return Ok((rows, Some(name)));
         }
-        Ok(Ok(rows))
-    });
-    rows.map_err(failed)?
+    }
+    Ok((rows, None))
 }
 
 fn too_long(table: &Table, name: &str) -> Error {
@@ -377,7 +405,7 @@ fn long_text(batch: &RecordBatch) -> Option<String> {
 fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error> {
     for file in files {
         for column in 0..tables::schema(table).fields().len() {
-            if read(backend, table, std::slice::from_ref(file), Some(column)).is_err() {
+            if let Err(Unread::Damaged(_)) = read(backend, table, std::slice::from_ref(file), Some(column)) {
                 return Some(Error::input(format!(
                     "{}: column '{}' cannot be read to its end: the file is damaged; write it anew",
                     file.path.display(),
@@ -394,11 +422,14 @@ fn rows_of(file: &DataFile) -> Result<u64> {
     match file.form {
         Form::Memory => Ok(file.batches()?.rows()),
         Form::Parquet => Ok(u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0)),
-        _ => file.arrow(Some(Vec::new()))?.try_fold(0, |rows, batch| {
-            let batch =
-                batch.map_err(|_| Error::input(format!("{} is damaged; write it anew", file.path.display())))?;
-            Ok(rows + batch.num_rows() as u64)
-        }),
+        _ => {
+            let counted = caught(|| -> Result<Option<u64>> {
+                let mut batches = file.arrow(Some(Vec::new()))?;
+                Ok(batches.try_fold(0, |rows, batch| batch.ok().map(|batch| rows + batch.num_rows() as u64)))
+            });
+            let damaged = || Error::input(format!("{} is damaged; write it anew", file.path.display()));
+            counted.transpose()?.flatten().ok_or_else(damaged)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod demo;
 mod digest;
 mod error;
 mod file;
+mod guarded;
 pub mod init;
 pub mod ledger;
 mod memory;

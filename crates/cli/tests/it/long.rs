@@ -59,6 +59,18 @@ fn a_memory_limit_is_read_and_one_that_is_too_small_is_refused() {
     }
 }
 
+/// A process that writes more into a file than it may is ended by a signal, unless it hears it: no sentence was said.
+#[test]
+#[cfg(unix)]
+fn a_limit_on_the_length_of_files_is_an_error_like_any_other() {
+    let folder = folder("memory = \"128 MB\"", 60);
+    let limited = format!("ulimit -f 8; exec '{}' release --quiet", env!("CARGO_BIN_EXE_scumble"));
+    let output = Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    folder.stdout(&["release"]);
+}
+
 /// The file of rows may not grow beyond 2 MB, and these need more: the release fails behind its charge, and nothing is left of it. With room for the file there are
 /// the exact numbers, at the cost of next to no noise.
 #[test]
@@ -70,7 +82,7 @@ fn a_full_disk_fails_the_release_and_leaves_nothing() {
         return;
     }
     let folder = folder("memory = \"128 MB\"", rows);
-    let limited = format!("trap '' 25; ulimit -f 4096; exec '{}' release --quiet", env!("CARGO_BIN_EXE_scumble"));
+    let limited = format!("ulimit -f 4096; exec '{}' release --quiet", env!("CARGO_BIN_EXE_scumble"));
     let output = Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
     refused(&output, 1, "release 'visits' failed after it was charged");
     assert_eq!(entries(&folder), ["out", "scumble.toml", "visits.csv"]);

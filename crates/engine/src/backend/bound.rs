@@ -8,7 +8,7 @@
 //!   its first c rows stay; h' is another function than the hash of values.
 //!
 //! Where groups have no bound below R, the first rule is left out, and where rows of a group have none, the second ([`Bounds::deciding`]): R rows are in no more than R groups, and no more
-//! than R in one.
+//! than R in one. With r = 1 < R the first rule keeps min(g, R) groups instead, and the third is left out.
 //!
 //! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
 //! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
@@ -55,10 +55,13 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// The bounds that decide: none on groups, or on rows of one group, where it is at least R. R rows are in no more groups than R and no more in one group, whoever chooses them;
     /// and a bound of R rows in a group would leave of 180 rows on time and 20 late ones 20 of each to choose from.
+    ///
+    /// Where a group has one row at most, R of the groups are R of the rows: the first rule takes that sample, and the third has nothing to do.
     pub fn deciding(self) -> Self {
         let below = |bound: u64| if bound >= self.rows { u64::MAX } else { bound };
+        let has_single_rows = self.rows_per_group == 1 && self.rows > 1;
+        let groups = if has_single_rows { self.groups.min(self.rows) } else { below(self.groups) };
         // The first R rows of a single group are a uniform sample as they are.
-        let groups = below(self.groups);
         let rows_per_group = if groups == 1 { self.rows_per_group } else { below(self.rows_per_group) };
         Self { groups, rows_per_group, rows: self.rows }
     }
@@ -114,20 +117,26 @@ impl Rows {
         debug_assert_eq!(self.values.len(), self.len() * self.width);
     }
 
-    /// Takes in all rows of another list, which is empty then.
+    /// Takes in all rows of another list, which is empty then and keeps its room.
     fn append(&mut self, more: &mut Self) {
+        self.extend(more);
+        let Self { width: _, numbers, ends, texts, groups, ranks, values, copies } = more;
+        (numbers.clear(), ends.clear(), texts.clear(), groups.clear(), ranks.clear(), values.clear(), copies.clear());
+    }
+
+    /// Takes in all rows of another list.
+    fn extend(&mut self, more: &Self) {
         if !more.copies.is_empty() {
             self.copies.resize(self.len(), 1);
-            move_behind(&mut self.copies, &mut more.copies);
+            copy_behind(&mut self.copies, &more.copies);
         }
         let shift = self.texts.len();
-        move_behind(&mut self.numbers, &mut more.numbers);
-        move_behind(&mut self.texts, &mut more.texts);
-        more.ends.iter_mut().for_each(|end| *end += shift);
-        move_behind(&mut self.ends, &mut more.ends);
-        move_behind(&mut self.groups, &mut more.groups);
-        move_behind(&mut self.ranks, &mut more.ranks);
-        move_behind(&mut self.values, &mut more.values);
+        copy_behind(&mut self.numbers, &more.numbers);
+        copy_behind(&mut self.texts, &more.texts);
+        self.ends.extend(more.ends.iter().map(|end| end + shift));
+        copy_behind(&mut self.groups, &more.groups);
+        copy_behind(&mut self.ranks, &more.ranks);
+        copy_behind(&mut self.values, &more.values);
     }
 
     /// Some of the rows, each with a number of copies.
@@ -185,12 +194,12 @@ impl Rows {
 /// Texts of waiting rows grow by this many bytes at least.
 const STEP: usize = 1024;
 
-/// Moves all of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
-fn move_behind<T>(list: &mut Vec<T>, more: &mut Vec<T>) {
+/// Puts a copy of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
+fn copy_behind<T: Copy>(list: &mut Vec<T>, more: &[T]) {
     if list.capacity() - list.len() < more.len() {
         list.reserve_exact(more.len().max(list.len() / 4).max(STEP));
     }
-    list.append(more);
+    list.extend_from_slice(more);
 }
 
 /// Which of 2^`log2` pieces an owner of this hash is in, by the bits behind the first `from`.
@@ -259,6 +268,7 @@ struct Choice {
     /// Of each group its rank, where its rows end, and how many there are, also beyond those.
     groups: Vec<Chosen>,
     ranked: Vec<(u64, Member)>,
+    third_rule: ThirdRule,
 }
 
 /// A group that stays by the first rule.
@@ -330,14 +340,14 @@ impl Bounder<'_> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
         let mut owner = 0;
-        self.choose(tie, |members, chosen| {
+        self.choose(tie, |Choice { members, groups: chosen, third_rule, .. }| {
             let all = chosen.iter().fold(0u64, |all, group| all.saturating_add(group.rows));
             let counts = self.cuts_rows(all).then(|| {
-                by_third_rule(self.ranks, chosen.iter().map(|group| (group.rank, group.rows)), self.bounds.rows)
+                third_rule.counts(self.ranks, chosen.iter().map(|group| (group.rank, group.rows)), self.bounds.rows)
             });
             let (mut start, mut total, mut used) = (0, 0, 0);
             for (index, Chosen { end, .. }) in chosen.iter().enumerate() {
-                let count = counts.as_ref().map_or(end - start, |counts| counts[index]);
+                let count = counts.map_or(end - start, |counts| counts[index]);
                 total += count as u64;
                 used += u64::from(count > 0);
                 within &= count as u64 <= rows_per_group && total <= rows && used <= groups;
@@ -353,14 +363,14 @@ impl Bounder<'_> {
         if within { Ok(()) } else { Err(BeyondBounds) }
     }
 
-    /// Gives `visit` the rows of each owner that stay by the first two rules, group after group, and their groups.
-    fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&[Member], &[Chosen])) {
+    /// Gives `visit` what is decided about each owner by the first two rules.
+    fn choose(&self, tie: Tie<'_>, mut visit: impl FnMut(&mut Choice)) {
         let (mut members, ends) = self.by_owner();
         let mut choice = Choice::default();
         let mut start = 0;
         for end in ends {
             self.choose_of_one(&mut members[start..end as usize], &mut choice, tie);
-            visit(&choice.members, &choice.groups);
+            visit(&mut choice);
             start = end as usize;
         }
     }
@@ -407,7 +417,7 @@ impl Bounder<'_> {
 
     /// Chooses the rows of one owner that stay by the first two rules.
     fn choose_of_one(&self, rows: &mut [Member], choice: &mut Choice, tie: Tie<'_>) {
-        let Choice { members, groups, ranked } = choice;
+        let Choice { members, groups, ranked, .. } = choice;
         members.clear();
         groups.clear();
         self.sort_by_group(rows, tie);
@@ -422,6 +432,8 @@ impl Bounder<'_> {
             if are_ranked {
                 self.rank_copies(group, ranked, first);
                 members.extend(ranked.iter().take(first).map(|(_, member)| *member));
+            } else if self.rows.copies.is_empty() {
+                members.extend_from_slice(&group[..first.min(group.len())]);
             } else {
                 let copies = |member: &Member| self.rows.copies_of(member.row as usize) as usize;
                 let all = group.iter().flat_map(|member| std::iter::repeat_n(*member, copies(member)));
@@ -469,25 +481,34 @@ impl Bounder<'_> {
     }
 }
 
-/// How many of the `rows` smallest places of an owner are in each group (its rank, and how many rows of it stay by the first two rules).
-fn by_third_rule(ranks: &Ranks, groups: impl Iterator<Item = (u64, u64)>, rows: u64) -> Vec<usize> {
-    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-    // The smallest so far, the largest of them on top.
-    let mut smallest: BinaryHeap<(u64, usize)> = BinaryHeap::new();
-    let mut counts = Vec::new();
-    for (index, (group_rank, members)) in groups.enumerate() {
-        for n in 0..members {
-            let place = (ranks.of_place(group_rank, n), index);
-            if smallest.len() < rows {
-                smallest.push(place);
-            } else if let Some(mut last) = smallest.peek_mut().filter(|last| place < **last) {
-                *last = place;
+/// Room to decide by the third rule in: owner after owner asked for memory in it, which was a twentieth of a bounded group-by.
+#[derive(Debug, Default)]
+struct ThirdRule {
+    /// The smallest places so far, the largest of them on top.
+    smallest: BinaryHeap<(u64, usize)>,
+    counts: Vec<usize>,
+}
+
+impl ThirdRule {
+    /// How many of the `rows` smallest places of an owner are in each group (its rank, and how many rows of it stay by the first two rules).
+    fn counts(&mut self, ranks: &Ranks, groups: impl Iterator<Item = (u64, u64)>, rows: u64) -> &[usize] {
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let Self { smallest, counts } = self;
+        counts.clear();
+        for (index, (group_rank, members)) in groups.enumerate() {
+            for n in 0..members {
+                let place = (ranks.of_place(group_rank, n), index);
+                if smallest.len() < rows {
+                    smallest.push(place);
+                } else if let Some(mut last) = smallest.peek_mut().filter(|last| place < **last) {
+                    *last = place;
+                }
             }
+            counts.push(0);
         }
-        counts.push(0);
+        smallest.drain().for_each(|(_, index)| counts[index] += 1);
+        counts
     }
-    smallest.into_iter().for_each(|(_, index)| counts[index] += 1);
-    counts
 }
 
 mod contributions;

@@ -2,9 +2,10 @@
 
 use super::csv::{Records, Trouble};
 use super::decode::Decoded;
-use super::json;
+use super::{json, lengths};
 use crate::error::{Error, Result};
 use crate::file::identity;
+use crate::guarded::caught;
 use crate::memory::Batches;
 use crate::project::Layout;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -460,14 +461,20 @@ impl DataFile {
 
     /// An Arrow file, of which these columns are read.
     pub fn arrow(&self, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>> {
-        FileReader::try_new(BufReader::new(self.open()?), columns).map_err(|_| {
+        let file = self.open()?;
+        let read = caught(|| {
+            lengths::check(&file)?;
+            FileReader::try_new(BufReader::new(file), columns).ok()
+        });
+        read.flatten().ok_or_else(|| {
             Error::input(format!("{} is damaged or is no Arrow file (Feather version 2)", self.path.display()))
         })
     }
 
     /// What stands at the end of a Parquet file.
     pub fn footer(&self) -> Result<ArrowReaderMetadata> {
-        ArrowReaderMetadata::load(&self.open()?, Default::default())
-            .map_err(|_| Error::input(format!("{} is damaged or is not Parquet", self.path.display())))
+        let file = self.open()?;
+        let footer = caught(|| ArrowReaderMetadata::load(&file, Default::default()).ok()).flatten();
+        footer.ok_or_else(|| Error::input(format!("{} is damaged or is not Parquet", self.path.display())))
     }
 }

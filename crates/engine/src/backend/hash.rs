@@ -18,6 +18,7 @@ pub(crate) struct SipHasher {
 }
 
 impl SipHasher {
+    #[inline]
     pub fn new(key: Key) -> Self {
         let v = [
             key.0 ^ 0x736f_6d65_7073_6575,
@@ -63,15 +64,15 @@ impl SipHasher {
     }
 
     /// The hash of what was taken in.
-    pub fn finish(&self) -> u64 {
-        let mut end = self.clone();
-        let last = end.pending | (end.length << 56);
-        end.block(last);
-        end.v[2] ^= 0xff;
-        (0..4).for_each(|_| end.round());
-        end.v[0] ^ end.v[1] ^ end.v[2] ^ end.v[3]
+    #[inline]
+    pub fn finish(mut self) -> u64 {
+        self.block(self.pending | (self.length << 56));
+        self.v[2] ^= 0xff;
+        (0..4).for_each(|_| self.round());
+        self.v[0] ^ self.v[1] ^ self.v[2] ^ self.v[3]
     }
 
+    #[inline]
     fn block(&mut self, word: u64) {
         self.v[3] ^= word;
         self.round();

@@ -12,6 +12,7 @@ pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
 mod json;
+mod lengths;
 pub(crate) mod memory;
 pub(crate) mod postgres;
 pub(crate) mod ranks;
@@ -41,7 +42,7 @@ use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use memory::Memory;
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -70,8 +71,23 @@ struct Source {
     rows: Option<u64>,
 }
 
+/// An error where this many threads cannot be had at once beside those that are there: what starts them for plans would panic, and wait for ever.
+fn can_start(threads: usize) -> std::io::Result<()> {
+    let gate = Arc::new(RwLock::new(()));
+    let closed = gate.write();
+    let start = |_| {
+        let gate = Arc::clone(&gate);
+        std::thread::Builder::new().stack_size(STACK).spawn(move || drop(gate.read()))
+    };
+    let started: Vec<_> = (0..threads).map(start).collect();
+    drop(closed);
+    started.into_iter().try_for_each(|thread| thread.map(|thread| drop(thread.join())))
+}
+
 /// Deep expressions are evaluated by recursion: [`crate::sql`] limits how deep they are, and this is room for that.
 const STACK: usize = 16 << 20;
+/// Threads that a plan may start beside one for each processor.
+const SPARE_THREADS: usize = 2;
 
 impl Backend {
     /// A session that knows the tables' declared columns, and touches no data.
@@ -145,6 +161,8 @@ impl Backend {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         // Asked for by number: otherwise a variable of the environment decides, and 0 there is a panic.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        can_start(threads + SPARE_THREADS)
+            .map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
         let runtime = builder
             .worker_threads(threads)
             .thread_stack_size(STACK)

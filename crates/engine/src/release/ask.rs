@@ -17,7 +17,6 @@ mod state;
 pub use state::How;
 
 use super::field::Placed;
-use super::guarded::guarded;
 use super::interactive::{self, Opened};
 use super::job::place;
 use super::kept::request_digest;
@@ -28,6 +27,7 @@ use super::run::{Marks, interrupted, places, uncommitted};
 use super::{Charged, Planned, Runner};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::guarded::guarded;
 use crate::ledger::{self, Ledger, Proposal, Receipt, Standing};
 use crate::place::{Origin, Place};
 use crate::project::Request;

@@ -20,7 +20,6 @@ mod exact_if_stable;
 mod field;
 mod fitted;
 mod graph;
-mod guarded;
 mod heavy_hitters;
 mod histogram;
 mod huge_histogram;

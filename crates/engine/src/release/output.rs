@@ -264,7 +264,7 @@ fn end(number: f64) -> Value {
 }
 
 /// Nobody reads -0 as what it is.
-fn unsigned_zero(number: f64) -> f64 {
+pub(super) fn unsigned_zero(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }
 

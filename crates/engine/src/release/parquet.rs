@@ -1,6 +1,6 @@
 //! The published answer as a Parquet file and as a stream of Arrow's: the same columns as the CSV, with their types.
 
-use super::output::{AnswerColumn, Answers, Cell, ENDS, Uncertainty};
+use super::output::{AnswerColumn, Answers, Cell, ENDS, Uncertainty, unsigned_zero};
 use crate::error::{Error, Result};
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::ipc::writer::StreamWriter;
@@ -9,7 +9,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error` (infinite where nothing is known).
+/// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error`. Errors and ends of intervals are infinite where nothing is known, and texts are those of the data.
 pub(super) fn write(answers: &Answers, out: impl Write + Send) -> Result<()> {
     let mut writer = ArrowWriter::try_new(out, batch(answers, &answers.columns)?.schema(), None).map_err(unwritable)?;
     answers.each_part(|part| batch(answers, part), |batch| writer.write(&batch).map_err(unwritable))?;
@@ -36,7 +36,7 @@ fn batch(answers: &Answers, part: &[AnswerColumn]) -> Result<RecordBatch> {
         }
         if let Some(list) = answers.interval(column) {
             let ends: [Float64Array; 2] =
-                [list.iter().map(|one| finite(one.low)).collect(), list.iter().map(|one| finite(one.high)).collect()];
+                [list.iter().map(|one| known(one.low)).collect(), list.iter().map(|one| known(one.high)).collect()];
             for (name, end) in ENDS.iter().zip(ends) {
                 columns.push((format!("{}{name}", column.name), Arc::new(end), true));
             }
@@ -52,18 +52,22 @@ fn errors(list: &[Uncertainty]) -> Float64Array {
         if last.to_bits() != one.standard_error.to_bits() {
             (last, published) = (one.standard_error, one.published_error());
         }
-        Some(published).filter(|error| !error.is_nan())
+        known(published)
     };
     list.iter().map(one).collect()
 }
 
-fn finite(number: f64) -> Option<f64> {
-    Some(number).filter(|number| number.is_finite())
+/// A number, infinite ones among them.
+fn known(number: f64) -> Option<f64> {
+    Some(unsigned_zero(number)).filter(|number| !number.is_nan())
 }
 
-/// Whole numbers where all are whole and fit, numbers where all are numbers, truths, and else texts.
+/// Whole numbers where all are whole and fit, numbers where all are numbers (or would be, if there were any), truths, and else texts.
 fn values(column: &AnswerColumn) -> ArrayRef {
     let filled = || column.cells.iter().filter(|cell| **cell != Cell::Null);
+    if filled().next().is_none() && column.uncertainty.is_some() {
+        return Arc::new(Float64Array::new_null(column.cells.len()));
+    }
     let whole = |cell: &Cell| match cell {
         Cell::Whole(number) => i64::try_from(*number).ok(),
         _ => None,
@@ -72,13 +76,18 @@ fn values(column: &AnswerColumn) -> ArrayRef {
         return Arc::new(column.cells.iter().map(whole).collect::<Int64Array>());
     }
     if filled().all(|cell| cell.number().is_some()) && filled().next().is_some() {
-        return Arc::new(column.cells.iter().map(Cell::number).collect::<Float64Array>());
+        let number = |cell: &Cell| cell.number().map(unsigned_zero);
+        return Arc::new(column.cells.iter().map(number).collect::<Float64Array>());
     }
     if filled().all(|cell| matches!(cell, Cell::Truth(_))) && filled().next().is_some() {
         let truth = |cell: &Cell| if let Cell::Truth(truth) = cell { Some(*truth) } else { None };
         return Arc::new(column.cells.iter().map(truth).collect::<BooleanArray>());
     }
-    let text = |cell: &Cell| (*cell != Cell::Null).then(|| cell.text());
+    let text = |cell: &Cell| match cell {
+        Cell::Null => None,
+        Cell::Text(text) => Some(text.to_string()),
+        other => Some(other.text()),
+    };
     Arc::new(column.cells.iter().map(text).collect::<StringArray>())
 }
 
@@ -127,5 +136,35 @@ mod tests {
         assert_eq!(batch.column(3).as_primitive::<Float64Type>().values(), &[0.5, 2.0]);
         assert_eq!(batch.column(4).as_primitive::<Float64Type>().value(0), (1u128 << 100) as f64);
         assert!(batch.column(5).as_boolean().value(0));
+    }
+
+    /// The story: two keys that differ in a control character were one key in the file, and where a quotient may be anything its interval was none.
+    #[test]
+    fn texts_are_those_of_the_data_and_ends_are_infinite() {
+        let open = Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        let none = Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: -0.0 };
+        let texts = ["a\u{1}", "a\u{2401}"];
+        let key = texts.iter().map(|text| Cell::Text((*text).into())).collect();
+        let noisy =
+            |name: &str, cells| AnswerColumn { name: name.to_string(), cells, uncertainty: Some(vec![open, none]) };
+        let columns = vec![
+            AnswerColumn { name: "k".to_string(), cells: key, uncertainty: None },
+            noisy("q", vec![Cell::Number(-0.0), Cell::Number(0.5)]),
+            noisy("none", vec![Cell::Null, Cell::Null]),
+        ];
+        let details = crate::release::Details { intervals: vec!["q".to_string()], ..Default::default() };
+        let answers = Answers { columns, notes: Vec::new(), details };
+        let found = batch(&answers, &answers.columns).unwrap();
+        let column = |name: &str| found.column_by_name(name).unwrap().clone();
+        assert_eq!(column("k").as_string::<i32>().iter().flatten().collect::<Vec<_>>(), texts);
+        let numbers = |name: &str| column(name).as_primitive::<Float64Type>().iter().collect::<Vec<_>>();
+        assert_eq!(numbers("q_low"), [Some(f64::NEG_INFINITY), None]);
+        assert_eq!(numbers("q_high"), [Some(f64::INFINITY), Some(0.0)]);
+        assert_eq!(numbers("q_error"), [Some(f64::INFINITY), None]);
+        assert!(
+            numbers("q")[0].is_some_and(f64::is_sign_positive)
+                && numbers("q_high")[1].is_some_and(f64::is_sign_positive)
+        );
+        assert_eq!(numbers("none"), [None, None]);
     }
 }

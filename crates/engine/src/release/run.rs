@@ -1,7 +1,6 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
 use super::asker::Asker;
-use super::guarded::guarded;
 use super::job::{self, Elsewhere, Served};
 use super::kept::request_digest;
 use super::publish::{Places, file_names};
@@ -13,6 +12,7 @@ use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
+use crate::guarded::{caught, guarded};
 use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::sql::preflight;
@@ -432,15 +432,18 @@ impl<'a> Runner<'a> {
         self.watch.ends();
         let failed = if is_own { unseen } else { interrupted };
         let answers = answers.ok_or_else(|| failed(&request.name))?;
-        let head = ledger.drawn(&receipt)?.ok_or_else(|| overtaken(&request.name))?;
-        let made = guarded(|| {
+        let head = ledger.drawn(&receipt).map_err(|error| unnoted(&request.name, &error))?;
+        let head = head.ok_or_else(|| overtaken(&request.name))?;
+        // From here on nothing is made from anything but what may be published.
+        let made = caught(|| {
             let (answers, document) = documented(planned, answers, &receipt, &head);
             // A charge in a ledger that is gone is none.
             ledger.in_place()?;
             let (files, output) = places.put_answers(&answers, &document)?;
             Ok((answers, files, output))
         });
-        let (answers, files, output) = made.ok_or_else(|| interrupted(&request.name))?;
+        let made = made.ok_or_else(|| interrupted(&request.name))?;
+        let (answers, files, output) = made.map_err(|error| unwritten(&request.name, &error))?;
         let (sequence, time) = (receipt.sequence(), receipt.time().to_string());
         ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
         Ok(Outcome { name: request.name.clone(), answers, sequence, time, files })
@@ -547,6 +550,20 @@ pub(super) fn unseen(name: &str) -> Error {
 pub(super) fn interrupted(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
+    ))
+}
+
+/// Nothing was seen yet, and the ledger cannot write down that it is about to be.
+fn unnoted(name: &str, error: &Error) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change"
+    ))
+}
+
+/// The outputs could not be written: that depends on what may be published alone, so that it can be said.
+fn unwritten(name: &str, error: &Error) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after its noise was drawn: {error}; nothing of it was published, and its charge stays in the ledger as interrupted: mend that, and release it under a new charge"
     ))
 }
 

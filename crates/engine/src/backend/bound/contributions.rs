@@ -4,7 +4,7 @@
 //! For every hash key, an owner's [`Contribution`] is a function of the keys of that owner's rows alone: neither of other owners nor of any value. What
 //! is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
 
-use super::{Bounder, Bounds, Member, Tie, by_third_rule};
+use super::{Bounder, Bounds, Member, ThirdRule, Tie};
 use crate::backend::ranks::Ranks;
 
 /// The groups of one owner.
@@ -41,7 +41,8 @@ impl<'a> Contribution<'a> {
         if total <= most {
             return (total, kept.count() as u64);
         }
-        let counts = by_third_rule(self.ranks, kept, most);
+        let mut third_rule = ThirdRule::default();
+        let counts = third_rule.counts(self.ranks, kept, most);
         (most, counts.iter().filter(|count| **count > 0).count() as u64)
     }
 }

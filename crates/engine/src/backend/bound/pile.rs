@@ -52,14 +52,15 @@ impl Pile {
 
     /// The rows in 2^`log2` lists, by the bits of their owners' hashes behind the first `from`.
     pub fn split(&self, quick: &Quick, from: u32, log2: u32) -> Vec<Rows> {
+        if log2 == 0 {
+            return vec![self.joined()];
+        }
         let place = |chunk: &Rows, row: usize| piece_of(chunk.owner(row).hash(quick), from, log2) as u32;
         let places: Vec<u32> =
             self.chunks.iter().flat_map(|chunk| (0..chunk.len()).map(move |row| place(chunk, row))).collect();
         let mut counts = vec![0; 1 << log2];
         places.iter().for_each(|place| counts[*place as usize] += 1);
-        let empty = Rows::default();
-        let like = self.chunks.first().unwrap_or(&empty);
-        let mut lists: Vec<Rows> = counts.into_iter().map(|count| like.with_room(count)).collect();
+        let mut lists: Vec<Rows> = counts.into_iter().map(|count| self.with_room(count)).collect();
         let mut rest = places.as_slice();
         for chunk in &self.chunks {
             let (own, later) = rest.split_at(chunk.len());
@@ -67,6 +68,18 @@ impl Pile {
             rest = later;
         }
         lists
+    }
+
+    /// All rows in one list.
+    fn joined(&self) -> Rows {
+        let mut all = self.with_room(self.len);
+        self.chunks.iter().for_each(|chunk| all.extend(chunk));
+        all
+    }
+
+    /// A list with room for this many rows.
+    fn with_room(&self, count: usize) -> Rows {
+        self.chunks.first().map(|chunk| chunk.with_room(count)).unwrap_or_default()
     }
 }
 

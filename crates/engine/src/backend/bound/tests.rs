@@ -54,8 +54,8 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
     for groups in owners.into_values() {
         let mut groups: Vec<Group> = groups.into_iter().collect();
         groups.iter_mut().for_each(|(_, members)| members.sort_unstable());
-        if bounds.groups < bounds.rows {
-            groups.truncate(bounds.groups as usize);
+        if bounds.groups < bounds.rows || (bounds.rows_per_group == 1 && bounds.rows > 1) {
+            groups.truncate(bounds.groups.min(bounds.rows) as usize);
         }
         if bounds.rows_per_group < bounds.rows || (bounds.groups == 1 && bounds.rows > 1) {
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
@@ -408,7 +408,36 @@ fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
     assert_eq!(decided(bounds(2, 20)), (2, u64::MAX));
     assert_eq!(decided(bounds(20, 5)), (u64::MAX, 5));
     assert_eq!(decided(bounds(2, 5)), (2, 5));
+    assert_eq!(decided(bounds(30, 1)), (20, 1));
+    assert_eq!(decided(bounds(2, 1)), (2, 1));
     assert_eq!(decided(bounds(1, 20)), (1, 20));
     assert_eq!(decided(Bounds { groups: 1, rows_per_group: 1, rows: 1 }.deciding()), (u64::MAX, u64::MAX));
     assert_eq!(decided(bounds(30, 30)), (u64::MAX, u64::MAX));
+}
+
+/// With one row of each group, a bound on all rows keeps each pair of groups equally often, however many rows each has. Chi-square with 5 degrees of freedom is above 57 with
+/// probability below 1e-9.
+#[test]
+fn single_rows_of_groups_are_a_uniform_sample() {
+    let draws = 30_000u64;
+    for hash in 0..2 {
+        let mut found: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
+        for draw in 0..draws {
+            let ranks = &both(draw)[hash];
+            let mut rows = Rows::new(1);
+            for (group, size) in (0u32..).zip([5i64, 1, 2, 1]) {
+                let spelled = format!("{group};");
+                let rank = ranks.of_group(Name::Number(7), u64::from(group), || spelled.as_bytes());
+                (0..size).for_each(|value| rows.push(Name::Number(7), group, rank, std::iter::once(value)));
+            }
+            let bounder = Bounder { ranks, bounds: Bounds { groups: 4, rows_per_group: 1, rows: 2 }, rows: &rows };
+            let mut kept = Vec::new();
+            bounder.finish(&by_key, |at, _| kept.push(at.group)).unwrap();
+            kept.sort_unstable();
+            *found.entry(kept).or_default() += 1.0;
+        }
+        let expected = draws as f64 / 6.0;
+        let chi_square: f64 = found.values().map(|seen| (seen - expected).powi(2) / expected).sum();
+        assert!(found.len() == 6 && chi_square < 57.0, "{hash}: {found:?}: {chi_square}");
+    }
 }

@@ -21,7 +21,7 @@ impl Answers {
 
     /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
     /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
-    /// has an apostrophe before it.
+    /// has an apostrophe before it. A text without letters is a pair of quotation marks, NULL is nothing.
     pub(in crate::release) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let mut write = |lines: &str| {
             let written = out.write_all(lines.as_bytes());
@@ -104,6 +104,8 @@ impl<'a> Shown<'a> {
 
 fn push_cell(line: &mut String, cell: &Cell) {
     match cell {
+        // Without them a line of one column would be none at all.
+        Cell::Text(text) if text.is_empty() => line.push_str("\"\""),
         Cell::Text(text) if text.bytes().all(is_plain) => line.push_str(text),
         Cell::Text(text) => line.push_str(&quoted(&no_formula(visible(text)))),
         // Writing into a text does not fail.
@@ -154,6 +156,19 @@ mod tests {
                 assert_eq!(quoted(&no_formula(visible(&text))), text);
             }
         }
+    }
+
+    /// The story: of a single column the row of the empty text was an empty line, which readers pass over; and beside others nobody could tell it from NULL.
+    #[test]
+    fn a_text_without_letters_is_not_nothing() {
+        let column = |cells: Vec<Cell>| AnswerColumn { name: "k".to_string(), cells, uncertainty: None };
+        let cells = vec![Cell::Text("".into()), Cell::Text(" ".into()), Cell::Null];
+        let answers = Answers {
+            columns: vec![column(cells.clone()), column(cells)],
+            notes: Vec::new(),
+            details: super::super::Details::default(),
+        };
+        assert_eq!(answers.csv().unwrap(), "k,k\n\"\",\"\"\n , \n,\n");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::error::Result;
 use scumble::noise::BitSource;
 use scumble::workload::wide::Records;
 use scumble::workload::wide::marginals;
+use std::sync::Arc;
 
 /// More cells are made and written a part at a time.
 const MOST_HELD: u64 = 500_000;
@@ -117,7 +118,7 @@ impl Tables {
                 continue;
             };
             columns.resize(columns.len() + cells, Cell::Text(self.names[column].as_str().into()));
-            let values: Vec<Cell> = self.values[column].iter().map(|value| Cell::Text(value.text().into())).collect();
+            let values: Vec<Cell> = self.values[column].iter().map(as_text).collect();
             let below: usize = table[place + 1..].iter().map(|&later| sizes[later] as usize).product();
             own.extend((0..cells).map(|cell| values[cell / below % values.len()].clone()));
         }
@@ -141,6 +142,14 @@ impl Tables {
         let people = self.measured.plan().public_people();
         notes.extend(people.map(|people| format!("All tables add up to the declared public_owners = {people}.")));
         notes
+    }
+}
+
+/// A value as a text with letters of its own.
+fn as_text(value: &Cell) -> Cell {
+    match value {
+        Cell::Text(text) => Cell::Text(Arc::from(&**text)),
+        other => Cell::Text(other.text().into()),
     }
 }
 

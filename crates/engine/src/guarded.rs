@@ -1,4 +1,4 @@
-//! Work on private rows, of which nothing shows but its result: neither why it failed nor a panic's message, which may quote a value.
+//! Work of which no panic shows: on private rows, whose values a message might quote, and on files that somebody has damaged.
 
 use crate::error::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -33,11 +33,16 @@ impl Drop for Silence {
     }
 }
 
-/// The result of the work, or nothing, whether it failed or panicked. What it owns is dropped in silence too.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
+/// The result of work on private rows, or nothing, whether it failed or panicked. What it owns is dropped in silence too.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
+    caught(work)?.ok()
+}
+
+/// What the work gives, or nothing if it panicked: libraries that read files panic where lengths and kinds in them make no sense.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     let _silence = Silence::begin();
-    // Nothing that the work has changed is looked at again after a failure.
-    catch_unwind(AssertUnwindSafe(work)).ok()?.ok()
+    // Nothing that the work has changed is looked at again after a panic.
+    catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 #[cfg(test)]
@@ -54,5 +59,7 @@ mod tests {
             std::thread::spawn(|| panic!("a value: 41")).join().map_err(|_| Error::machine("it panicked"))
         };
         assert_eq!(guarded(on_another_thread), None);
+        assert_eq!(caught(|| 7), Some(7));
+        assert_eq!(caught(|| -> u8 { panic!("a length: 41") }), None);
     }
 }
