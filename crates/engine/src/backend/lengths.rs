@@ -67,7 +67,6 @@ fn bytes(mut file: &File, start: u64, length: u64) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::backend::files::files;
     use crate::guarded::caught;
     use crate::project::Layout;

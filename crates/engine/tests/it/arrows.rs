@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ROOMS: [&str; 21] = [
+const ROOMS: [&str; 22] = [
     "place",
     "error",
     "time",
     "calendar",
     "digest",
     "file",
+    "guarded",
     "memory",
     "stop",
     "budget",
