@@ -176,12 +176,12 @@ impl Ledger {
 
     /// The head: how many entries there are, and the hash of the last. The last entry is verified, those before it are not.
     pub fn head(&self) -> Result<Head> {
-        store::end(&self.connection).map_err(|error| self.explain(error))
+        self.read(store::end)
     }
 
     /// The head, after everything was verified: the chain, what stands in it, and its sums.
     pub fn verify(&self) -> Result<Head> {
-        store::history(&self.connection).map(|(_, head)| head).map_err(|error| self.explain(error))
+        self.read(store::history).map(|(_, head)| head)
     }
 
     /// Whether `hash` (hexadecimal, as a report prints it) is the head, or was the head once.
@@ -200,7 +200,7 @@ impl Ledger {
 
     /// What has been charged, in order, with what became of it. Everything is verified first.
     pub fn charges(&self) -> Result<Vec<Charge>> {
-        store::history(&self.connection).map(|(history, _)| history.charges).map_err(|error| self.explain(error))
+        self.read(store::history).map(|(history, _)| history.charges)
     }
 
     /// The last charges, oldest first, whatever is before them.
@@ -260,7 +260,7 @@ impl Ledger {
 
     /// All bodies in order, verified.
     fn bodies(&self) -> Result<(Vec<String>, Head)> {
-        store::bodies(&self.connection).map_err(|error| self.explain(error))
+        self.read(store::bodies)
     }
 
     /// Every entry with its hash, as JSON, for auditors.
@@ -340,8 +340,7 @@ impl Ledger {
 
     /// All charges and all remarks, in order. Everything is verified first.
     pub fn history(&self) -> Result<(Vec<Charge>, Vec<Remark>)> {
-        let read = store::history(&self.connection).map_err(|error| self.explain(error))?;
-        Ok((read.0.charges, read.0.remarks))
+        self.read(store::history).map(|(history, _)| (history.charges, history.remarks))
     }
 
     /// What was charged for somebody, all of it.

@@ -621,3 +621,35 @@ fn writers_at_once_never_overspend() {
     assert_eq!(admitted, 7);
     assert_eq!(Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap().len(), 7);
 }
+
+/// The story: the head was read and then the last entry, and whoever wrote in between was "something else than scumble": a server told that an answer was lost.
+#[test]
+fn whoever_reads_while_others_write_sees_one_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    drop(filled(&path, 2));
+    let reads: [fn(&Ledger) -> Result<Head>; 4] = [
+        Ledger::head,
+        Ledger::verify,
+        |ledger| ledger.charges().and_then(|_| ledger.head()),
+        |ledger| ledger.history().and_then(|_| ledger.export()).and_then(|_| ledger.head()),
+    ];
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || filled(&path, 60).head().unwrap()
+    });
+    let mut seen = 0;
+    while !writer.is_finished() {
+        let ledger = Ledger::open_existing(&path).unwrap().unwrap();
+        for read in reads {
+            // Mostly the first: no moment passes between two of its calls.
+            for _ in 0..20 {
+                let head = ledger.head().and_then(|_| read(&ledger)).unwrap();
+                assert!(head.entries >= seen, "{} after {seen}", head.entries);
+                seen = head.entries;
+            }
+        }
+    }
+    let last = writer.join().unwrap();
+    assert_eq!(Ledger::open_existing(&path).unwrap().unwrap().verify().unwrap(), last);
+}
