@@ -1,7 +1,8 @@
 //! Work of which no panic shows: on private rows, whose values a message might quote, and on files that somebody has damaged.
 
 use crate::error::Result;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use crate::stop::Stopped;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,14 +36,22 @@ impl Drop for Silence {
 
 /// The result of work on private rows, or nothing, whether it failed or panicked. What it owns is dropped in silence too.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
-    caught(work)?.ok()
+    in_silence(work).ok()?.ok()
 }
 
-/// What the work gives, or nothing if it panicked: libraries that read files panic where lengths and kinds in them make no sense.
+/// What the work gives, or nothing if it panicked: libraries that read files panic where lengths and kinds in them make no sense. Whoever was asked to stop goes on unwinding.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match in_silence(work) {
+        Ok(given) => Some(given),
+        Err(panic) if panic.is::<Stopped>() => resume_unwind(panic),
+        Err(_) => None,
+    }
+}
+
+fn in_silence<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     let _silence = Silence::begin();
     // Nothing that the work has changed is looked at again after a panic.
-    catch_unwind(AssertUnwindSafe(work)).ok()
+    catch_unwind(AssertUnwindSafe(work))
 }
 
 #[cfg(test)]
@@ -61,5 +70,8 @@ mod tests {
         assert_eq!(guarded(on_another_thread), None);
         assert_eq!(caught(|| 7), Some(7));
         assert_eq!(caught(|| -> u8 { panic!("a length: 41") }), None);
+        let stopped = || -> u8 { resume_unwind(Box::new(Stopped)) };
+        assert!(catch_unwind(|| caught(stopped)).is_err_and(|panic| panic.is::<Stopped>()), "a file is not to blame");
+        assert_eq!(guarded(|| Ok(stopped())), None, "behind a charge it is a failure like every other");
     }
 }

@@ -463,7 +463,7 @@ impl DataFile {
     pub fn arrow(&self, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>> {
         let file = self.open()?;
         let read = caught(|| {
-            lengths::check(&file)?;
+            lengths::check(&self.path, &file)?;
             FileReader::try_new(BufReader::new(file), columns).ok()
         });
         read.flatten().ok_or_else(|| {

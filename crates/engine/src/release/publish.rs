@@ -119,16 +119,18 @@ impl Places {
             return Err(io::Error::other(format!("{} is a link or a folder", taken.place.display())));
         }
         let mut put = Vec::new();
-        for pending in &self.files {
-            if let Err(error) = fs::rename(&pending.temporary, &pending.place) {
-                // Half of a release is none.
-                put.iter().for_each(|place| drop(fs::remove_file(place)));
-                return Err(error);
-            }
+        let rename = |pending: &Pending| {
+            fs::rename(&pending.temporary, &pending.place)?;
             put.push(pending.place.clone());
-        }
+            Ok(())
+        };
         // The names as well are on the disk, before the ledger says so.
-        folder.sync_all()?;
+        let done = self.files.iter().try_for_each(rename).and_then(|()| folder.sync_all());
+        if let Err(error) = done {
+            // Half of a release is none.
+            put.iter().for_each(|place| drop(fs::remove_file(place)));
+            return Err(error);
+        }
         self.files.clear();
         Ok(put)
     }

@@ -432,7 +432,7 @@ impl<'a> Runner<'a> {
         self.watch.ends();
         let failed = if is_own { unseen } else { interrupted };
         let answers = answers.ok_or_else(|| failed(&request.name))?;
-        let head = ledger.drawn(&receipt).map_err(|error| unnoted(&request.name, &error))?;
+        let head = ledger.drawn(&receipt).map_err(|error| unnoted(&request.name, &error, is_own))?;
         let head = head.ok_or_else(|| overtaken(&request.name))?;
         // From here on nothing is made from anything but what may be published.
         let made = caught(|| {
@@ -554,9 +554,13 @@ pub(super) fn interrupted(name: &str) -> Error {
 }
 
 /// Nothing was seen yet, and the ledger cannot write down that it is about to be.
-fn unnoted(name: &str, error: &Error) -> Error {
+fn unnoted(name: &str, error: &Error, is_own: bool) -> Error {
+    let next = match is_own {
+        true => "the same release goes on with that charge and pays nothing more, unless its files change",
+        false => "release it under a new charge",
+    };
     Error::machine(format!(
-        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change"
+        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; {next}"
     ))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn kept(cut: &Cut, names: &Names, bounds: Bounds, secret: &str) -> St
             &format!(" WINDOW scumble_group AS (PARTITION BY {owner_and_keys} ORDER BY {values} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"),
         );
     }
-    let cuts_inside = has_slots && rows_per_group > 1 && !names.values.is_empty();
+    let cuts_inside = has_slots && !names.values.is_empty();
     if cuts_inside {
         parts.add("scumble_summed", "*, COUNT(*) OVER (PARTITION BY scumble_owner) AS scumble_all", "");
     }
@@ -95,10 +95,6 @@ pub(super) fn kept(cut: &Cut, names: &Names, bounds: Bounds, secret: &str) -> St
         "*, ROW_NUMBER() OVER (PARTITION BY scumble_owner ORDER BY {rank}, {rank_and_keys}, scumble_row_place) AS scumble_slot"
     );
     parts.add("scumble_slotted", &slot, "");
-    if rows_per_group == 1 {
-        parts.add("scumble_kept", "*", &format!(" WHERE scumble_slot <= {rows}"));
-        return parts.text;
-    }
     let count = format!(
         "*, COUNT(CASE WHEN scumble_slot <= {rows} THEN 1 END) OVER (PARTITION BY {owner_and_keys}) AS scumble_count"
     );
