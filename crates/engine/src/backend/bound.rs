@@ -121,7 +121,15 @@ impl Rows {
     fn append(&mut self, more: &mut Self) {
         self.extend(more);
         let Self { width: _, numbers, ends, texts, groups, ranks, values, copies } = more;
-        (numbers.clear(), ends.clear(), texts.clear(), groups.clear(), ranks.clear(), values.clear(), copies.clear());
+        for numbers in [numbers, values] {
+            numbers.clear();
+        }
+        for numbers in [groups, copies] {
+            numbers.clear();
+        }
+        ends.clear();
+        ranks.clear();
+        texts.clear();
     }
 
     /// Takes in all rows of another list.

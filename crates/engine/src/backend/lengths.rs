@@ -104,8 +104,8 @@ mod tests {
     use std::sync::Arc;
 
     fn written(compression: Option<CompressionType>) -> Vec<u8> {
-        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..300));
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..300).map(|n| format!("text {}", n % 7))));
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..40));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..40).map(|n| format!("text {}", n % 7))));
         let rows = Rows::try_from_iter([("n", numbers), ("t", texts)]).unwrap();
         let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
         let mut bytes = Vec::new();
@@ -154,7 +154,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
             let Some(whole) = caught(|| written(compression)) else { continue };
-            assert_eq!(rows(folder.path(), &whole), Some(600));
+            assert_eq!(rows(folder.path(), &whole), Some(80));
             let mut refused = 0;
             for place in 0..whole.len() {
                 for change in [0xff, 0x80] {
