@@ -121,15 +121,13 @@ impl Rows {
     fn append(&mut self, more: &mut Self) {
         self.extend(more);
         let Self { width: _, numbers, ends, texts, groups, ranks, values, copies } = more;
-        for numbers in [numbers, values] {
-            numbers.clear();
-        }
-        for numbers in [groups, copies] {
-            numbers.clear();
-        }
+        numbers.clear();
         ends.clear();
-        ranks.clear();
         texts.clear();
+        groups.clear();
+        ranks.clear();
+        values.clear();
+        copies.clear();
     }
 
     /// Takes in all rows of another list.

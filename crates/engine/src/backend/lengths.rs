@@ -153,7 +153,7 @@ mod tests {
     fn a_damaged_file_is_refused_or_read() {
         let folder = tempfile::tempdir().unwrap();
         for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
-            let Some(whole) = caught(|| written(compression)) else { continue };
+            let whole = written(compression);
             assert_eq!(rows(folder.path(), &whole), Some(80));
             let mut refused = 0;
             for place in 0..whole.len() {
