@@ -229,6 +229,33 @@ class Words(unittest.TestCase):
         self.assertEqual((status, out.count("refuted        person")), (1, 2), out)
 
 
+class TheLifeOfACharge(unittest.TestCase):
+    def test_what_was_committed_was_drawn(self):
+        """Rounds of interactive releases and what parties publish had no entry `drawn`: a ledger in which eight answers were seen for one charge was confirmed."""
+        drawn, commit = {"entry": "drawn"}, {"entry": "commit", "output": "00"}
+        answer = lambda number: {"entry": "drawn", "answer": number, "state": "ab" * 32}
+        reading = lambda number: {"entry": "reading", "answer": number}
+        for one_draw, entries, is_right in (
+            (True, [drawn, commit], True), (True, [commit], False), (True, [drawn, drawn], False), (True, [drawn, reading(2)], False),
+            (False, [], True), (False, [answer(1), commit, reading(2), answer(2), commit, reading(3)], True),
+            (False, [answer(1), reading(2), answer(2), commit], True), (False, [answer(1), commit, answer(2), commit], True),
+            (False, [commit], False), (False, [answer(1), commit, commit], False), (False, [answer(1), answer(1)], False),
+            (False, [answer(2)], False), (False, [drawn], False), (False, [reading(1)], False), (False, [answer(1), reading(3)], False),
+            (False, [answer(1), reading(2), reading(2)], False),
+            (None, [commit, commit, answer(3), commit], True), (None, [commit, answer(1)], False), (None, [drawn], False),
+        ):
+            report, ledger = small()
+            body = ledger["entries"][1]["body"]
+            body.update({} if one_draw is None else {"one_draw": one_draw})
+            del ledger["entries"][2:]
+            ledger["entries"] += [{"body": {**entry, "time": "t", "of": 2}} for entry in entries]
+            ledger = rechained({**ledger, "version": 6})
+            report["summary"]["releases"][0]["state"] = "committed" if commit in entries else "interrupted"
+            status, out, said = run({**report, "ledger_entries": 2 + len(entries), "ledger_head": ledger["head"]}, ledger)
+            self.assertEqual(status, 0 if is_right else 2, (one_draw, entries, out, said))
+            self.assertEqual("out of order" in said, not is_right, said)
+
+
 class BadInput(unittest.TestCase):
     def test_one_sentence_and_status_2(self):
         report, ledger = small()

@@ -9,7 +9,7 @@ the events give away for certain by composing their privacy losses in exact inte
 confirmed, or refuted. Status: 0 all confirmed, 1 something refuted, 3 nothing refuted but something not confirmed, 2 wrong input.
 docs/second-opinion.md says what that means, and docs/refs.md what is cited in brackets.
 """
-import bisect, contextlib, decimal, functools, hashlib, itertools, json, math, pathlib, sqlite3, sys
+import bisect, contextlib, decimal, functools, hashlib, itertools, json, math, pathlib, re, sqlite3, sys
 from fractions import Fraction
 try:
     from mpmath import mp, mpf
@@ -47,7 +47,6 @@ def load(path):
         return pathlib.Path(path).read_bytes()
     except OSError as error:
         raise Bad(f"{path} cannot be read: {error}") from None
-
 def load_ledger(path):
     """The version, the entries as (number, text, hash, and in an export the body), how many there should be, and the head."""
     data = load(path)
@@ -69,8 +68,8 @@ def load_ledger(path):
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
-    if version not in (1, 2, 3, 4, 5) or not all(isinstance(text, str) for _, text, *_ in rows):
-        raise Bad(f"{path} is a ledger of another version than 1 to 5, or an entry of it is not a text")
+    if version not in (1, 2, 3, 4, 5, 6) or not all(isinstance(text, str) for _, text, *_ in rows):
+        raise Bad(f"{path} is a ledger of another version than 1 to 6, or an entry of it is not a text")
     link, heads, bodies = bytes(32), [bytes(32).hex()], []
     for place, (sequence, text, hash_, *body) in enumerate(rows, 1):
         link = hashlib.sha256(link + place.to_bytes(8, "big") + text.encode()).digest()
@@ -172,14 +171,12 @@ def path(scale, clip, rise, levels):
         bound = max([bound] + [(a + b * t) / (t + t * t) for t in [x, next_x] + [t for t in roots if x < t < next_x]])
         x, before = next_x, after
     return epsilon, closed if x * pure >= 600 else min(mpf(bound), closed)
-
 def lowest(value, low, high):
     """Where a function with one valley is lowest, by thirds."""
     for _ in range(90):
         third = (high - low) / 3
         low, high = (low, high - third) if value(low + third) <= value(high - third) else (low + third, high)
     return low
-
 @functools.lru_cache(None)
 def smooth_epsilon(gamma, alpha, levels):
     """sup ln p_s(z − D)/p_s′(z) of noise ∝ 1/(1 + (z/s)^4) over neighbouring levels, both orders, D = ⌊γ^l⌋ of the lesser level. With w = z − D it is
@@ -199,7 +196,6 @@ def smooth_epsilon(gamma, alpha, levels):
         return math.log(norm(other) / norm(s)) + max(loss(w) for w in range(max(top - 100, 0), top + 101))
     steps = zip(table, table[1:] + table[-1:])
     return mpf(max(worst(*pair) for (s, d), (wider, _) in steps for pair in ((s, s, d), (s, wider, d), (wider, s, d))))
-
 def shown(event, by, k):
     """With which probability a key shows that only a group of k owners has. If that of one owner is published with p, that of j is with at
     most e^ε·p by a pure bound for j − 1 more, and with exp(−(√ln(1/p) − √ρ)²) by zCDP (Hölder at the best order)."""
@@ -218,7 +214,6 @@ def shown(event, by, k):
             hazards += [(mp.sqrt(rho) + mp.sqrt(one)) ** 2, pure + one]
         most, j = max(most, min(hazards) / (j + 1)), end
     return max(-mp.expm1(-k * keys * most), delta) if most < INF else mpf(1)
-
 @functools.lru_cache(None)
 def cost(event, cells, by, k):
     """Σε, ρ, ρ up to ω, ω and δ of one run that k owners move."""
@@ -283,7 +278,6 @@ class Sum:
         return min(ways, default=INF)
     def rho(self, delta):
         return self.all if self.delta <= delta else INF
-
 def converted(rho, delta, order):
     """[CKS20, Proposition 12] at one order."""
     return max(rho * order - mp.log(order * delta) / (order - 1) + mp.log(1 - 1 / order), ZERO) if rho else ZERO
@@ -300,7 +294,6 @@ def gaussian(mu):
 def laplace(lam):
     tail = lambda y: ZERO if y >= lam else 1 - mp.exp((y - lam) / 2) / 2 if y >= -lam else mpf(1)
     return tail, -lam, lam, ZERO, lam - 1 + mp.exp(-lam)
-
 def atoms(outcomes, infinite=ZERO):
     """Finitely many outcomes, as (loss, mass under P)."""
     outcomes = sorted(outcomes)
@@ -324,7 +317,6 @@ def discrete_laplace(u, s):
     r, last = mp.exp(-u), lambda y: min(max(mp.ceil((s - y / u) / 2) - 1, 0), s - 1)
     tail = lambda y: ZERO if y >= u * s else 1 - r ** (last(y) + 1) / (1 + r) if y >= -u * s else mpf(1)
     return tail, -u * s, u * s, ZERO, u * (s + 2 * (r ** (s + 1) - r) / (1 - r ** 2))
-
 def attained(word, p, by, k):
     """Laws, each with a number of runs, that some mechanism with this event has where k owners move a cell by `by`."""
     far, owners, s = by * k, mp.ceil(by) * k, int(mp.floor(by)) * k
@@ -343,7 +335,6 @@ def attained(word, p, by, k):
         return [(response(p["epsilon"], 2, delta), 1)] if owners == 1 else \
             [(discrete_laplace(p["epsilon"], int(owners)), 1)] if p["epsilon"] else [(response(ZERO, 2, delta), int(owners))]
     return attained(p["noise"].word, p["noise"].p, by, k) if word == "new-keys" else []
-
 def convolved(a, b):
     """Exact products of integer polynomials, by one long multiplication of decimals."""
     width, number = len(str(max(a))) + len(str(max(b))) + len(str(min(len(a), len(b)))), len(a) + len(b) - 1
@@ -433,7 +424,6 @@ class Out:
             self.lines.append(f"{verdict:14} {name}: {number} numbers{within}")
         print("\n".join(self.lines + ["; ".join(f"{number} {verdict}" for verdict, number in self.count.items())]))
         return 1 if self.count["refuted"] else 3 if self.count["not confirmed"] else 0
-
 def nice(number):
     return "none" if number == INF else mp.nstr(number, 8) if number > mpf("1e-30") else "0"
 def exactly(text):
@@ -445,7 +435,19 @@ class Charge:
     def __init__(self, sequence, body):
         with reading(f"entry {sequence} has no list of events"):
             self.events = [Event(value, f"entry {sequence}, event {number}") for number, value in enumerate(body["events"], 1)]
-        self.release, self.kind, self.state, self.drawn = body.get("release"), body.get("kind"), "interrupted", not body.get("one_draw")
+        self.release, self.kind, self.state, self.one_draw = body.get("release"), body.get("kind"), "interrupted", body.get("one_draw")
+        self.drawn, self.commits, self.is_reading = 0, 0, False
+    def follow(self, body):
+        """Whether an entry may come next (docs/ledger-format.md, the life of a charge). Older charges do not say `one_draw`."""
+        number, drawn, was_reading = max(self.drawn, self.commits) + 1, self.drawn, self.is_reading
+        if body["entry"] == "commit":
+            self.commits, self.state = self.commits + 1, "committed"
+            return self.one_draw is None or drawn >= (1 if self.one_draw else self.commits)
+        self.is_reading, is_next = body["entry"] == "reading", body.get("answer") == number
+        if self.is_reading:
+            return self.one_draw is False and drawn > 0 and not was_reading and is_next
+        self.drawn = number
+        return drawn == 0 if self.one_draw else is_next and re.fullmatch("[0-9a-f]{64}", str(body.get("state")))
     def for_groups(self, scope):
         """Entries from before 'new-keys', and trees of heavy hitters with a δ: counted as a whole (docs/events.md)."""
         has_delta = lambda event: event.word == "approximate" and event.p["delta"] > 0
@@ -459,7 +461,6 @@ class Charge:
         epsilon, delta = (one.pure, one.delta) if one.rest == 0 else (one.epsilon(4 * one.delta), 4 * one.delta)
         whole.p = {"epsilon": ZERO, "delta": mpf(1)} if epsilon == INF else {"epsilon": epsilon, "delta": min(delta, mpf(1))}
         return [whole]
-
 def history(bodies, heads, out):
     """The charges by their entries, and what is in force; every running sum is compared."""
     charges, noted, last = {}, {"declaration": None, "data": None, "budget": None}, 0
@@ -467,8 +468,8 @@ def history(bodies, heads, out):
         entry = body.get("entry") if isinstance(body, dict) else None
         if entry in noted:
             noted[entry] = (sequence, body)
-        elif entry in ("drawn", "commit") and type(of := body.get("of")) is int and of in charges and (charge := charges[of]).drawn == (entry == "commit"):
-            charge.drawn, charge.state = True, "committed" if entry == "commit" else charge.state
+        elif entry in ("reading", "drawn", "commit") and type(of := body.get("of")) is int and of in charges and charges[of].follow(body):
+            pass
         elif entry == "reserve":
             charges[sequence] = Charge(sequence, body)
             body.get("after") and running(sequence, body["after"], charges.values(), noted, heads, out)
@@ -478,7 +479,6 @@ def history(bodies, heads, out):
             out.say("refuted", f"entry {sequence}", "what it says of where the entries before it end is not so")
         last = last if entry == "asked" else sequence
     return charges, noted
-
 def running(sequence, after, charges, noted, heads, out):
     with reading(f"the sums in entry {sequence} are not in a form that this program knows"):
         events, sums, kinds = [event for charge in charges for event in charge.events], after["sums"], [charge.kind for charge in charges]

@@ -36,6 +36,7 @@ mod long;
 mod manners;
 mod most_frequent;
 mod noise;
+mod one_entry_each;
 mod parties;
 mod per_attribute;
 mod per_owner_first;

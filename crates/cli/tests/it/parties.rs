@@ -121,7 +121,8 @@ impl World {
             return false;
         }
         let export: Value = self.folder.json(&["ledger", "export", &project]);
-        export["entries"].as_array().unwrap().iter().any(|entry| entry["body"]["entry"] == "reserve")
+        // Before a share of the sum is sent, the ledger says that it may be seen.
+        export["entries"].as_array().unwrap().iter().any(|entry| entry["body"]["entry"] == "drawn")
     }
 
     /// What a server has published, if it has.

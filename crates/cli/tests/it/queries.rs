@@ -120,7 +120,7 @@ fn a_state_that_the_ledger_does_not_know_opens_no_free_round() {
         assert!(answer["notes"].to_string().contains("is lost, and stays charged"), "{what}: {answer}");
         assert_eq!(rounds(&folder), before + 1, "{what}");
     };
-    // An older state of the same round: the ledger has a commit more.
+    // An older state of the same round: the ledger has the digest of a later one.
     ask(&folder, NEAR);
     put_back(&early);
     lost("an older state", 1);
@@ -129,11 +129,11 @@ fn a_state_that_the_ledger_does_not_know_opens_no_free_round() {
     assert_eq!(ask(&folder, FAR)["how"], "measured");
     put_back(&open);
     lost("a state of an ended round", 2);
-    // A process that died while it answered.
+    // Another secret.
     let mut state = folder.json_file(STATE);
-    state["in_flight"] = true.into();
+    state["open"]["secret"] = "5".into();
     put_back(&state.to_string());
-    lost("a question in flight", 3);
+    lost("an edited state", 3);
     // Somebody else could read it.
     fs::set_permissions(folder.file(STATE), fs::Permissions::from_mode(0o644)).unwrap();
     let answer = ask(&folder, NEAR);

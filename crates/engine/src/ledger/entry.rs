@@ -3,6 +3,7 @@
 use super::asked::{self, Asked, Remark};
 use super::chain::{self, Head};
 use super::declaration::Declarations;
+use super::life::{Draws, Life};
 use super::standing::Standing;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
@@ -44,8 +45,8 @@ pub struct About {
     pub asked: Option<Asked>,
     /// Whether whoever asks has limits of their own: then all that was charged for them is read and summed up.
     pub is_limited: bool,
-    /// Whether the entry `drawn` is written before anything that was drawn leaves the process: then the same release may go on with a charge that has none.
-    pub one_draw: bool,
+    /// For what it pays. The entry `drawn` is written before anything that was drawn leaves the process: the same release may go on with a charge for one draw that has none.
+    pub draws: Draws,
 }
 
 impl Proposal {
@@ -64,13 +65,11 @@ impl Proposal {
             "engine": crate::ENGINE,
             "events": events,
             "rule": self.rule,
+            "one_draw": self.about.draws == Draws::One,
             "after": after.json(),
         });
         if let Some(asked) = &self.about.asked {
             body["asked"] = asked.json();
-        }
-        if self.about.one_draw {
-            body["one_draw"] = true.into();
         }
         body.to_string()
     }
@@ -106,7 +105,7 @@ pub struct Charge {
     pub asked: Option<Asked>,
     /// What became of it.
     pub state: State,
-    /// Whether somebody may have seen what was drawn; true where that is not written down ([`About::one_draw`]).
+    /// Whether somebody may have seen what was drawn; true where an older version has not written that down.
     pub is_drawn: bool,
 }
 
@@ -137,9 +136,19 @@ impl Output {
     }
 }
 
-/// The body of the entry that comes before anything drawn for a reservation leaves the process.
-pub(super) fn drawn(of: u64, time: &str, nonce: &str) -> String {
-    json!({ "entry": "drawn", "time": time, "nonce": nonce, "of": of }).to_string()
+/// The body of the entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the answer and the digest of the state that it leaves.
+pub(super) fn drawn(of: u64, time: &str, nonce: &str, answer: Option<(u64, &str)>) -> Value {
+    let mut body = json!({ "entry": "drawn", "time": time, "nonce": nonce, "of": of });
+    if let Some((answer, state)) = answer {
+        body["answer"] = answer.into();
+        body["state"] = state.into();
+    }
+    body
+}
+
+/// The body of the entry that comes before a row is read for an answer of a round.
+pub(super) fn reading(of: u64, time: &str, answer: u64) -> Value {
+    json!({ "entry": "reading", "time": time, "of": of, "answer": answer })
 }
 
 /// All entries, read.
@@ -154,7 +163,7 @@ impl History {
     /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an error: a charge
     /// is never skipped.
     pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
-        let mut charges: BTreeMap<u64, Charge> = BTreeMap::new();
+        let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, Life>) = Default::default();
         let (mut standing, mut remarks, mut since) = (Standing::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
@@ -169,21 +178,19 @@ impl History {
                     let charge = reservation(sequence, &value)?;
                     standing.charge(&charge.kind, &charge.events);
                     charges.insert(sequence, charge);
+                    lives.insert(sequence, Life::of(&value));
                     compared(&mut standing, &value["after"], sequence, &charges)?;
                 }
-                Some("drawn") => {
-                    let charge = value["of"].as_u64().and_then(|of| charges.get_mut(&of));
-                    let charge = charge.filter(|charge| !charge.is_drawn);
-                    let wrong =
-                        || format!("entry {sequence} says that something was drawn for no charge, or a second time");
-                    charge.ok_or_else(wrong)?.is_drawn = true;
-                }
-                Some("commit") => {
-                    let (of, output) = committed(&value, sequence)?;
-                    let charge = charges.get_mut(&of).filter(|charge| charge.is_drawn);
-                    let wrong = || format!("entry {sequence} commits what was not reserved, or not drawn");
-                    let charge = charge.ok_or_else(wrong)?;
-                    charge.state = State::Committed(output);
+                Some(word @ ("reading" | "drawn" | "commit")) => {
+                    let of = value["of"].as_u64().and_then(|of| charges.get_mut(&of).zip(lives.get_mut(&of)));
+                    let (charge, life) = of.ok_or_else(|| out_of_order(word, sequence))?;
+                    if !life.follow(&value) {
+                        return Err(out_of_order(word, sequence));
+                    }
+                    charge.is_drawn = life.is_seen();
+                    if word == "commit" {
+                        charge.state = State::Committed(committed(&value, sequence)?.1);
+                    }
                 }
                 _ => standing.note(&value, link)?,
             }
@@ -195,6 +202,16 @@ impl History {
     pub(super) fn events(&self) -> impl Iterator<Item = &[Event]> + Clone {
         self.charges.iter().map(|charge| charge.events.as_slice())
     }
+}
+
+/// What is wrong with an entry that may not follow those before it.
+pub(super) fn out_of_order(word: &str, sequence: u64) -> String {
+    let says = match word {
+        "reading" => "says that rows are read for a round that is over, or for no charge",
+        "drawn" => "says that something was drawn for no charge, or a second time",
+        _ => "commits what was not reserved, or not drawn",
+    };
+    format!("entry {sequence} {says}")
 }
 
 /// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
@@ -244,7 +261,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         request: value["request"].as_str().map(str::to_string),
         asked: Asked::from_json(&value["asked"], sequence)?,
         state: State::Interrupted,
-        is_drawn: value["one_draw"] != true,
+        is_drawn: Life::of(value).is_seen(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What has been published, durably, and what that adds up to. The format and its reasons: `docs/ledger-format.md`.
 //!
 //! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was drawn leaves the process,
-//! [`Ledger::commit`] when the outputs are in place. There is no way to take a charge back; one that stopped before the second may be gone on with.
+//! [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be gone on with.
 //! What a reservation costs in time does not depend on how many there are ([`Standing`]).
 
 mod anchor;
@@ -9,8 +9,10 @@ mod asked;
 mod chain;
 mod declaration;
 mod entry;
+mod life;
 mod mark;
 mod path;
+mod receipt;
 mod standing;
 mod store;
 
@@ -20,7 +22,9 @@ pub use chain::{GENESIS, Head};
 pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
 pub use entry::{About, Charge, Output, Proposal, State};
+pub use life::Draws;
 pub use mark::Key;
+pub use receipt::{Pass, Receipt};
 pub use standing::Standing;
 
 use crate::budget::{Budget, Sums};
@@ -33,11 +37,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use life::Life;
 use store::Trouble;
 pub(crate) use store::{Reservation, Undrawn};
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -62,31 +67,6 @@ pub enum Change {
     Raise,
     /// Nobody may.
     Lower,
-}
-
-/// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`] only, and used up by the commit.
-#[derive(Debug)]
-pub struct Receipt {
-    sequence: u64,
-    head: Head,
-    time: String,
-}
-
-impl Receipt {
-    /// The reservation's place in the ledger.
-    pub fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// The head of the chain after the reservation.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// When it was charged.
-    pub fn time(&self) -> &str {
-        &self.time
-    }
 }
 
 impl Ledger {
@@ -235,7 +215,7 @@ impl Ledger {
         self.read(|connection| store::jobs(connection, digest))
     }
 
-    /// The receipt of a reservation that is there: for a release that goes on after its first answer, and whoever asks has looked that it may.
+    /// The receipt of a reservation that is there, for whoever has looked that they may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
     pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;
         match value["entry"] == "reserve" {
@@ -302,30 +282,62 @@ impl Ledger {
         Ok(Receipt { sequence: head.entries, head, time })
     }
 
-    /// Writes down that something was drawn for a reservation and is about to leave the process; none where another process has written that before.
+    /// Writes down that something was drawn for a charge and is about to leave the process; none where another process has written that before.
     ///
     /// # Guarantee
-    /// It gives a head once at most for each reservation, whichever processes are at work on it: of all that was drawn for a charge, one draw is
-    /// seen. Whoever gets none throws theirs away. What is seen prints the head: a ledger that was put back to before it has another one afterwards.
-    #[must_use = "what was drawn may be seen only with the head"]
-    pub fn drawn(&mut self, receipt: &Receipt) -> Result<Option<Head>> {
+    /// It gives a pass once at most for each reservation, whichever processes are at work on it: of all that was drawn for a charge, one draw is
+    /// seen. Whoever gets none throws theirs away.
+    #[must_use = "what was drawn may be seen only with the pass"]
+    pub fn drawn(&mut self, receipt: Receipt) -> Result<Option<Pass>> {
+        self.passed(receipt, None)
+    }
+
+    /// The same of an answer of a round ([`Draws::Each`]): its number in the round, and the digest of the state that it leaves.
+    ///
+    /// # Guarantee
+    /// It gives a pass once at most for each number.
+    #[must_use = "what was drawn may be seen only with the pass"]
+    pub(crate) fn drawn_answer(&mut self, receipt: Receipt, answer: u64, state: &str) -> Result<Option<Pass>> {
+        self.passed(receipt, Some((answer, state)))
+    }
+
+    fn passed(&mut self, receipt: Receipt, answer: Option<(u64, &str)>) -> Result<Option<Pass>> {
         let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
-        let mut is_first = false;
+        let body = entry::drawn(receipt.sequence, &time::now(), &nonce, answer);
+        let head = self.followed(&receipt.head, |_| Some(body))?;
+        Ok(head.map(|head| Pass { receipt, head }))
+    }
+
+    /// Goes on with a round: writes down that rows are about to be read for its next answer. None where `state` is not the digest of the state that its last answer left, or where rows were read for the
+    /// next one before: then the round is over, and nothing of it is asked again.
+    ///
+    /// # Guarantee
+    /// It gives a receipt once at most for each number of an answer, whichever processes ask and whatever was put back beside the ledger.
+    pub(crate) fn reading(&mut self, round: &Head, state: &str) -> Result<Option<Receipt>> {
+        let receipt = self.resumed(round)?;
+        let next = |life: &Life| {
+            let is_left = life.states().last().is_some_and(|last| last == state);
+            is_left.then(|| entry::reading(round.entries, &time::now(), life.answers() + 1))
+        };
+        Ok(self.followed(round, next)?.map(|_| receipt))
+    }
+
+    /// Appends an entry to the life of a charge, in a transaction that looks whether it may follow; none where it may not.
+    fn followed(&mut self, charge: &Head, next: impl FnOnce(&Life) -> Option<Value>) -> Result<Option<Head>> {
+        let mut follows = false;
         let head = self.append(|entries| {
-            let (value, _) = store::linked(entries, &receipt.head)?;
-            is_first = !store::is_drawn(entries, &value, receipt.sequence)?;
+            let mut life = store::life(entries, charge)?;
             let head = store::end(entries)?;
-            match is_first {
-                true => store::append(entries, &head, &entry::drawn(receipt.sequence, &time::now(), &nonce)),
-                false => Ok(head),
-            }
+            let body = next(&life).filter(|body| life.follow(body));
+            follows = body.is_some();
+            body.map_or(Ok(head.clone()), |body| store::append(entries, &head, &body.to_string()))
         })?;
-        Ok(is_first.then_some(head))
+        Ok(follows.then_some(head))
     }
 
     /// Writes down that the outputs of a reservation are in place.
-    pub fn commit(&mut self, receipt: Receipt, output: impl Into<Output>) -> Result<Head> {
-        let body = output.into().body(receipt.sequence, &time::now());
+    pub fn commit(&mut self, pass: Pass, output: impl Into<Output>) -> Result<Head> {
+        let body = output.into().body(pass.sequence(), &time::now());
         self.append(|entries| store::append(entries, &store::end(entries)?, &body))
     }
 

@@ -2,7 +2,8 @@
 
 use super::asked;
 use super::chain::{self, GENESIS, Head};
-use super::entry::{Charge, History, Output, State, committed, parsed, reservation};
+use super::entry::{Charge, History, Output, State, committed, out_of_order, parsed, reservation};
+use super::life::Life;
 use super::standing::Standing;
 use crate::budget::Sums;
 use crate::digest::unhex;
@@ -78,7 +79,7 @@ fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
                 found = Standing::from_json(&value["after"], noted)?;
                 return Ok(false);
             }
-            Some("commit" | "drawn") => {}
+            Some("commit" | "drawn" | "reading") => {}
             Some("declaration" | "data" | "budget") => since.push((value, at.clone())),
             _ => return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into())),
         }
@@ -155,8 +156,8 @@ pub(crate) struct Reservation {
     pub head: Head,
     /// The digest of what was declared; empty where an older ledger has none.
     pub request: String,
-    /// How often it was committed.
-    pub commits: u64,
+    /// What came after it.
+    pub life: Life,
 }
 
 /// All reservations of a release, in order.
@@ -167,19 +168,40 @@ pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec
         let (value, _) = linked(connection, &head)?;
         if value["entry"] == "reserve" && value["release"] == release {
             let request = value["request"].as_str().unwrap_or_default().to_string();
-            found.insert(head.entries, Reservation { head, request, commits: 0 });
+            found.insert(head.entries, Reservation { head, request, life: Life::of(&value) });
         }
     }
     let first = found.keys().next().copied().unwrap_or(u64::MAX);
-    for at in mentioning(connection, "\"entry\":\"commit\"", first)? {
+    for at in mentioning(connection, "\"of\":", first)? {
         let body: String =
             connection
                 .query_row("SELECT body FROM entry WHERE sequence = ?1", [at.entries as i64], |row| row.get(0))?;
         let value = parsed(&body, at.entries)?;
-        let of = value["of"].as_u64().and_then(|of| found.get_mut(&of)).filter(|_| value["entry"] == "commit");
-        of.into_iter().for_each(|reservation| reservation.commits += 1);
+        if let Some(reservation) = value["of"].as_u64().and_then(|of| found.get_mut(&of)) {
+            followed(&mut reservation.life, &value, at.entries)?;
+        }
     }
     Ok(found.into_values().collect())
+}
+
+/// What came after a reservation.
+pub(super) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
+    let mut life = Life::of(&linked(connection, charge)?.0);
+    for at in mentioning(connection, &format!("\"of\":{}", charge.entries), charge.entries)? {
+        let (value, _) = linked(connection, &at)?;
+        if value["of"] == charge.entries {
+            followed(&mut life, &value, at.entries)?;
+        }
+    }
+    Ok(life)
+}
+
+/// Takes an entry of a charge; what else speaks of it is passed over.
+fn followed(life: &mut Life, value: &Value, sequence: u64) -> Result<()> {
+    match value["entry"].as_str() {
+        Some(word @ ("reading" | "drawn" | "commit")) if !life.follow(value) => Err(out_of_order(word, sequence).into()),
+        _ => Ok(()),
+    }
 }
 
 /// A charge of which nothing was drawn that anybody can have seen.
@@ -224,20 +246,6 @@ fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> 
         Ok(Undrawn { charge: reservation(at.entries, &value)?, marks, at })
     };
     found.into_values().rev().map(undrawn).collect()
-}
-
-/// Whether somebody may have seen what was drawn for a reservation.
-pub(super) fn is_drawn(connection: &Connection, reserve: &Value, sequence: u64) -> Result<bool> {
-    if reserve["one_draw"] != true {
-        return Ok(true);
-    }
-    for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)? {
-        let (value, _) = linked(connection, &at)?;
-        if ["drawn", "commit"].iter().any(|word| value["entry"] == *word) && value["of"] == sequence {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The numbers of the jobs with this digest that were charged, in order.
@@ -320,7 +328,7 @@ pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>
 fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
     let charge = reservation(at.entries, &linked(connection, at)?.0)?;
     let state = output_of(connection, at.entries)?.map_or(State::Interrupted, |(_, output)| State::Committed(output));
-    let is_drawn = is_drawn(connection, &linked(connection, at)?.0, at.entries)?;
+    let is_drawn = life(connection, at)?.is_seen();
     Ok(Charge { state, is_drawn, ..charge })
 }
 

@@ -2,15 +2,20 @@
 //!
 //! # What a question does, in this order
 //! 1. The condition is tried out on all combinations of values, in public: what is wrong with it is said now.
-//! 2. Whoever asks holds a lock; nobody else asks the same release meanwhile.
-//! 3. If no round is open that can be believed ([`state`]), one is **reserved** in the ledger, which is durable before anything else happens. Where the rounds or the budget are used up, the model answers, *not checked*.
-//! 4. The state says that a question is being answered, on the disk, before a row is read. If the process dies from here on, that is what the next one finds: the round is lost, and charged.
-//! 5. Rows are read, the model's answer is tested, perhaps the count is measured.
-//! 6. The state with the answer, the files with all answers, and the ledger's commit, each durable; then the answer is shown.
+//! 2. Whoever asks holds a lock; nobody else asks the same release meanwhile. (Manners: nothing below rests on it.)
+//! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of the round is being
+//!    made. Where the rounds or the budget are used up, the model answers, *not checked*.
+//! 4. Rows are read, the model's answer is tested, perhaps the count is measured. All of it stays in memory, and so does the state that the answer leaves.
+//! 5. The ledger gets an entry `drawn`: the number of the answer, and the digest of that state.
+//! 6. The state, the files with all answers, and the ledger's commit, each durable; then the answer is shown.
 //!
 //! # Guarantee
-//! No answer is shown that is not in the ledger as a commit of a charged round, and a round that has ended is not asked again, whatever becomes of the state's file: the ledger has one commit more than an older file says. What is charged
-//! depends on answers that were shown, and on nothing else in the data. A process that is killed while it answers has shown nothing of that answer, not even whether the count was measured: the round is over either way.
+//! Every answer that is ever seen has an entry `drawn` of its own before it. In a round there is at most one for each number, and rows are read for a number once: `reading` and `drawn` are written in transactions that look whether they may
+//! follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse vector, of which
+//! the first measured answer is the last: the state after it has no open round, and no other state of that round is the last one.
+//!
+//! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does up to there, and
+//! what it says if it fails, is the same in both cases, and the round is over either way. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in the next table.
 
 mod state;
 
@@ -28,7 +33,7 @@ use super::{Charged, Planned, Runner};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::guarded::guarded;
-use crate::ledger::{self, Ledger, Proposal, Receipt, Standing};
+use crate::ledger::{self, About, Draws, Ledger, Pass, Proposal, Receipt, Reservation, Standing};
 use crate::place::{Origin, Place};
 use crate::project::Request;
 use scumble::mechanism::sparse_vector::Round;
@@ -69,6 +74,8 @@ pub struct Asking<'a> {
     out: PathBuf,
     kept: Kept,
     state: State,
+    /// The digest of the state, where the ledger has it.
+    known: Option<String>,
     model: Weights,
     marks: Marks,
     backend: Backend,
@@ -104,8 +111,13 @@ impl Runner<'_> {
         self.refuse_own_files(out, one)?;
         drop(places(out, &round, self.ledger())?);
         let kept = Kept::hold(self.ledger(), &request.name)?;
-        let found = kept.read().filter(|state| state.request == digest);
-        let state = found.unwrap_or_else(|| State { request: digest.clone(), ..State::default() });
+        let rounds = self.charged_rounds(&request.name, &digest)?;
+        let is_known = |seal: &String| rounds.iter().any(|round| round.life.states().contains(seal));
+        let found = kept.read().filter(|(state, seal)| state.request == digest && is_known(seal));
+        let (state, known) = found.map_or_else(
+            || (State { request: digest.clone(), ..State::default() }, None),
+            |(state, seal)| (state, Some(seal)),
+        );
         let mut asking = Asking {
             runner: self,
             model: Weights::uniform(opened.declared.universe.domain.cells()),
@@ -115,6 +127,7 @@ impl Runner<'_> {
             out: out.to_path_buf(),
             kept,
             state,
+            known,
             marks,
             backend,
             counts: None,
@@ -131,9 +144,13 @@ impl Runner<'_> {
         }
         let all = planned.plan.events.iter().map(scumble::Event::times).max().unwrap_or(0);
         let request = request_digest(self.project(), planned)?;
-        let charged = Ledger::open_existing(self.ledger())?
-            .map_or(Ok(Vec::new()), |ledger| ledger.reservations(&planned.request.name))?;
-        Ok(Some((charged.iter().filter(|one| one.request == request).count() as u64, all)))
+        Ok(Some((self.charged_rounds(&planned.request.name, &request)?.len() as u64, all)))
+    }
+
+    /// The rounds of a release that were charged under a declaration, in order.
+    fn charged_rounds(&self, name: &str, request: &str) -> Result<Vec<Reservation>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        Ok(ledger.reservations(name)?.into_iter().filter(|one| one.request == request).collect())
     }
 
     /// The standing of the ledger, with which the budget and the tables of a release must agree.
@@ -150,11 +167,14 @@ impl Runner<'_> {
 }
 
 /// What a question may use.
-enum Grant {
-    /// A round, with its receipt; whether it was charged just now.
-    Round { receipt: Receipt, secret: i128, answers: u64, is_new: bool },
-    /// The model alone, and why.
-    ModelAlone(String),
+struct Grant {
+    receipt: Receipt,
+    /// The number of the answer in its round.
+    number: u64,
+    /// The secret of the round; none where the model answers alone.
+    secret: Option<i128>,
+    /// Whether the round was charged just now.
+    is_new: bool,
 }
 
 impl Asking<'_> {
@@ -175,79 +195,58 @@ impl Asking<'_> {
         let places = places(&self.out, &self.round, self.runner.ledger())?;
         let (mut ledger, mut notes) = (Ledger::open_or_create(self.runner.ledger())?, Vec::new());
         let grant = self.granted(&mut ledger, &mut notes, bits)?;
-        let (receipt, charged, how, answer, expected) = match grant {
-            Grant::ModelAlone(why) => {
-                notes.push(why);
-                let last = ledger.reservations(&self.round.request.name)?.pop();
-                let receipt = last.map(|last| ledger.resumed(&last.head)).transpose()?;
-                let expected = self.opened.plan.expected(self.model.answer(&understood));
-                (receipt, None, How::NotChecked, expected as i64, expected)
-            }
-            Grant::Round { receipt, secret, answers, is_new } => {
-                self.in_flight(&receipt, secret, answers, bits)?;
-                let name = self.round.request.name.clone();
-                let drawn = guarded(|| self.drawn(&receipt, secret, &understood, bits));
-                let (drawn, expected) = drawn.ok_or_else(|| interrupted(&name))?;
-                let (how, answer) = match drawn {
-                    Reply::Model(_) => (How::Model, expected as i64),
-                    Reply::Measured(noisy) => (How::Measured, noisy),
-                };
-                let sequence = receipt.sequence();
-                (Some(receipt), is_new.then_some(sequence), how, answer, expected)
-            }
-        };
-        let given = Given { question: question.to_string(), how, answer, expected };
-        if how == How::Measured {
-            self.model.update(&understood, self.opened.plan.step(answer, expected));
+        // Whatever ends this early leaves a round that is over.
+        self.known = None;
+        let charged = grant.is_new.then_some(grant.receipt.sequence());
+        let given = self.given(&grant, question, &understood, bits)?;
+        let pass = self.settled(grant, &given, &mut ledger)?;
+        if given.how == How::Measured {
+            self.model.update(&understood, self.opened.plan.step(given.answer, given.expected));
         }
-        self.settle(&given)?;
-        self.published(places, receipt, &mut ledger)?;
-        let charges = ledger.reservations(&self.round.request.name)?;
-        let charges = charges.iter().filter(|one| one.request == self.request).count() as u64;
-        let rounds = (charges, self.opened.plan.updates());
-        Ok(Answered { question: given.question, answer, within: self.within(how), how, charged, rounds, notes })
+        self.published(places, pass, &mut ledger)?;
+        let rounds = (self.charged(&ledger)?.len() as u64, self.opened.plan.updates());
+        let Given { question, how, answer, .. } = given;
+        Ok(Answered { question, answer, within: self.within(how), how, charged, rounds, notes })
+    }
+
+    /// The rounds that were charged under this declaration.
+    fn charged(&self, ledger: &Ledger) -> Result<Vec<Reservation>> {
+        let all = ledger.reservations(&self.round.request.name)?;
+        Ok(all.into_iter().filter(|one| one.request == self.request).collect())
     }
 
     /// The open round, if it can be believed; otherwise a new one, which is charged; otherwise the model alone.
     fn granted(&mut self, ledger: &mut Ledger, notes: &mut Vec<String>, bits: &mut dyn BitSource) -> Result<Grant> {
-        let all = ledger.reservations(&self.round.request.name)?;
-        let own = all.iter().filter(|one| one.request == self.request);
-        let (charged, asked) = (own.clone().count() as u64, own.map(|one| one.commits).sum::<u64>());
+        let rounds = self.charged(ledger)?;
+        let (charged, asked) = (rounds.len() as u64, rounds.iter().map(|one| one.life.answers()).sum::<u64>());
         self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
         notes.extend(self.said_of_forgotten());
+        let open = self.state.open.take();
         let Opened { plan, declared, .. } = &self.opened;
         if asked >= declared.questions {
-            return Ok(Grant::ModelAlone(format!(
-                "All {} questions that were planned for are asked: the model answers, and nobody has looked how near that is.",
-                declared.questions
-            )));
+            let why = format!("All {} questions that were planned for are asked", declared.questions);
+            return model_alone(ledger, &rounds, notes, (&why, ""));
         }
-        if let Some(open) = self.state.open.take() {
-            let last = all.last().filter(|last| last.head == open.head && last.commits == open.answers);
-            if last.is_some() && !self.state.in_flight {
-                let receipt = ledger.resumed(&open.head)?;
-                return Ok(Grant::Round { receipt, secret: open.secret, answers: open.answers, is_new: false });
+        if let Some(last) = rounds.last() {
+            let known = self.known.as_ref().filter(|known| last.life.states().last() == Some(known));
+            let goes_on = known.zip(open).filter(|(_, open)| open.head == last.head);
+            let has_ended = known.is_some() && goes_on.is_none();
+            if let Some((known, Open { head, secret })) = goes_on
+                && let Some(receipt) = ledger.reading(&head, known)?
+            {
+                return Ok(Grant { receipt, number: last.life.answers() + 1, secret: Some(secret), is_new: false });
             }
-            notes.push(lost(open.head.entries));
-        } else if let Some(last) = all.last().filter(|last| last.request == self.request && last.commits == 0) {
-            // It was charged, and nothing is known of it any more.
-            notes.push(lost(last.head.entries));
+            notes.extend((!has_ended).then(|| lost(last.head.entries)));
         }
         if charged >= plan.updates() {
-            return Ok(Grant::ModelAlone(format!(
-                "All {} rounds are used up: the model answers, and nobody has looked how near that is.",
-                plan.updates()
-            )));
+            let why = format!("All {} rounds are used up", plan.updates());
+            return model_alone(ledger, &rounds, notes, (&why, ""));
         }
-        let secure = bits.is_secure();
-        match self.reserved(ledger, charged + 1, secure) {
-            Ok(receipt) => {
-                let secret = plan.open(bits).secret();
-                Ok(Grant::Round { receipt, secret, answers: 0, is_new: true })
+        match self.reserved(ledger, charged + 1, bits.is_secure()) {
+            Ok(receipt) => Ok(Grant { receipt, number: 1, secret: Some(plan.open(bits).secret()), is_new: true }),
+            Err(Error::Budget(refused)) if charged > 0 => {
+                model_alone(ledger, &rounds, notes, ("No further round fits the budget", &format!(" ({refused})")))
             }
-            Err(Error::Budget(refused)) if charged > 0 => Ok(Grant::ModelAlone(format!(
-                "No further round fits the budget: the model answers, and nobody has looked how near that is ({refused})."
-            ))),
             Err(error) => Err(error),
         }
     }
@@ -267,20 +266,34 @@ impl Asking<'_> {
             request: Some(self.request.clone()),
             events: round.plan.events.clone(),
             rule,
-            about: runner.about(round, &self.marks)?,
+            about: About { draws: Draws::Each, ..runner.about(round, &self.marks)? },
         };
         super::alone::among_ledgers(runner.project(), round, &proposal.about.tables, runner.ledger())?;
         ledger.reserve(&proposal, |standing| runner.fits(round, standing))
     }
 
-    /// Writes down that a question of this round is being answered.
-    fn in_flight(&mut self, receipt: &Receipt, secret: i128, answers: u64, bits: &mut dyn BitSource) -> Result<()> {
-        if self.state.key.is_none() {
-            self.state.key = Some((bits.next_u64(), bits.next_u64()));
-        }
-        self.state.open = Some(Open { head: receipt.head().clone(), secret, answers });
-        self.state.in_flight = true;
-        self.kept.write(&self.state)
+    /// The answer, in memory alone. What is said if this fails does not depend on whether it was measured.
+    fn given(
+        &mut self,
+        grant: &Grant,
+        question: &str,
+        understood: &Question,
+        bits: &mut dyn BitSource,
+    ) -> Result<Given> {
+        let (how, answer, expected) = match grant.secret {
+            None => {
+                let expected = self.opened.plan.expected(self.model.answer(understood));
+                (How::NotChecked, expected as i64, expected)
+            }
+            Some(secret) => {
+                let drawn = guarded(|| self.drawn(&grant.receipt, secret, understood, bits));
+                match drawn.ok_or_else(|| interrupted(&self.round.request.name))? {
+                    (Reply::Model(_), expected) => (How::Model, expected as i64, expected),
+                    (Reply::Measured(noisy), expected) => (How::Measured, noisy, expected),
+                }
+            }
+        };
+        Ok(Given { question: question.to_string(), how, answer, expected })
     }
 
     /// From rows to an answer, and what the model expected. Whatever goes wrong here may depend on the data.
@@ -291,7 +304,7 @@ impl Asking<'_> {
         question: &Question,
         bits: &mut dyn BitSource,
     ) -> Result<(Reply, u64)> {
-        let key = self.state.key().ok_or_else(|| Error::machine("a round without a key"))?;
+        let key = self.state.key(bits);
         let mut charged = Charged::with_key(receipt, &self.backend, key, bits);
         let universe = &self.opened.declared.universe;
         let counts = match self.counts.take() {
@@ -305,31 +318,35 @@ impl Asking<'_> {
         Ok((answer, expected))
     }
 
-    /// Writes down an answer: the round goes on after one of the model, and is over after one that was measured.
-    fn settle(&mut self, given: &Given) -> Result<()> {
-        match (given.how, &mut self.state.open) {
-            (How::Model, Some(open)) => open.answers += 1,
-            (How::NotChecked, _) | (How::Model, None) => {}
-            (How::Measured, open) => *open = None,
-        }
-        self.state.in_flight = false;
-        self.state.answers.push(given.clone());
-        self.kept.write(&self.state)
+    /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the model that was checked, and is over after any other.
+    fn settled(&mut self, grant: Grant, given: &Given, ledger: &mut Ledger) -> Result<Pass> {
+        let Grant { receipt, number, secret, .. } = grant;
+        let open = secret.filter(|_| given.how == How::Model);
+        let open = open.map(|secret| Open { head: receipt.head().clone(), secret });
+        let mut next = State { open, ..self.state.clone() };
+        next.answers.push(given.clone());
+        let sealed = next.sealed()?;
+        let pass = ledger.drawn_answer(receipt, number, &sealed.digest);
+        let name = &self.round.request.name;
+        let pass = pass.map_err(|error| unshown(name, &error.to_string()))?;
+        let pass = pass.ok_or_else(|| unshown(name, "another process has answered in its place"))?;
+        self.kept.write(&sealed)?;
+        (self.state, self.known) = (next, Some(sealed.digest));
+        Ok(pass)
     }
 
     /// Puts all answers so far in their places and commits them.
-    fn published(&self, places: Places, receipt: Option<Receipt>, ledger: &mut Ledger) -> Result<()> {
+    fn published(&self, places: Places, pass: Pass, ledger: &mut Ledger) -> Result<()> {
         let name = &self.round.request.name;
-        let Some(receipt) = receipt else { return Err(Error::machine("an answer without any round")) };
         let mut answers = self.answers();
         self.round.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         let document = serde_json::json!({
-            "release": name, "kind": self.round.request.kind, "sequence": receipt.sequence(), "ledger_head": receipt.head().hex(),
+            "release": name, "kind": self.round.request.kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
             "answers": answers.json(), "report": part(&answers, &self.round.plan.limits, &self.round.plan.counted),
         });
         ledger.in_place()?;
-        let (_, output) = places.put_answers(&answers, &document)?;
-        ledger.commit(receipt, output).map(drop).map_err(|_| uncommitted(name))
+        let (_, output) = places.put_answers(&pass, &answers, &document)?;
+        ledger.commit(pass, output).map(drop).map_err(|_| uncommitted(name))
     }
 
     /// The answers so far as a table.
@@ -374,7 +391,7 @@ impl Asking<'_> {
     fn said_of_forgotten(&self) -> Option<String> {
         (self.forgotten > 0).then(|| {
             format!(
-                "{} earlier answers are not in this table: the file beside the ledger that remembered them is lost, and the model begins anew without them. They stay charged.",
+                "{} earlier answers are not in this table: the file beside the ledger does not remember them (it is lost or was changed, or a process ended before it was written), and the model goes on without them. They stay charged.",
                 self.forgotten
             )
         })
@@ -403,6 +420,26 @@ impl Asking<'_> {
 
 fn lost(entry: u64) -> String {
     format!(
-        "The round of entry {entry} is lost, and stays charged: what was kept of it beside the ledger is not there, was in use when its process ended, or is not as old as the ledger."
+        "The round of entry {entry} is lost, and stays charged: what was kept of it beside the ledger is not there, was changed, was in use when its process ended, or is not as old as the ledger."
     )
+}
+
+/// The model answers alone, under the last round that was charged; why is said.
+fn model_alone(
+    ledger: &Ledger,
+    rounds: &[Reservation],
+    notes: &mut Vec<String>,
+    (why, more): (&str, &str),
+) -> Result<Grant> {
+    notes.push(format!("{why}: the model answers, and nobody has looked how near that is{more}."));
+    let last = rounds.last().ok_or_else(|| Error::machine("an answer without any round"))?;
+    let receipt = ledger.resumed(&last.head)?;
+    Ok(Grant { receipt, number: last.life.answers() + 1, secret: None, is_new: false })
+}
+
+/// The ledger cannot write down that an answer is about to be seen: nobody sees it. That depends on no value.
+fn unshown(name: &str, why: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after its round was charged: {why}; nothing of the answer was shown, and the round is over and stays charged: ask again, which opens a new one"
+    ))
 }

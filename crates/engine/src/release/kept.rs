@@ -109,7 +109,7 @@ impl Runner<'_> {
     /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
         let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
-        let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.commits == 0);
+        let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.life.commits() == 0);
         Ok(charges.map(|charge| charge.head.entries).collect())
     }
 

@@ -1,13 +1,14 @@
 //! Charges for what is published in another way than as a release of a project: sums of several parties, inner products of two.
 //!
-//! No row is read here. Whoever publishes asks for the charge first, and is given what the ledger needs to hear afterwards.
+//! No row is read here. Whoever publishes asks for the charge first, and is given what the ledger needs to hear afterwards. The first message of a protocol is drawn and leaves at once, and nobody goes on with such a
+//! charge: so its entry `drawn` is written with it, and nothing can leave before.
 
 use super::exact_count;
 use super::publish::Places;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{About, Head, Ledger, Output, Proposal, Receipt, Standing};
+use crate::ledger::{About, Head, Ledger, Output, Pass, Proposal, Standing};
 use crate::project::Project;
 use scumble::event::Event;
 use serde_json::Value;
@@ -53,10 +54,10 @@ pub struct Outside {
     pub rule: Value,
 }
 
-/// A charge that is durable.
+/// A charge that is durable, and so is the entry that something drawn for it may be seen.
 pub struct Paid {
     ledger: Ledger,
-    receipt: Receipt,
+    pass: Pass,
 }
 
 impl Outside {
@@ -71,7 +72,7 @@ impl Outside {
         self.fits(&standing, book)
     }
 
-    /// Charges, durably.
+    /// Charges, durably, and writes down that something may be seen from here on.
     pub fn charge(&self, book: &Book, again: bool) -> Result<Paid> {
         let mut ledger = Ledger::open_or_create(&book.ledger)?;
         self.once(&ledger, again)?;
@@ -86,7 +87,8 @@ impl Outside {
             about: About { budget, ..About::default() },
         };
         let receipt = ledger.reserve(&proposal, |standing| self.fits(standing, book))?;
-        Ok(Paid { ledger, receipt })
+        let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
+        Ok(Paid { ledger, pass })
     }
 
     /// The limits that the charge is made under.
@@ -130,17 +132,17 @@ impl Outside {
 impl Paid {
     /// The charge's place in the ledger.
     pub fn sequence(&self) -> u64 {
-        self.receipt.sequence()
+        self.pass.sequence()
     }
 
-    /// The head of the chain after the charge.
+    /// The head of the chain after both entries.
     pub fn head(&self) -> &Head {
-        self.receipt.head()
+        self.pass.head()
     }
 
     /// Writes down that something with this digest was given away.
     pub fn commit(mut self, output: &str) -> Result<Head> {
-        self.ledger.commit(self.receipt, output)
+        self.ledger.commit(self.pass, output)
     }
 
     /// Puts the files `release.csv` and `release.json` into their places, both or none, and writes that down.
@@ -149,7 +151,7 @@ impl Paid {
         let files = places.0.put(&[csv, json])?;
         let digests = [("csv", csv), ("json", json)].map(|(end, content)| (end.to_string(), crate::digest(content)));
         let output = Output { values: crate::digest(csv), files: BTreeMap::from(digests) };
-        Ok((files, self.ledger.commit(self.receipt, output)?))
+        Ok((files, self.ledger.commit(self.pass, output)?))
     }
 }
 

@@ -8,7 +8,7 @@ use super::kept::is_published;
 use super::output::Answers;
 use crate::digest::{Digesting, digest_of};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Output, State};
+use crate::ledger::{Charge, Output, Pass, State};
 use crate::project::file_stem;
 use scumble::noise::{BitSource, SecureSource};
 use serde_json::Value;
@@ -83,8 +83,8 @@ impl Places {
         self.rename().map_err(|error| self.unwritten(&error))
     }
 
-    /// Writes answers in the forms of [`ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what a ledger is told of them.
-    pub fn put_answers(mut self, answers: &Answers, document: &Value) -> Result<(Vec<PathBuf>, Output)> {
+    /// Writes answers in the forms of [`ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what a ledger is told of them. The pass proves that the ledger knows that they may be seen.
+    pub fn put_answers(mut self, _: &Pass, answers: &Answers, document: &Value) -> Result<(Vec<PathBuf>, Output)> {
         assert_eq!(ENDS.len(), self.files.len(), "an answer has its places");
         let json = format!("{document:#}\n").into_bytes();
         let digests = [

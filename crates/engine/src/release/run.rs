@@ -13,7 +13,9 @@ use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::guarded::{caught, guarded};
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Head, Ledger, Proposal, Receipt, Standing};
+use crate::ledger::{
+    self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, Pass, Proposal, Receipt, Standing,
+};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::sql::preflight;
 use scumble::noise::BitSource;
@@ -373,7 +375,7 @@ impl<'a> Runner<'a> {
             sets: self.project.sensitive_pairs()?,
             asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
             is_limited: self.limited().is_some(),
-            one_draw: false,
+            draws: Draws::One,
         })
     }
 
@@ -406,7 +408,7 @@ impl<'a> Runner<'a> {
             request: Some(request_digest(self.project, planned)?),
             events: planned.plan.events.clone(),
             rule,
-            about: About { one_draw: true, ..self.about(planned, read.marks)? },
+            about: self.about(planned, read.marks)?,
         };
         let is_own = bits.is_secure() && proposal.rule["job"].is_null();
         let waiting = if is_own { self.waiting(planned)? } else { None };
@@ -432,20 +434,20 @@ impl<'a> Runner<'a> {
         self.watch.ends();
         let failed = if is_own { unseen } else { interrupted };
         let answers = answers.ok_or_else(|| failed(&request.name))?;
-        let head = ledger.drawn(&receipt).map_err(|error| unnoted(&request.name, &error, is_own))?;
-        let head = head.ok_or_else(|| overtaken(&request.name))?;
+        let pass = ledger.drawn(receipt).map_err(|error| unnoted(&request.name, &error, is_own))?;
+        let pass = pass.ok_or_else(|| overtaken(&request.name))?;
         // From here on nothing is made from anything but what may be published.
         let made = caught(|| {
-            let (answers, document) = documented(planned, answers, &receipt, &head);
+            let (answers, document) = documented(planned, answers, &pass);
             // A charge in a ledger that is gone is none.
             ledger.in_place()?;
-            let (files, output) = places.put_answers(&answers, &document)?;
+            let (files, output) = places.put_answers(&pass, &answers, &document)?;
             Ok((answers, files, output))
         });
         let made = made.ok_or_else(|| interrupted(&request.name))?;
         let (answers, files, output) = made.map_err(|error| unwritten(&request.name, &error))?;
-        let (sequence, time) = (receipt.sequence(), receipt.time().to_string());
-        ledger.commit(receipt, output).map_err(|_| uncommitted(&request.name))?;
+        let (sequence, time) = (pass.sequence(), pass.time().to_string());
+        ledger.commit(pass, output).map_err(|_| uncommitted(&request.name))?;
         Ok(Outcome { name: request.name.clone(), answers, sequence, time, files })
     }
 
@@ -521,12 +523,12 @@ fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String>
 }
 
 /// The JSON document of answers, with the head of the ledger that lets them be seen.
-fn documented(planned: &Planned, mut answers: Answers, receipt: &Receipt, head: &Head) -> (Answers, serde_json::Value) {
+fn documented(planned: &Planned, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
     let Request { name, kind, .. } = &planned.request;
     let known = std::mem::take(&mut answers.details.limits);
     let limits = if known.is_empty() { &planned.plan.limits } else { &known };
     let document = serde_json::json!({
-        "release": name, "kind": kind, "sequence": receipt.sequence(), "ledger_head": head.hex(),
+        "release": name, "kind": kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
         "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
     });
     (answers, document)

@@ -6,7 +6,7 @@ use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use scumble_engine::ledger::{
-    About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Remarked, Standing, State,
+    About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Receipt, Remarked, Standing, State,
 };
 use scumble_engine::project::Project;
 use scumble_engine::summary::{Question, summary, sums_of};
@@ -42,11 +42,17 @@ fn within(budget: &Budget, asked: &Proposal) -> impl Fn(&Standing) -> Result<()>
     }
 }
 
+/// Something is drawn, seen, and complete.
+fn committed(ledger: &mut Ledger, receipt: Receipt, output: &str) -> Head {
+    let pass = ledger.drawn(receipt).unwrap().expect("nobody else has drawn");
+    ledger.commit(pass, output).unwrap()
+}
+
 fn filled(path: &Path, releases: usize) -> Ledger {
     let mut ledger = Ledger::open_or_create(path).unwrap();
     for index in 0..releases {
         let receipt = ledger.reserve(&proposal(&format!("r{index}")), anything).unwrap();
-        ledger.commit(receipt, "00ff").unwrap();
+        committed(&mut ledger, receipt, "00ff");
     }
     ledger
 }
@@ -58,7 +64,7 @@ fn what_was_reserved_is_read_back_as_it_was() {
     let mut ledger = Ledger::open_or_create(&path).unwrap();
     let receipt = ledger.reserve(&proposal("first"), anything).unwrap();
     assert_eq!(ledger.charges().unwrap()[0].state, State::Interrupted);
-    let head = ledger.commit(receipt, "abcd").unwrap();
+    let head = committed(&mut ledger, receipt, "abcd");
     let charges = Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap();
     assert_eq!(charges.len(), 1);
     assert_eq!(charges[0].state, State::Committed("abcd".into()));
@@ -92,10 +98,12 @@ fn every_cut_of_the_wal_leaves_a_prefix_of_the_steps() {
     let mut steps = vec![(wal_length(), 0)];
     let receipt = ledger.reserve(&first, anything).unwrap();
     steps.push((wal_length(), 2));
-    ledger.commit(receipt, "00").unwrap();
+    let pass = ledger.drawn(receipt).unwrap().unwrap();
     steps.push((wal_length(), 3));
-    let _interrupted = ledger.reserve(&first, anything).unwrap();
+    ledger.commit(pass, "00").unwrap();
     steps.push((wal_length(), 4));
+    let _interrupted = ledger.reserve(&first, anything).unwrap();
+    steps.push((wal_length(), 5));
     assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "no checkpoint in between: {steps:?}");
 
     let last = steps[steps.len() - 1].0;
@@ -149,7 +157,7 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
@@ -183,21 +191,21 @@ fn every_tampering_is_detected() {
     };
     check(
         "edited",
-        "UPDATE entry SET body = replace(body, 'r1', 'r9') WHERE sequence = 3",
-        "entry 3 or its place",
+        "UPDATE entry SET body = replace(body, 'r1', 'r9') WHERE sequence = 4",
+        "entry 4 or its place",
         false,
     );
     check("edited scale", "UPDATE entry SET body = replace(body, '10.0', '99.0') WHERE sequence = 1", "entry 1", false);
-    check("edited sum", "UPDATE entry SET body = replace(body, '0.3', '0.1') WHERE sequence = 5", "entry 5", true);
+    check("edited sum", "UPDATE entry SET body = replace(body, '0.3', '0.1') WHERE sequence = 7", "entry 7", true);
     check("removed", "DELETE FROM entry WHERE sequence = 2", "entry 2 is missing", false);
     check("first removed", "DELETE FROM entry WHERE sequence = 1", "entry 1 is missing", false);
-    check("end removed", "DELETE FROM entry WHERE sequence = 6", "the end is missing", true);
+    check("end removed", "DELETE FROM entry WHERE sequence = 9", "the end is missing", true);
     check("all removed", "DELETE FROM entry", "the end is missing", true);
     check(
         "swapped",
-        "UPDATE entry SET sequence = 100 WHERE sequence = 3; UPDATE entry SET sequence = 3 WHERE sequence = 4;
-         UPDATE entry SET sequence = 4 WHERE sequence = 100",
-        "entry 3 or its place",
+        "UPDATE entry SET sequence = 100 WHERE sequence = 5; UPDATE entry SET sequence = 5 WHERE sequence = 6;
+         UPDATE entry SET sequence = 6 WHERE sequence = 100",
+        "entry 5 or its place",
         true,
     );
     check(
@@ -206,8 +214,8 @@ fn every_tampering_is_detected() {
         "entry 2",
         true,
     );
-    check("head moved", "UPDATE head SET entries = 7", "the end is missing", true);
-    check("hash edited", "UPDATE entry SET hash = zeroblob(32) WHERE sequence = 5", "entry 5", true);
+    check("head moved", "UPDATE head SET entries = 10", "the end is missing", true);
+    check("hash edited", "UPDATE entry SET hash = zeroblob(32) WHERE sequence = 7", "entry 7", true);
 }
 
 /// Writes a whole new chain of these bodies, hashes and all.
@@ -229,23 +237,80 @@ fn bodies(ledger: &Ledger) -> Vec<String> {
     export["entries"].as_array().unwrap().iter().map(|entry| entry["text"].as_str().unwrap().to_string()).collect()
 }
 
+/// The story: rounds of interactive releases and what parties publish had no entry `drawn`, so that eight answers could be seen for one charge, and a chain without them was verified. A chain in which something is committed that was never drawn, drawn
+/// twice, or read for in a round that is over, was not written by us.
+#[test]
+fn the_order_of_a_charges_entries_is_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let all = bodies(&filled(&path, 1));
+    let of_charge = |one_draw: Option<bool>| {
+        let mut reserve: Value = serde_json::from_str(&all[0]).unwrap();
+        assert_eq!(reserve["one_draw"], true, "what is not said is one draw");
+        match one_draw {
+            Some(one_draw) => reserve["one_draw"] = one_draw.into(),
+            None => drop(reserve.as_object_mut().unwrap().remove("one_draw")),
+        }
+        reserve.to_string()
+    };
+    let time = "2026-11-18T17:00:00Z";
+    let reading = |answer: u64| json!({ "entry": "reading", "time": time, "of": 1, "answer": answer });
+    let answer = |answer: u64| json!({ "entry": "drawn", "time": time, "of": 1, "answer": answer, "state": "ab".repeat(32) });
+    let (commit, drawn) = (json!({ "entry": "commit", "time": time, "of": 1, "output": "00" }), json!({ "entry": "drawn", "time": time, "of": 1 }));
+    let check = |one_draw: Option<bool>, entries: &[&Value], sentence: Option<&str>| {
+        let chain = std::iter::once(of_charge(one_draw)).chain(entries.iter().map(ToString::to_string));
+        rewritten(&path, &chain.collect::<Vec<_>>());
+        let verified = Ledger::open_existing(&path).unwrap().unwrap().verify().map_err(|error| error.to_string());
+        match sentence {
+            None => drop(verified.unwrap_or_else(|error| panic!("{entries:?}: {error}"))),
+            Some(sentence) => assert!(verified.as_ref().is_err_and(|error| error.contains(sentence)), "{entries:?}: {verified:?}"),
+        }
+    };
+    let (early, twice, over) = ("commits what was not reserved, or not drawn", "drawn for no charge, or a second time", "a round that is over");
+    // One draw.
+    check(Some(true), &[&drawn, &commit], None);
+    check(Some(true), &[&commit], Some(early));
+    check(Some(true), &[&drawn, &drawn], Some(twice));
+    check(Some(true), &[&drawn, &reading(2)], Some(over));
+    // A round. Whoever died while an answer was made, or before it was complete, leaves a chain that is verified.
+    check(Some(false), &[], None);
+    check(Some(false), &[&answer(1), &commit, &reading(2), &answer(2), &commit, &reading(3)], None);
+    check(Some(false), &[&answer(1), &reading(2), &answer(2), &commit], None);
+    // The model alone reads no rows.
+    check(Some(false), &[&answer(1), &commit, &answer(2), &commit], None);
+    check(Some(false), &[&commit], Some(early));
+    check(Some(false), &[&answer(1), &commit, &commit], Some(early));
+    check(Some(false), &[&answer(1), &answer(1)], Some(twice));
+    check(Some(false), &[&answer(2)], Some(twice));
+    check(Some(false), &[&drawn], Some(twice));
+    check(Some(false), &[&reading(1)], Some(over));
+    check(Some(false), &[&answer(1), &reading(2), &reading(2)], Some(over));
+    check(Some(false), &[&answer(1), &reading(3)], Some(over));
+    // Older charges have commits alone; a round of theirs is answered by the model alone from now on.
+    check(None, &[&commit, &commit], None);
+    check(None, &[&commit, &commit, &answer(3), &commit], None);
+    check(None, &[&commit, &commit, &answer(2)], Some(twice));
+    check(None, &[&commit, &reading(2)], Some(over));
+    check(None, &[&drawn], Some(twice));
+}
+
 #[test]
 fn sums_that_are_not_those_of_the_chain_are_detected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     let all = bodies(&filled(&path, 3));
-    assert!(all[4].contains("\"0.3 0 "), "{}", all[4]);
+    assert!(all[6].contains("\"0.3 0 "), "{}", all[6]);
     for (what, from, to) in [
         ("less is said to be spent", "\"0.3 0 ", "\"0.2 0 "),
         ("fewer releases", "{\"sql\":3}", "{\"sql\":2}"),
         ("a budget that is not there", "\"budget\":null", "\"budget\":{\"entry\":2,\"hash\":\"00\"}"),
     ] {
         let mut changed = all.clone();
-        changed[4] = changed[4].replace(from, to);
+        changed[6] = changed[6].replace(from, to);
         assert_ne!(changed, all, "{what}");
         rewritten(&path, &changed);
         let error = Ledger::open_existing(&path).unwrap().unwrap().verify().expect_err(what);
-        assert!(error.to_string().contains("the sums in entry 5 are not those"), "{what}: {error}");
+        assert!(error.to_string().contains("the sums in entry 7 are not those"), "{what}: {error}");
     }
 }
 
@@ -271,11 +336,11 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
         for _ in 0..20 {
             ledger.remark(&remarked(Came::Stored(receipt.sequence()))).unwrap();
         }
-        ledger.commit(receipt, "00ff").unwrap();
+        committed(&mut ledger, receipt, "00ff");
         ledger.remark(&remarked(Came::Refused("too much".to_string()))).unwrap();
     }
     let head = ledger.verify().unwrap();
-    assert_eq!(head.entries, 1 + 3 * (1 + 20 + 1 + 1));
+    assert_eq!(head.entries, 1 + 3 * (1 + 20 + 2 + 1));
     let (charges, remarks) = ledger.history().unwrap();
     assert_eq!((charges.len(), remarks.len()), (3, 64));
     assert_eq!(charges[1].asked, Some(asked("bob")));
@@ -298,7 +363,7 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
         })
         .unwrap_err();
     // Answers are found by their question, and by the key under which they were given.
-    assert_eq!(ledger.answered("question of ada").unwrap().unwrap().sequence, 48);
+    assert_eq!(ledger.answered("question of ada").unwrap().unwrap().sequence, 50);
     assert!(ledger.answered("question of eve").unwrap().is_none());
     assert_eq!(ledger.keyed("k").unwrap().unwrap().sequence, 2);
     // What comes with a key that was charged, or answered, is not charged, whoever looked when; another key is.
@@ -345,7 +410,7 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     assert!(ledger.verify().is_err() && ledger.reserve(&proposal("x"), anything).is_err());
     // Sums by another rule are not used: everything is read and counted again.
     let mut other = all.clone();
-    other[2] = other[2].replace("\"rule\":1", "\"rule\":0").replace("\"0.2 0 ", "\"0.1 0 ");
+    other[3] = other[3].replace("\"rule\":1", "\"rule\":0").replace("\"0.2 0 ", "\"0.1 0 ");
     assert_ne!(other, all);
     rewritten(&path, &other);
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
@@ -390,7 +455,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     let mut next = proposal("next");
     next.about.sets = vec![AttributeSet::new(["age", "sex"]).unwrap()];
     let receipt = ledger.reserve(&next, shown).unwrap();
-    ledger.commit(receipt, "00").unwrap();
+    committed(&mut ledger, receipt, "00");
     ledger.verify().unwrap();
     let all: Vec<Event> = ledger.charges().unwrap().into_iter().flat_map(|charge| charge.events).collect();
     let (standing, _) = ledger.standing(&next.about.sets).unwrap();
@@ -400,7 +465,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     assert!(ledger.knows_head(&head.hex()).unwrap());
     let version: i32 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 5, "a program of version 1 must not add to it without sums");
+    assert_eq!(version, 6, "a program of version 1 must not add to it without sums");
 }
 
 /// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with
@@ -607,7 +672,10 @@ fn writers_at_once_never_overspend() {
                     let mut ledger = Ledger::open_or_create(path).unwrap();
                     let ask = proposal(&format!("w{worker}"));
                     let outcomes = (0..5).map(|_| match ledger.reserve(&ask, within(budget, &ask)) {
-                        Ok(receipt) => ledger.commit(receipt, "00").map(|_| 1).unwrap(),
+                        Ok(receipt) => {
+                            committed(&mut ledger, receipt, "00");
+                            1
+                        }
                         Err(Error::Budget(_)) => 0,
                         Err(error) => panic!("{error}"),
                     });

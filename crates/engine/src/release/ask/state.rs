@@ -1,11 +1,15 @@
 //! What is kept between two questions: the secret of an open round, which decides the next answers, and what was answered so far.
 //!
-//! It stands beside the ledger, in a file that its owner alone can read, and is in no output. It is bound to the ledger: a round goes on only if its reservation is the last of its release, and was committed exactly as often
-//! as the file says that it has answered. A file that is older or newer than the ledger, a copy of another one, one that was being used when the process died, or one that somebody else could read is
-//! not believed: then the round is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
+//! It stands beside the ledger, in a file that its owner alone can read, and is in no output. The ledger holds the digest of every state, before it is written: a file whose digest the ledger does not have under the same declaration is not
+//! believed at all, and a round goes on only from the state that its last answer left. A file that was edited, is older than the ledger, a copy of another one, or one that somebody else could read opens nothing:
+//! then the round is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
+//!
+//! # Why the digest tells nothing
+//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a salt of 256 random bits, its own and new each time: whoever wants to try out secrets needs the salt, which stands nowhere but
+//! beside the secret (a commitment by SHA-256, hiding as far as that is a random oracle, binding as far as nobody finds a collision). A key beside the ledger would be one more file that must stay private, for longer than the round.
 
 use crate::backend::hash::Key;
-use crate::digest::unhex;
+use crate::digest::{digest, unhex};
 use crate::error::{Error, Result};
 use crate::ledger::{Head, beside};
 use crate::project::file_stem;
@@ -29,8 +33,6 @@ pub(super) struct State {
     /// Which of an owner's rows count: the same in all rounds.
     pub key: Option<(u64, u64)>,
     pub open: Option<Open>,
-    /// Whether a question is being answered. If it still says so later, the process died.
-    pub in_flight: bool,
     pub answers: Vec<Given>,
 }
 
@@ -40,13 +42,11 @@ pub(super) struct Open {
     /// The head of the ledger after its reservation.
     pub head: Head,
     pub secret: i128,
-    /// How many answers it has given.
-    pub answers: u64,
 }
 
 impl std::fmt::Debug for Open {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Open({}, {})", self.head.entries, self.answers)
+        write!(f, "Open({})", self.head.entries)
     }
 }
 
@@ -85,14 +85,26 @@ impl How {
 }
 
 impl State {
-    pub fn key(&self) -> Option<Key> {
-        self.key.map(|(one, other)| Key(one, other))
+    /// Which of an owner's rows count; drawn once.
+    pub fn key(&mut self, bits: &mut dyn BitSource) -> Key {
+        let (one, other) = *self.key.get_or_insert_with(|| (bits.next_u64(), bits.next_u64()));
+        Key(one, other)
+    }
+
+    /// The state as it is kept: with a new salt, and with the digest that the ledger holds of it.
+    pub fn sealed(&self) -> Result<Sealed> {
+        let mut random = SecureSource::new()?;
+        let salt: String = (0..4).map(|_| format!("{:016x}", random.next_u64())).collect();
+        let mut kept = self.json();
+        kept["salt"] = salt.into();
+        let text = format!("{kept:#}\n");
+        Ok(Sealed { digest: digest(text.as_bytes()), text })
     }
 
     fn json(&self) -> Value {
         let open = self.open.as_ref().map(|open| {
             let Head { entries, .. } = &open.head;
-            json!({ "entry": entries, "hash": open.head.hex(), "secret": open.secret.to_string(), "answers": open.answers })
+            json!({ "entry": entries, "hash": open.head.hex(), "secret": open.secret.to_string() })
         });
         let answers = self.answers.iter().map(|given| {
             json!({ "question": given.question, "how": given.how.words(), "answer": given.answer, "expected": given.expected })
@@ -100,7 +112,7 @@ impl State {
         json!({
             "what": "a secret of scumble: whoever reads the numbers below learns more than was paid for",
             "request": self.request, "key": self.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
-            "open": open, "in_flight": self.in_flight, "answers": answers.collect::<Vec<_>>(),
+            "open": open, "answers": answers.collect::<Vec<_>>(),
         })
     }
 
@@ -116,7 +128,6 @@ impl State {
             false => Some(Open {
                 head: Head { entries: open["entry"].as_u64()?, hash: unhex(open["hash"].as_str()?)? },
                 secret: open["secret"].as_str()?.parse().ok()?,
-                answers: open["answers"].as_u64()?,
             }),
         };
         let given = |value: &Value| {
@@ -132,10 +143,16 @@ impl State {
             request: value["request"].as_str()?.to_string(),
             key,
             open,
-            in_flight: value["in_flight"].as_bool()?,
             answers: value["answers"].as_array()?.iter().map(given).collect::<Option<_>>()?,
         })
     }
+}
+
+/// A state as it is kept.
+pub(super) struct Sealed {
+    text: String,
+    /// SHA-256 of all of it, hexadecimal.
+    pub digest: String,
 }
 
 /// The file of a release's state, held by one process at a time.
@@ -169,18 +186,18 @@ impl Kept {
         Ok(Self { path, _lock: file })
     }
 
-    /// What is kept; none if there is nothing, or nothing that can be believed.
-    pub fn read(&self) -> Option<State> {
+    /// What is kept, with its digest; none if there is nothing, or nothing of that form. Whether it is believed is for the ledger to say.
+    pub fn read(&self) -> Option<(State, String)> {
         let found = fs::symlink_metadata(&self.path).ok()?;
         if !found.is_file() || found.len() > LONGEST || is_open_to_others(&found) {
             return None;
         }
         let text = fs::read_to_string(&self.path).ok()?;
-        State::from_json(&serde_json::from_str(&text).ok()?)
+        Some((State::from_json(&serde_json::from_str(&text).ok()?)?, digest(text.as_bytes())))
     }
 
     /// Replaces what is kept: all of it or nothing, and on the disk when this returns.
-    pub fn write(&self, state: &State) -> Result<()> {
+    pub fn write(&self, state: &Sealed) -> Result<()> {
         self.replaced(state).map_err(|error| {
             Error::machine(format!(
                 "{} cannot be written ({error}): the round is lost, and stays charged",
@@ -189,11 +206,11 @@ impl Kept {
         })
     }
 
-    fn replaced(&self, state: &State) -> io::Result<()> {
+    fn replaced(&self, state: &Sealed) -> io::Result<()> {
         let random = SecureSource::new().map_err(|error| io::Error::other(error.to_string()))?.next_u64();
         let temporary = self.path.with_file_name(format!(".scumble-{random:016x}.tmp"));
         let written = private(OpenOptions::new().write(true).create_new(true)).open(&temporary).and_then(|mut file| {
-            file.write_all(format!("{:#}\n", state.json()).as_bytes())?;
+            file.write_all(state.text.as_bytes())?;
             file.sync_all()
         });
         let renamed = written.and_then(|()| fs::rename(&temporary, &self.path));

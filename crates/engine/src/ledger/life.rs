@@ -1,0 +1,95 @@
+//! The life of a charge: which entries may follow its reservation, and in which order. Whoever writes an entry and whoever verifies a ledger go by the same rule, [`Life::follow`].
+//!
+//! - A charge for **one draw** (`one_draw` is true): `drawn`, then `commit`.
+//! - A round of an interactive release (`one_draw` is false), whose charge pays for **each answer** up to the first measured one: the reservation lets rows be read for answer 1. Each answer has an entry `drawn` with its number and the digest
+//!   of the state that it left, before anything of it is seen. For each answer after the first, `reading` stands before it, and is written before a row is read: a round in which that was not followed by `drawn` is over.
+//! - Charges of older versions do not say (`one_draw` is absent): something of them may have been seen at any time.
+
+use serde_json::Value;
+
+/// For what a charge pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Draws {
+    /// One draw that somebody sees.
+    #[default]
+    One,
+    /// The answers of a round, one after the other.
+    Each,
+}
+
+/// How far a charge has come.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    /// None where it is not written down.
+    draws: Option<Draws>,
+    /// How many draws may have been seen.
+    drawn: u64,
+    commits: u64,
+    /// The digests of the states that a round's answers left, in order.
+    states: Vec<String>,
+    /// Whether rows are being read for a round's next answer, or were when a process died.
+    is_reading: bool,
+}
+
+impl Life {
+    /// At the reservation.
+    pub fn of(reserve: &Value) -> Self {
+        let draws = reserve["one_draw"].as_bool().map(|is_one| if is_one { Draws::One } else { Draws::Each });
+        Self { draws, drawn: 0, commits: 0, states: Vec::new(), is_reading: false }
+    }
+
+    /// Whether somebody may have seen something of it.
+    pub fn is_seen(&self) -> bool {
+        self.draws.is_none() || self.drawn > 0 || self.commits > 0
+    }
+
+    /// How often its outputs were put into place.
+    pub fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// How many answers of a round may have been seen.
+    pub fn answers(&self) -> u64 {
+        self.drawn.max(self.commits)
+    }
+
+    /// The digests of the states that a round's answers left, in order.
+    pub fn states(&self) -> &[String] {
+        &self.states
+    }
+
+    /// Takes the next entry; false where that may not follow.
+    #[must_use]
+    pub fn follow(&mut self, entry: &Value) -> bool {
+        let is_next_answer = entry["answer"] == self.answers() + 1;
+        match (entry["entry"].as_str(), self.draws) {
+            (Some("reading"), Some(Draws::Each)) => {
+                let may = is_next_answer && self.drawn > 0 && !self.is_reading;
+                self.is_reading |= may;
+                may
+            }
+            (Some("drawn"), Some(Draws::One)) => {
+                let may = self.drawn == 0;
+                self.drawn = 1;
+                may
+            }
+            // An older round gets answers of the model alone, which read no row.
+            (Some("drawn"), Some(Draws::Each) | None) => {
+                let state = entry["state"].as_str().filter(|state| is_next_answer && crate::digest::unhex(state).is_some());
+                self.drawn = self.answers() + 1;
+                self.is_reading = false;
+                self.states.extend(state.map(str::to_string));
+                state.is_some()
+            }
+            (Some("commit"), draws) => {
+                self.commits += 1;
+                match draws {
+                    Some(Draws::One) => self.drawn > 0,
+                    Some(Draws::Each) => self.commits <= self.drawn,
+                    None => true,
+                }
+            }
+            _ => false,
+        }
+    }
+}
