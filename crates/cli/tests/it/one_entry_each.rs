@@ -61,7 +61,11 @@ fn killer() -> Option<&'static Path> {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("killer.c"), folder.path().join("killer.so"));
         fs::write(&source, KILLER).unwrap();
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-w", "-o"]).args([&library, &source]).arg("-ldl").output();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
+            .args([&library, &source])
+            .arg("-ldl")
+            .output();
         if !compiled.is_ok_and(|output| output.status.success()) {
             eprintln!("NOT TESTED: no C compiler, so nothing is killed at single system calls");
             return None;
@@ -74,7 +78,12 @@ fn killer() -> Option<&'static Path> {
 /// The program, which will be killed at a call; at none for 0.
 fn program(folder: &Folder, arguments: &[&str], at: u64) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
-    command.args(arguments).current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     if let Some(killer) = killer() {
         command.env("LD_PRELOAD", killer).env("KILL_AT", at.to_string());
     }
@@ -92,7 +101,10 @@ fn calls(folder: &Folder, arguments: &[&str]) -> u64 {
 
 fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
-        let (entry, place) = { let entry = entry.unwrap(); (entry.path(), to.join(entry.file_name())) };
+        let (entry, place) = {
+            let entry = entry.unwrap();
+            (entry.path(), to.join(entry.file_name()))
+        };
         if entry.is_dir() {
             fs::create_dir(&place).unwrap();
             copy(&entry, &place);
@@ -133,7 +145,8 @@ impl Seen {
         for entry in fs::read_dir(folder.file("out")).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "csv" || end == "json") && !path.ends_with("report.json") {
-                let (stem, end) = (path.file_stem().unwrap().to_str().unwrap(), path.extension().unwrap().to_str().unwrap());
+                let (stem, end) =
+                    (path.file_stem().unwrap().to_str().unwrap(), path.extension().unwrap().to_str().unwrap());
                 self.look(&format!("{stem}.{end}"), digest(&fs::read(&path).unwrap()));
             }
         }
@@ -151,14 +164,21 @@ impl Seen {
         }
         for (name, seen) in &self.0 {
             let entries = drawn.get(name.split('.').next().unwrap()).copied().unwrap_or(0);
-            assert!(seen.len() <= entries, "{what}: {} different answers were seen of {name}, and {entries} are drawn: {seen:?}", seen.len());
+            assert!(
+                seen.len() <= entries,
+                "{what}: {} different answers were seen of {name}, and {entries} are drawn: {seen:?}",
+                seen.len()
+            );
         }
     }
 }
 
 fn states(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
     let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "state")).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+    files
+        .filter(|path| path.extension().is_some_and(|end| end == "state"))
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect()
 }
 
 fn put_back(place: &Path, state: &[u8]) {
@@ -167,7 +187,14 @@ fn put_back(place: &Path, state: &[u8]) {
 }
 
 /// Kills a run at some of its calls, or all; puts back every state that was ever beside the ledger, and runs `again` after each. `few` calls are tried where little is asked of the tests.
-fn killed_everywhere(what: &str, before: &Folder, run: &[&str], again: &[&str], few: u64, look: fn(&mut Seen, &Folder, &[u8])) {
+fn killed_everywhere(
+    what: &str,
+    before: &Folder,
+    run: &[&str],
+    again: &[&str],
+    few: u64,
+    look: fn(&mut Seen, &Folder, &[u8]),
+) {
     if killer().is_none() {
         return;
     }
@@ -347,7 +374,8 @@ fn releases_that_are_killed_show_no_more_than_is_drawn() {
     killed_everywhere("releases", &visits(), &["release"], &["release"], 6, Seen::look_at_tables);
     let again = ["release", "--again", "sums", "--again", "counts", "--again", "middle"];
     killed_everywhere("releases again", &visits(), &["release"], &again, 6, Seen::look_at_tables);
-    let query = ["query", "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic", "--cost", "epsilon=0.01", "--name", "q"];
+    let query =
+        ["query", "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic", "--cost", "epsilon=0.01", "--name", "q"];
     killed_everywhere("a query", &visits(), &query, &query, 4, Seen::look_at_tables);
 }
 
@@ -356,7 +384,10 @@ fn releases_that_are_killed_show_no_more_than_is_drawn() {
 fn integers_that_are_killed_show_no_more_than_is_drawn() {
     let folder = visits();
     let job = folder.stdout(&["integers", "sums", "--dialect", "duckdb"]);
-    let mark: String = job[job.find("scumble_job_").unwrap()..].chars().take_while(|one| one.is_ascii_alphanumeric() || *one == '_').collect();
+    let mark: String = job[job.find("scumble_job_").unwrap()..]
+        .chars()
+        .take_while(|one| one.is_ascii_alphanumeric() || *one == '_')
+        .collect();
     fs::create_dir(folder.file("results")).unwrap();
     folder.write("results/1.csv", &format!("key_0,sum_0,cells,{mark}\na,100,2,1\nb,200,2,1\n"));
     let release = ["release", "--only", "sums", "--integers", "results"];
@@ -367,7 +398,19 @@ fn integers_that_are_killed_show_no_more_than_is_drawn() {
 #[test]
 fn collections_that_are_killed_show_no_more_than_is_drawn() {
     let reports = Folder::with(&[("scumble.toml", "[dataset]\n"), ("reports.txt", &"m1\nm0\nm1\n".repeat(50))]);
-    let collect = ["local", "collect", "reports.txt", "--mean", "--epsilon", "1", "--project", "scumble.toml", "--attribute", "town", "--csv"];
+    let collect = [
+        "local",
+        "collect",
+        "reports.txt",
+        "--mean",
+        "--epsilon",
+        "1",
+        "--project",
+        "scumble.toml",
+        "--attribute",
+        "town",
+        "--csv",
+    ];
     let again = [&collect[..], &["--again"]].concat();
     killed_everywhere("a collection", &reports, &collect, &again, 6, |seen, _, printed| {
         if !printed.is_empty() {
@@ -383,7 +426,10 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
         return;
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let folder = Folder::with(&[("a.toml", "ledger = \"a.ledger\"\n[dataset]\n"), ("b.toml", "ledger = \"b.ledger\"\n[dataset]\n")]);
+    let folder = Folder::with(&[
+        ("a.toml", "ledger = \"a.ledger\"\n[dataset]\n"),
+        ("b.toml", "ledger = \"b.ledger\"\n[dataset]\n"),
+    ]);
     let key = |name: &str| folder.stdout(&["parties", "key", name]).trim().to_string();
     let (first, second) = (key("a.key"), key("b.key"));
     folder.write("both.toml", &format!(
@@ -393,7 +439,21 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
     folder.write("b.txt", &"1\n1\n0\n".repeat(100));
     let part = |name: &str, at: u64| {
         let (key, bits, project) = (format!("{name}.key"), format!("{name}.txt"), format!("{name}.toml"));
-        let arguments = ["parties", "product", "both.toml", "--key", &key, "--bits", &bits, "--project", &project, "--wait", "10", "--again", "--json"];
+        let arguments = [
+            "parties",
+            "product",
+            "both.toml",
+            "--key",
+            &key,
+            "--bits",
+            &bits,
+            "--project",
+            &project,
+            "--wait",
+            "10",
+            "--again",
+            "--json",
+        ];
         let mut command = program(&folder, &arguments, at);
         command.env("KILL_COUNT", folder.file(&format!("{name}.calls"))).spawn().unwrap()
     };
@@ -425,7 +485,12 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
     // Nothing is sent before `drawn`: it follows each reservation at once.
     for name in ["a.toml", "b.toml"] {
         let export = folder.json(&["ledger", "export", name]);
-        let kinds: Vec<&str> = export["entries"].as_array().unwrap().iter().map(|entry| entry["body"]["entry"].as_str().unwrap()).collect();
+        let kinds: Vec<&str> = export["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["body"]["entry"].as_str().unwrap())
+            .collect();
         let killed_between = kinds.windows(2).filter(|pair| pair[0] == "reserve" && pair[1] != "drawn").count();
         assert!(killed_between * 4 <= kinds.len(), "{kinds:?}");
     }

@@ -75,7 +75,8 @@ impl Life {
             }
             // An older round gets answers of the model alone, which read no row.
             (Some("drawn"), Some(Draws::Each) | None) => {
-                let state = entry["state"].as_str().filter(|state| is_next_answer && crate::digest::unhex(state).is_some());
+                let state =
+                    entry["state"].as_str().filter(|state| is_next_answer && crate::digest::unhex(state).is_some());
                 self.drawn = self.answers() + 1;
                 self.is_reading = false;
                 self.states.extend(state.map(str::to_string));

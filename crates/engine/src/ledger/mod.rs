@@ -30,6 +30,7 @@ pub use standing::Standing;
 use crate::budget::{Budget, Sums};
 use crate::error::{Error, Result};
 use crate::{file, time};
+use life::Life;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::scope::AttributeSet;
@@ -37,7 +38,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use life::Life;
 use store::Trouble;
 pub(crate) use store::{Reservation, Undrawn};
 

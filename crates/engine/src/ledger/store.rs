@@ -199,7 +199,9 @@ pub(super) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
 /// Takes an entry of a charge; what else speaks of it is passed over.
 fn followed(life: &mut Life, value: &Value, sequence: u64) -> Result<()> {
     match value["entry"].as_str() {
-        Some(word @ ("reading" | "drawn" | "commit")) if !life.follow(value) => Err(out_of_order(word, sequence).into()),
+        Some(word @ ("reading" | "drawn" | "commit")) if !life.follow(value) => {
+            Err(out_of_order(word, sequence).into())
+        }
         _ => Ok(()),
     }
 }

@@ -228,13 +228,17 @@ impl Asking<'_> {
             return model_alone(ledger, &rounds, notes, (&why, ""));
         }
         if let Some(last) = rounds.last() {
-            let known = self.known.as_ref().filter(|known| last.life.states().last() == Some(known));
-            let goes_on = known.zip(open).filter(|(_, open)| open.head == last.head);
-            let has_ended = known.is_some() && goes_on.is_none();
-            if let Some((known, Open { head, secret })) = goes_on
-                && let Some(receipt) = ledger.reading(&head, known)?
+            let known = self.known.as_ref();
+            let has_ended = open.is_none() && known.is_some() && known == last.life.states().last();
+            if let Some((known, open)) = known.zip(open).filter(|(_, open)| open.head == last.head)
+                && let Some(receipt) = ledger.reading(&open.head, known)?
             {
-                return Ok(Grant { receipt, number: last.life.answers() + 1, secret: Some(secret), is_new: false });
+                return Ok(Grant {
+                    receipt,
+                    number: last.life.answers() + 1,
+                    secret: Some(open.secret),
+                    is_new: false,
+                });
             }
             notes.extend((!has_ended).then(|| lost(last.head.entries)));
         }

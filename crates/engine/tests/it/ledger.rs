@@ -255,18 +255,28 @@ fn the_order_of_a_charges_entries_is_verified() {
     };
     let time = "2026-11-18T17:00:00Z";
     let reading = |answer: u64| json!({ "entry": "reading", "time": time, "of": 1, "answer": answer });
-    let answer = |answer: u64| json!({ "entry": "drawn", "time": time, "of": 1, "answer": answer, "state": "ab".repeat(32) });
-    let (commit, drawn) = (json!({ "entry": "commit", "time": time, "of": 1, "output": "00" }), json!({ "entry": "drawn", "time": time, "of": 1 }));
+    let answer =
+        |answer: u64| json!({ "entry": "drawn", "time": time, "of": 1, "answer": answer, "state": "ab".repeat(32) });
+    let (commit, drawn) = (
+        json!({ "entry": "commit", "time": time, "of": 1, "output": "00" }),
+        json!({ "entry": "drawn", "time": time, "of": 1 }),
+    );
     let check = |one_draw: Option<bool>, entries: &[&Value], sentence: Option<&str>| {
         let chain = std::iter::once(of_charge(one_draw)).chain(entries.iter().map(ToString::to_string));
         rewritten(&path, &chain.collect::<Vec<_>>());
         let verified = Ledger::open_existing(&path).unwrap().unwrap().verify().map_err(|error| error.to_string());
         match sentence {
             None => drop(verified.unwrap_or_else(|error| panic!("{entries:?}: {error}"))),
-            Some(sentence) => assert!(verified.as_ref().is_err_and(|error| error.contains(sentence)), "{entries:?}: {verified:?}"),
+            Some(sentence) => {
+                assert!(verified.as_ref().is_err_and(|error| error.contains(sentence)), "{entries:?}: {verified:?}")
+            }
         }
     };
-    let (early, twice, over) = ("commits what was not reserved, or not drawn", "drawn for no charge, or a second time", "a round that is over");
+    let (early, twice, over) = (
+        "commits what was not reserved, or not drawn",
+        "drawn for no charge, or a second time",
+        "a round that is over",
+    );
     // One draw.
     check(Some(true), &[&drawn, &commit], None);
     check(Some(true), &[&commit], Some(early));
