@@ -235,7 +235,7 @@ fn killed_everywhere(
     assert!(died > 0, "{what}: nobody was killed");
 }
 
-/// 2000 people who are all alike, in a universe of which a model expects otherwise; a measured answer has noise of scale 17, so that two of them are seldom the same.
+/// 2000 people who are all alike, where the model expects them to differ. A measured answer has noise of scale 17: two of them are seldom the same.
 fn asked() -> Folder {
     let rows = "0,true,f\n".repeat(2000);
     let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 3 }\nsmokes = { type = \"bool\" }\n\
@@ -262,9 +262,9 @@ fn until(long: Duration, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The story: answers were shown before the ledger knew of them. Whoever kept SQLite's write lock, put back the state of before and asked again got eight independent answers to one question for one charge, and `ledger verify` passed.
+/// The story: answers were shown before the ledger knew of them. An attacker who held SQLite's write lock, restored the earlier state and asked again got eight independent answers to one question for one charge, and `ledger verify` passed.
 #[test]
-fn whoever_holds_the_lock_and_puts_the_state_back_sees_no_more_than_is_drawn() {
+fn a_held_lock_and_a_restored_state_show_no_more_than_is_drawn() {
     let folder = asked();
     let first = folder.json(&["ask", "r", NEAR, "--json"]);
     assert_eq!(first["how"], "model", "{first}");
@@ -462,7 +462,7 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
         let mut second = part("b", if victim == "b" { at } else { 0 });
         let first = part("a", if victim == "a" { at } else { 0 });
         let first = first.wait_with_output().unwrap();
-        // Whoever waits for somebody who is dead waits for nothing.
+        // The other party is dead: there is nothing to wait for.
         until(Duration::from_secs(2), || second.try_wait().unwrap().is_some());
         let _ = second.kill();
         let second = second.wait_with_output().unwrap();

@@ -215,7 +215,7 @@ impl Ledger {
         self.read(|connection| store::jobs(connection, digest))
     }
 
-    /// The receipt of a reservation that is there, for whoever has looked that they may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
+    /// The receipt of an existing reservation, for a caller that has checked that it may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
     pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;
         match value["entry"] == "reserve" {
@@ -286,7 +286,7 @@ impl Ledger {
     ///
     /// # Guarantee
     /// It gives a pass once at most for each reservation, whichever processes are at work on it: of all that was drawn for a charge, one draw is
-    /// seen. Whoever gets none throws theirs away.
+    /// seen. A process that gets none throws its draw away.
     #[must_use = "what was drawn may be seen only with the pass"]
     pub fn drawn(&mut self, receipt: Receipt) -> Result<Option<Pass>> {
         self.passed(receipt, None)

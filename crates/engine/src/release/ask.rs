@@ -2,7 +2,7 @@
 //!
 //! # What a question does, in this order
 //! 1. The condition is tried out on all combinations of values, in public: what is wrong with it is said now.
-//! 2. Whoever asks holds a lock; nobody else asks the same release meanwhile. (Manners: nothing below rests on it.)
+//! 2. The process takes a lock, so that no other asks the same release meanwhile. (Nothing below depends on it.)
 //! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of the round is being
 //!    made. Where the rounds or the budget are used up, the model answers, *not checked*.
 //! 4. Rows are read, the model's answer is tested, perhaps the count is measured. All of it stays in memory, and so does the state that the answer leaves.

@@ -83,7 +83,7 @@ impl Places {
         self.rename().map_err(|error| self.unwritten(&error))
     }
 
-    /// Writes answers in the forms of [`ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what a ledger is told of them. The pass proves that the ledger knows that they may be seen.
+    /// Writes answers in the forms of [`ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what the ledger writes down about them. The pass proves that the entry `drawn` is durable.
     pub fn put_answers(mut self, _: &Pass, answers: &Answers, document: &Value) -> Result<(Vec<PathBuf>, Output)> {
         assert_eq!(ENDS.len(), self.files.len(), "an answer has its places");
         let json = format!("{document:#}\n").into_bytes();

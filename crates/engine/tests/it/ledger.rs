@@ -282,7 +282,7 @@ fn the_order_of_a_charges_entries_is_verified() {
     check(Some(true), &[&commit], Some(early));
     check(Some(true), &[&drawn, &drawn], Some(twice));
     check(Some(true), &[&drawn, &reading(2)], Some(over));
-    // A round. Whoever died while an answer was made, or before it was complete, leaves a chain that is verified.
+    // A round. A process that died while it made an answer, or before that was complete, leaves a chain that is verified.
     check(Some(false), &[], None);
     check(Some(false), &[&answer(1), &commit, &reading(2), &answer(2), &commit, &reading(3)], None);
     check(Some(false), &[&answer(1), &reading(2), &answer(2), &commit], None);

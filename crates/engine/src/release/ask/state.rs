@@ -5,7 +5,7 @@
 //! then the round is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
 //!
 //! # Why the digest tells nothing
-//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a salt of 256 random bits, its own and new each time: whoever wants to try out secrets needs the salt, which stands nowhere but
+//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a salt of 256 random bits, its own and new each time: to try out secrets one needs the salt, which stands nowhere but
 //! beside the secret (a commitment by SHA-256, hiding as far as that is a random oracle, binding as far as nobody finds a collision). A key beside the ledger would be one more file that must stay private, for longer than the round.
 
 use crate::backend::hash::Key;
