@@ -15,7 +15,7 @@
 //! the first measured answer is the last: the state after it has no open round, and no other state of that round is the last one.
 //!
 //! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does up to there, and
-//! what it says if it fails, is the same in both cases, and the round is over either way. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in the next table.
+//! what it says if it fails, is the same in both cases. The round is over either way: even an observer who learned from the time it took whether the count was measured would know one run of the sparse vector, which is charged. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in the next table.
 
 mod state;
 
