@@ -11,7 +11,7 @@
 //!
 //! # Guarantee
 //! Every answer that is ever seen has an entry `drawn` of its own before it. In a round there is at most one for each number, and rows are read for a number once: `reading` and `drawn` are written in transactions that look whether they may
-//! follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse vector, of which
+//! follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse vector, and
 //! the first measured answer is the last: the state after it has no open round, and no other state of that round is the last one.
 //!
 //! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does up to there, and
