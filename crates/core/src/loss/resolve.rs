@@ -1,6 +1,7 @@
 //! From an event and a scope to the laws that a neighbour can make it follow.
 
-use super::law::{Component, Form, Law, group_of_approximate};
+use super::hull::{self, Hull};
+use super::law::{Choice, Component, Form, Law, group_of_approximate};
 use super::words;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling, Shift, Word};
@@ -78,11 +79,60 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     if shifts.len() == 1 {
         return Ok(Some(cover));
     }
+    if let Word::Gaussian { .. } = event.word() {
+        // Only the length counts, and of no mixture it is longer.
+        let longest = shifts.into_iter().max_by(|one, other| length(one).total_cmp(&length(other)));
+        return longest.map(|shift| made(shift, 1)).transpose();
+    }
+    if let (Some(is_whole), Form::Whole) = (compared(event.word()), form)
+        && let Some(shift) = hull::majorizing(&shifts, is_whole)
+    {
+        return made(shift, 1).map(Some);
+    }
+    chosen(event, form, &shifts, cover, &made)
+}
+
+/// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole numbers.
+fn compared(word: &Word) -> Option<bool> {
+    match word {
+        Word::Laplace { .. } => Some(false),
+        Word::DiscreteLaplace { .. } | Word::DiscreteGaussian { .. } => Some(true),
+        _ => None,
+    }
+}
+
+/// The squared length of a move.
+fn length(shift: &Shift) -> f64 {
+    shift.cells as f64 * shift.by.get() * shift.by.get()
+}
+
+/// One of several moves or a mixture of them ([`hull`] says what that is).
+///
+/// # Guarantee
+/// Pairs that cover all mixtures are known for symmetric log-concave noise on everybody; for everything else "the most cells, each by the most" covers them.
+fn chosen(
+    event: &Event,
+    form: Form,
+    shifts: &[Shift],
+    cover: Component,
+    made: &dyn Fn(Shift, u64) -> Result<Component>,
+) -> Result<Option<Component>> {
     let times = event.times() as f64;
     let one_run = |component: Component| Component { times: component.times / times, ..component };
-    let alternatives = shifts.into_iter().map(|shift| made(shift, 1).map(one_run));
-    let law = Law::AnyOf { alternatives: alternatives.collect::<Result<_>>()?, cover: Box::new(one_run(cover)) };
-    Ok(Some(Component::whole(law, times)))
+    let all = |moves: &[Shift]| moves.iter().map(|shift| made(*shift, 1).map(one_run)).collect::<Result<Vec<_>>>();
+    let hull = compared(event.word()).filter(|_| form == Form::Whole).and_then(|whole| Hull::of(shifts, whole));
+    let mut covers = Vec::new();
+    for pieces in hull.iter().flat_map(|hull| hull::PIECES.map(|pieces| hull.covers(pieces))) {
+        covers.push(pieces?.iter().map(|moves| all(moves)).collect::<Result<Vec<_>>>()?);
+    }
+    if covers.is_empty() {
+        covers.push(vec![vec![one_run(cover)]]);
+    }
+    // On a sample all cells are one law, and a mixture has none here.
+    let reached = if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
+    let reached = reached.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
+    let choice = Choice { alternatives: all(shifts)?, covers, reached };
+    Ok(Some(Component::whole(Law::AnyOf(Box::new(choice)), times)))
 }
 
 /// The more cells of two ways to move, each by the larger move.
