@@ -133,9 +133,7 @@ impl Law {
     pub(super) fn bounded(&self) -> f64 {
         match self {
             Self::Approximate { epsilon, .. } => *epsilon,
-            Self::AnyOf(choice) => {
-                choice.alternatives.iter().map(|one| one.times * one.bounded()).fold(0.0, f64::max)
-            }
+            Self::AnyOf(choice) => choice.alternatives.iter().map(|one| one.times * one.bounded()).fold(0.0, f64::max),
             law => law.pure(),
         }
     }
@@ -163,9 +161,7 @@ impl Law {
             }
             Self::Pair { p, q } => largest_ratio(p, q).max(largest_ratio(q, p)),
             Self::Custom(own) => own.pure(),
-            Self::AnyOf(choice) => {
-                choice.alternatives.iter().map(|one| one.times * one.pure()).fold(0.0, f64::max)
-            }
+            Self::AnyOf(choice) => choice.alternatives.iter().map(|one| one.times * one.pure()).fold(0.0, f64::max),
         }
     }
 }
@@ -207,7 +203,9 @@ impl Component {
     /// - One of several: any of them, or a mixture.
     pub(crate) fn attained(&self, place: usize) -> Vec<Self> {
         let Law::AnyOf(choice) = &self.law else { return self.attained_alone().into_iter().collect() };
-        let Some(one) = choice.reached.get(place.min(choice.reached.len().saturating_sub(1))) else { return Vec::new() };
+        let Some(one) = choice.reached.get(place.min(choice.reached.len().saturating_sub(1))) else {
+            return Vec::new();
+        };
         let runs = |one: Self| Self { times: one.times * self.times, ..one };
         one.iter().filter_map(Self::attained_alone).map(runs).collect()
     }

@@ -142,7 +142,7 @@ impl Loss {
     /// The loss of `events` in `scope`.
     ///
     /// # Guarantee
-    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the answers
+    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]), and if an event has several alternatives, so was what is asked. After: the answers
     /// bound what any attacker learns from all events together about neighbours in `scope`.
     pub fn of(events: impl AsRef<[Event]>, scope: impl Borrow<Scope>) -> Result<Self> {
         let (events, scope) = (events.as_ref(), scope.borrow());

@@ -10,8 +10,8 @@ use crate::scope::Scope;
 /// How `event` can be distinguished by neighbours in `scope`: independent components, none if it cannot.
 ///
 /// # Guarantee
-/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', or of one of their
-/// alternatives ([`Law::AnyOf`]).
+/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', where one of the covers takes the place of
+/// several alternatives ([`Law::AnyOf`]).
 pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
     match words::of(event.word()).noise() {
         Some(noise) => with_threshold(event, noise, scope),
@@ -129,7 +129,8 @@ fn chosen(
         covers.push(vec![vec![one_run(cover)]]);
     }
     // On a sample all cells are one law, and a mixture has none here.
-    let reached = if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
+    let reached =
+        if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
     let reached = reached.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
     let choice = Choice { alternatives: all(shifts)?, covers, reached };
     Ok(Some(Component::whole(Law::AnyOf(Box::new(choice)), times)))
