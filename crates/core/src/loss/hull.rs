@@ -29,8 +29,8 @@ use crate::error::Result;
 use crate::event::Shift;
 use num_rational::BigRational;
 
-/// In how many pieces the shares are cut, the finest first.
-pub(super) const PIECES: [u64; 5] = [8, 4, 3, 2, 1];
+/// In how many pieces the shares are cut.
+pub(super) const PIECES: u64 = 12;
 
 /// Steps of a move on the line, in a unit of 2^−40 of the largest.
 const FINE: f64 = (1u64 << 40) as f64;

@@ -41,8 +41,10 @@ pub(crate) enum Law {
 pub(crate) struct Choice {
     /// The alternatives. Whatever adds up over cells (pure bounds, Rényi curves) is at most the largest of theirs, of a mixture too.
     pub(crate) alternatives: Vec<Component>,
-    /// Lists of pairs: of each list, one dominates what neighbours do. The longest list first, the last has one pair.
-    pub(crate) covers: Vec<Vec<Vec<Component>>>,
+    /// One of these dominates what neighbours do.
+    pub(crate) pieces: Vec<Vec<Component>>,
+    /// This dominates whatever they do.
+    pub(crate) cover: Vec<Component>,
     /// What some neighbours really do.
     pub(crate) reached: Vec<Vec<Component>>,
 }
@@ -234,6 +236,12 @@ impl Component {
     /// What neighbours may choose from, if they may.
     pub(crate) fn choice(&self) -> Option<&Choice> {
         if let Law::AnyOf(choice) = &self.law { Some(choice) } else { None }
+    }
+
+    /// The same runs with pairs that dominate whatever neighbours choose.
+    pub(crate) fn covered(&self) -> Vec<Self> {
+        let runs = |one: &Self| Self { times: one.times * self.times, ..one.clone() };
+        self.choice().map_or_else(|| vec![self.clone()], |choice| choice.cover.iter().map(runs).collect())
     }
 
     /// How many things there are that neighbours can really do.

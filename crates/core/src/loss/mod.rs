@@ -142,7 +142,7 @@ impl Loss {
     /// The loss of `events` in `scope`.
     ///
     /// # Guarantee
-    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]), and if an event has several alternatives, so was what is asked. After: the answers
+    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the answers
     /// bound what any attacker learns from all events together about neighbours in `scope`.
     pub fn of(events: impl AsRef<[Event]>, scope: impl Borrow<Scope>) -> Result<Self> {
         let (events, scope) = (events.as_ref(), scope.borrow());
@@ -245,40 +245,19 @@ impl Loss {
     }
 
     /// The privacy-loss distributions, the worst of what neighbours can choose.
-    fn by_choices(&self, question: Question) -> Option<Answer> {
-        let answers: Option<Vec<_>> = self.cases().iter().map(|case| case.by_pairs(question)).collect();
-        answers.map(worst)
-    }
-
-    /// One loss for each way in which neighbours can choose among the covers of the events' alternatives: the finest covers that leave few ways.
     ///
-    /// The parameters of all runs are fixed beforehand, so neighbours make one choice for each run, and the worst one counts.
-    fn cases(&self) -> Vec<Self> {
-        let finest = self.components.iter().filter_map(Component::choice).map(|choice| choice.covers.len()).max();
-        // From the end, where each has one cover alone.
-        let fineness = (0..finest.unwrap_or(1)).rev();
-        fineness.into_iter().find_map(|level| self.cases_of(level)).unwrap_or_default()
-    }
-
-    /// The same where each choice is among the covers at `level` from the end of their list; none if these are too many ways.
-    fn cases_of(&self, level: usize) -> Option<Vec<Self>> {
-        let mut cases = vec![Vec::new()];
-        for component in &self.components {
-            let ways = match component.choice() {
-                None => vec![vec![component.clone()]],
-                Some(choice) => {
-                    let place = choice.covers.len().saturating_sub(level + 1);
-                    choices(choice.covers.get(place)?, component.times)?
-                }
-            };
-            if cases.len() * ways.len() > MOST_CASES {
-                return None;
-            }
-            let extended = |case: &Vec<Component>, way: &Vec<Component>| [case.as_slice(), way.as_slice()].concat();
-            cases = cases.iter().flat_map(|case| ways.iter().map(move |way| extended(case, way))).collect();
-        }
+    /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier answers, and the choice with it: that is at most what one pair costs that
+    /// dominates every choice.
+    fn by_choices(&self, question: Question) -> Option<Answer> {
         let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
-        Some(cases.into_iter().map(case).collect())
+        if let [only] = &self.components[..]
+            && let Some(choice) = only.choice().filter(|choice| only.times == 1.0 && !choice.pieces.is_empty())
+        {
+            let answers: Option<Vec<_>> =
+                choice.pieces.iter().map(|piece| case(piece.clone()).by_pairs(question)).collect();
+            return answers.map(worst);
+        }
+        case(self.components.iter().flat_map(Component::covered).collect()).by_pairs(question)
     }
 
     /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the pairs of all events.
@@ -351,7 +330,8 @@ impl Loss {
 
     /// Those with a pair by their distribution, the others by Rényi, and δ split between them.
     fn epsilon_by_split(&self, target: f64) -> f64 {
-        let has_pair = |component: &&Component| pld::part(component, Side::Remove).is_some();
+        let has_pair =
+            |component: &&Component| component.covered().iter().all(|one| pld::part(one, Side::Remove).is_some());
         let (paired, others): (Vec<_>, Vec<_>) = self.components.iter().partition(has_pair);
         if paired.is_empty() || others.is_empty() {
             return f64::INFINITY;
@@ -445,31 +425,6 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
         kept.push(Component::whole(law, 1.0));
     }
     kept
-}
-
-/// More choices than this are covered by fewer pairs, each worse than several.
-const MOST_CASES: usize = 12;
-
-/// The ways to run `times` times, each time by one of the covers; None if they are too many.
-fn choices(covers: &[Vec<Component>], times: f64) -> Option<Vec<Vec<Component>>> {
-    let [first, others @ ..] = covers else { return None };
-    if others.is_empty() || times == 0.0 {
-        let runs = |one: &Component| Component { times: one.times * times, ..one.clone() };
-        return Some(vec![if times == 0.0 { Vec::new() } else { first.iter().map(runs).collect() }]);
-    }
-    if times > MOST_CASES as f64 {
-        return None;
-    }
-    let mut ways = Vec::new();
-    for count in 0..=times as u64 {
-        let own = choices(std::slice::from_ref(first), count as f64)?;
-        let rest = choices(others, times - count as f64)?;
-        ways.extend(rest.iter().map(|rest| [own[0].as_slice(), rest.as_slice()].concat()));
-        if ways.len() > MOST_CASES {
-            return None;
-        }
-    }
-    Some(ways)
 }
 
 /// The worst of several answers, of which each may be the true one.

@@ -121,18 +121,16 @@ fn chosen(
     let one_run = |component: Component| Component { times: component.times / times, ..component };
     let all = |moves: &[Shift]| moves.iter().map(|shift| made(*shift, 1).map(one_run)).collect::<Result<Vec<_>>>();
     let hull = compared(event.word()).filter(|_| form == Form::Whole).and_then(|whole| Hull::of(shifts, whole));
-    let mut covers = Vec::new();
-    for pieces in hull.iter().flat_map(|hull| hull::PIECES.map(|pieces| hull.covers(pieces))) {
-        covers.push(pieces?.iter().map(|moves| all(moves)).collect::<Result<Vec<_>>>()?);
-    }
-    if covers.is_empty() {
-        covers.push(vec![vec![one_run(cover)]]);
-    }
+    let (pieces, cover) = match hull {
+        Some(hull) => (hull.covers(hull::PIECES)?, all(&hull.covers(1)?.concat())?),
+        None => (Vec::new(), vec![one_run(cover)]),
+    };
+    let pieces = pieces.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
     // On a sample all cells are one law, and a mixture has none here.
     let reached =
         if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
     let reached = reached.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
-    let choice = Choice { alternatives: all(shifts)?, covers, reached };
+    let choice = Choice { alternatives: all(shifts)?, pieces, cover, reached };
     Ok(Some(Component::whole(Law::AnyOf(Box::new(choice)), times)))
 }
 

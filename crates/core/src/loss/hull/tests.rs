@@ -242,7 +242,7 @@ fn covers_majorize_every_mixture() {
         let moves = stands_for_corners(&list);
         for is_whole in [true, false] {
             let hull = Hull::of(&shifts(&list), is_whole).unwrap();
-            for pieces in PIECES {
+            for pieces in [1, 2, 5, PIECES] {
                 let covers = hull.covers(pieces).unwrap();
                 for moved in &moves {
                     let is_below = |cover: &Vec<Shift>| sums_are_below(moved, cover);
