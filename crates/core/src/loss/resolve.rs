@@ -201,8 +201,12 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let law = word.law_of_group(shift.by.get(), group).unwrap_or_else(|| word.law(by))?;
     // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
     // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
-    let without_pair = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
+    let further = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
     let (times, cells) = (event.times() as f64, shift.cells as f64);
+    // "c cells by r rows" stands for the same rows in more cells too ([`hull`]). Ranges of losses are not compared by majorization, so that of several cells that move by
+    // several rows only what adds up is known; fewer than two rows are one, and are not divided.
+    let divided = cells > 1.0 && shift.by.get() >= 2.0 && matches!(event.word(), Word::Exponential { .. });
+    let without_pair = further || (divided && form == Form::Whole);
     if form == Form::Whole || cells <= 1.0 {
         return Ok(Component { form, without_pair, is_cover: word.covers(by), ..Component::whole(law, times * cells) });
     }
