@@ -258,3 +258,23 @@ fn a_list_that_forgets_a_scope_is_refused() {
     let document = format!(r#"{{"neighbours":"replace","delta":0,"events":[{event}]}}"#);
     crate::support::refused(&scumble(&["account", "-"], &document), 2, "nothing with a replaced owner");
 }
+
+/// An event as ledgers have it since the first version: SUM of x in [−5, 10] in 2 groups. δ(0) was certified as 0.18420 and δ(0.65) as 0.02549; an owner who keeps one group moves (15, 10, 10),
+/// which has 0.20375 and 0.02965. Old events are read as what they stand for.
+#[test]
+fn an_event_with_alternatives_stands_for_their_mixtures() {
+    let event = json!({"mechanism": "laplace", "scale": 40.0, "moves": {
+        "presence": [{"cells": 2, "by": 10}],
+        "person": [{"cells": 4, "by": 10}, {"cells": 2, "by": 15}],
+        "touches": [{"attributes": ["k"], "shifts": [{"cells": 4, "by": 10}, {"cells": 2, "by": 15}]}]
+    }});
+    for (epsilon, truth) in [(0.0, 0.20375), (0.65, 0.02965)] {
+        for scope in [json!({"neighbours": "replace"}), json!({"attributes": ["k"]})] {
+            let mut document = json!({"events": [event], "epsilon": epsilon});
+            document.as_object_mut().unwrap().extend(scope.as_object().unwrap().clone());
+            let answer = answered("account", &document);
+            let (delta, lower) = (answer["delta"].as_f64().unwrap(), answer["delta_lower"].as_f64().unwrap());
+            assert!(delta > truth - 6e-6 && delta < 1.02 * truth && lower < truth + 6e-6, "{answer}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Guessing a coin: which of two neighbours a release saw, by somebody who knows both and the rule, from what it publishes.
 //!
 //! A coin decides whether one person's data is as it is or as a neighbour has it. The release adds its noise, and the guess is the likelier of the two given
-//! the numbers: no guess is right more often (Neyman and Pearson 1933). Made-up numbers are enough for that, as the events say how far neighbours are
+//! the numbers: no guess between these two is right more often (Neyman and Pearson 1933). Made-up numbers are enough for that, as the events say how far neighbours are
 //! apart and which noise hides it; no table is read. In the scope of an attribute it is the reconstruction of one value, in presence it is membership.
 //!
 //! ```
@@ -143,7 +143,7 @@ pub fn guess<S: BitSource + ?Sized>(events: &[Event], scope: &Scope, coins: u32,
     Ok(Outcome::Guessed { right, coins })
 }
 
-/// The neighbour that moves most, in squares.
+/// The alternative that moves most, in squares. A mixture of alternatives may be guessed more often still: this is one attack, not the worst.
 fn farthest(event: &Event, scope: &Scope) -> Option<Shift> {
     let length = |shift: &Shift| shift.cells as f64 * shift.by.get().powi(2);
     event.moves().shifts(scope).into_iter().max_by(|one, other| length(one).total_cmp(&length(other)))

@@ -42,7 +42,7 @@ impl Shift {
     }
 }
 
-/// How far what is noised can move in each scope: alternatives, of which the worst counts. No alternative means: not at all.
+/// How far what is noised can move in each scope: alternatives, of which neighbours choose one or a mixture (shares of several that add up to at most one). No alternative means: not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moves {
     presence: Vec<Shift>,

@@ -32,8 +32,21 @@ pub(crate) enum Law {
     Pair { p: Vec<f64>, q: Vec<f64> },
     /// A pair that the caller brought.
     Custom(Own),
-    /// One of several, neighbours choose which: each as one run, and one that covers them all.
-    AnyOf { alternatives: Vec<Component>, cover: Box<Component> },
+    /// One of several or a mixture of them, neighbours choose which ([`super::hull`]); everything is of one run.
+    AnyOf(Box<Choice>),
+}
+
+/// What neighbours can choose from in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Choice {
+    /// The alternatives. Whatever adds up over cells (pure bounds, Rényi curves) is at most the largest of theirs, of a mixture too.
+    pub(crate) alternatives: Vec<Component>,
+    /// One of these dominates what neighbours do.
+    pub(crate) pieces: Vec<Vec<Component>>,
+    /// This dominates whatever they do.
+    pub(crate) cover: Vec<Component>,
+    /// What some neighbours really do.
+    pub(crate) reached: Vec<Vec<Component>>,
 }
 
 /// The sample that a law was run on.
@@ -92,7 +105,7 @@ impl Law {
             }
             Self::Pair { p, q } => Curve::Pair { p: p.clone(), q: q.clone() },
             Self::Custom(_) => Curve::Concentrated { rho: f64::INFINITY, omega: f64::INFINITY },
-            Self::AnyOf { alternatives, .. } => return largest_curve(alternatives),
+            Self::AnyOf(choice) => return largest_curve(&choice.alternatives),
         };
         (curve, if let Self::Approximate { delta, .. } = self { *delta } else { 0.0 })
     }
@@ -122,9 +135,7 @@ impl Law {
     pub(super) fn bounded(&self) -> f64 {
         match self {
             Self::Approximate { epsilon, .. } => *epsilon,
-            Self::AnyOf { alternatives, .. } => {
-                alternatives.iter().map(|one| one.times * one.bounded()).fold(0.0, f64::max)
-            }
+            Self::AnyOf(choice) => choice.alternatives.iter().map(|one| one.times * one.bounded()).fold(0.0, f64::max),
             law => law.pure(),
         }
     }
@@ -152,9 +163,7 @@ impl Law {
             }
             Self::Pair { p, q } => largest_ratio(p, q).max(largest_ratio(q, p)),
             Self::Custom(own) => own.pure(),
-            Self::AnyOf { alternatives, .. } => {
-                alternatives.iter().map(|one| one.times * one.pure()).fold(0.0, f64::max)
-            }
+            Self::AnyOf(choice) => choice.alternatives.iter().map(|one| one.times * one.pure()).fold(0.0, f64::max),
         }
     }
 }
@@ -186,25 +195,31 @@ impl Component {
         Self { law, form: Form::Whole, times, without_pair: false, owners: 1, is_cover: false }
     }
 
-    /// The same runs with a pair that some mechanism of this event really has on some neighbours: what is known from below.
+    /// The same runs with pairs that some mechanism of this event really has on some neighbours: what is known from below. Of several things that neighbours can
+    /// do it is the one at `place`, or the last.
     ///
     /// - On a sample where an owner is replaced, nothing: the curve that [`Form::Replace`] composes is reached at each ε by another pair, so
     ///   that its composition is not, and how far an absent owner is from both records is not known.
     /// - A loss of range ε: randomized response with ±ε/2 has it. (The same holds of its envelope.)
     /// - Anything ρ-zCDP or (ρ, ω)-tCDP: Gaussian noise is.
-    /// - One of several: any of them.
-    pub(crate) fn attained(&self) -> Option<Self> {
+    /// - One of several: any of them, or a mixture.
+    pub(crate) fn attained(&self, place: usize) -> Vec<Self> {
+        let Law::AnyOf(choice) = &self.law else { return self.attained_alone().into_iter().collect() };
+        let Some(one) = choice.reached.get(place.min(choice.reached.len().saturating_sub(1))) else {
+            return Vec::new();
+        };
+        let runs = |one: Self| Self { times: one.times * self.times, ..one };
+        one.iter().filter_map(Self::attained_alone).map(runs).collect()
+    }
+
+    fn attained_alone(&self) -> Option<Self> {
         if self.without_pair || self.owners > 1 || self.is_cover {
             return None;
         }
         let law = match &self.law {
             Law::BoundedRange { epsilon } => Law::RandomizedResponse { epsilon: epsilon / 2.0, values: 2.0 },
             Law::Concentrated { rho, .. } => Law::Gaussian { mu: (2.0 * rho).sqrt() * (1.0 - 1e-15) },
-            Law::AnyOf { alternatives, .. } => {
-                let one = alternatives.iter().find_map(Self::attained)?;
-                return Some(Self { times: one.times * self.times, ..one });
-            }
-            Law::ConcentratedGroup { .. } => return None,
+            Law::ConcentratedGroup { .. } | Law::AnyOf(_) => return None,
             Law::Own(shape) if !shape.0.has_pair() => return None,
             law => law.clone(),
         };
@@ -219,8 +234,28 @@ impl Component {
     }
 
     /// What neighbours may choose from, if they may.
-    pub(crate) fn alternatives(&self) -> Option<&[Self]> {
-        if let Law::AnyOf { alternatives, .. } = &self.law { Some(alternatives) } else { None }
+    pub(crate) fn choice(&self) -> Option<&Choice> {
+        if let Law::AnyOf(choice) = &self.law { Some(choice) } else { None }
+    }
+
+    /// The same runs with pairs that dominate whatever neighbours choose.
+    pub(crate) fn covered(&self) -> Vec<Self> {
+        let runs = |one: &Self| Self { times: one.times * self.times, ..one.clone() };
+        self.choice().map_or_else(|| vec![self.clone()], |choice| choice.cover.iter().map(runs).collect())
+    }
+
+    /// How many things there are that neighbours can really do.
+    pub(crate) fn reached(&self) -> usize {
+        self.choice().map_or(1, |choice| choice.reached.len())
+    }
+
+    /// The largest loss of all runs that some mechanism of this event has on some neighbours.
+    pub(crate) fn pure_from_below(&self) -> f64 {
+        let reached = |part: &Self| if part.owners > 1 || part.is_cover { 0.0 } else { part.times * part.pure() };
+        match self.choice() {
+            Some(choice) => self.times * choice.alternatives.iter().map(reached).fold(0.0, f64::max),
+            None => reached(self),
+        }
     }
 
     fn curve_of_one(&self) -> (Curve, f64) {

@@ -28,6 +28,7 @@ mod convert;
 mod dominating_pair;
 pub mod filter;
 mod gaussian;
+mod hull;
 mod law;
 mod normal;
 mod pld;
@@ -194,11 +195,8 @@ impl Loss {
             let bounds = gaussian::epsilon(mu, target);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
-        if let Some(cases) = self.cases() {
-            return worst(cases.iter().map(|case| case.epsilon_at(delta)));
-        }
         let question = Question::Epsilon { delta: target };
-        let best = self.by_pairs(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
+        let best = self.by_choices(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
         let unbounded = best.lower == f64::INFINITY;
         let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
         let close = best.upper.is_finite() && best.upper - best.lower <= 10.0 * self.tolerance * best.upper;
@@ -230,11 +228,8 @@ impl Loss {
             let bounds = gaussian::delta(mu, at);
             return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
         }
-        if let Some(cases) = self.cases() {
-            return worst(cases.iter().map(|case| case.delta_at(epsilon)));
-        }
         let question = Question::Delta { epsilon: at };
-        let best = self.by_pairs(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
+        let best = self.by_choices(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
         let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
         if best.upper - best.lower > 1e-2 * best.upper {
             best = best.or_lower(self.delta_by_renyi(at), Method::Renyi);
@@ -249,24 +244,20 @@ impl Loss {
         Ok(best)
     }
 
-    /// One loss for each way in which neighbours can choose among the events' alternatives, if there are few ways.
+    /// The privacy-loss distributions, the worst of what neighbours can choose.
     ///
-    /// The parameters of all runs are fixed beforehand, so neighbours make one choice for each run, and the worst one counts.
-    fn cases(&self) -> Option<Vec<Self>> {
-        let mut cases = vec![Vec::new()];
-        for component in &self.components {
-            let ways = match component.alternatives() {
-                None => vec![vec![component.clone()]],
-                Some(alternatives) => choices(alternatives, component.times)?,
-            };
-            if cases.len() * ways.len() > MOST_CASES {
-                return None;
-            }
-            let extended = |case: &Vec<Component>, way: &Vec<Component>| [case.as_slice(), way.as_slice()].concat();
-            cases = cases.iter().flat_map(|case| ways.iter().map(move |way| extended(case, way))).collect();
-        }
+    /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier answers, and the choice with it: that is at most what one pair costs that
+    /// dominates every choice.
+    fn by_choices(&self, question: Question) -> Option<Answer> {
         let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
-        (cases.len() > 1).then(|| cases.into_iter().map(case).collect())
+        if let [only] = &self.components[..]
+            && let Some(choice) = only.choice().filter(|choice| only.times == 1.0 && !choice.pieces.is_empty())
+        {
+            let answers: Option<Vec<_>> =
+                choice.pieces.iter().map(|piece| case(piece.clone()).by_pairs(question)).collect();
+            return answers.map(worst);
+        }
+        case(self.components.iter().flat_map(Component::covered).collect()).by_pairs(question)
     }
 
     /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the pairs of all events.
@@ -274,7 +265,12 @@ impl Loss {
     /// # Guarantee
     /// Leaving an event out only takes information away, so that those of which nothing is known from below are left out.
     fn known_from_below(&self, question: Question, own: f64) -> f64 {
-        let attained: Vec<Component> = self.components.iter().filter_map(Component::attained).collect();
+        let ways = self.components.iter().map(Component::reached).max().unwrap_or(1);
+        (0..ways).map(|place| self.attained(place, question, own)).fold(0.0, f64::max)
+    }
+
+    fn attained(&self, place: usize, question: Question, own: f64) -> f64 {
+        let attained: Vec<Component> = self.components.iter().flat_map(|part| part.attained(place)).collect();
         if attained == self.components {
             return own;
         }
@@ -291,8 +287,7 @@ impl Loss {
 
     /// The sum of the largest losses of those that are reached.
     fn pure_from_below(&self) -> f64 {
-        let of = |part: &Component| if part.owners > 1 || part.is_cover { 0.0 } else { part.times * part.pure() };
-        self.components.iter().map(of).sum::<f64>() * (1.0 - 1e-9)
+        self.components.iter().map(Component::pure_from_below).sum::<f64>() * (1.0 - 1e-9)
     }
 
     /// The privacy-loss distributions of both directions, if every component has one. The lower bound is that of the pairs that are
@@ -335,7 +330,8 @@ impl Loss {
 
     /// Those with a pair by their distribution, the others by Rényi, and δ split between them.
     fn epsilon_by_split(&self, target: f64) -> f64 {
-        let has_pair = |component: &&Component| pld::part(component, Side::Remove).is_some();
+        let has_pair =
+            |component: &&Component| component.covered().iter().all(|one| pld::part(one, Side::Remove).is_some());
         let (paired, others): (Vec<_>, Vec<_>) = self.components.iter().partition(has_pair);
         if paired.is_empty() || others.is_empty() {
             return f64::INFINITY;
@@ -431,40 +427,13 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
     kept
 }
 
-/// More choices than this are covered by one event that is worse than each.
-const MOST_CASES: usize = 12;
-
-/// The ways to run `times` times, each time by one of the alternatives; None if they are too many.
-fn choices(alternatives: &[Component], times: f64) -> Option<Vec<Vec<Component>>> {
-    let [first, others @ ..] = alternatives else { return None };
-    if others.is_empty() || times == 0.0 {
-        let runs = Component { times: first.times * times, ..first.clone() };
-        return Some(vec![if times == 0.0 { Vec::new() } else { vec![runs] }]);
-    }
-    if times > MOST_CASES as f64 {
-        return None;
-    }
-    let mut ways = Vec::new();
-    for count in 0..=times as u64 {
-        let own = choices(std::slice::from_ref(first), count as f64)?;
-        let rest = choices(others, times - count as f64)?;
-        ways.extend(rest.iter().map(|rest| [own[0].as_slice(), rest.as_slice()].concat()));
-        if ways.len() > MOST_CASES {
-            return None;
-        }
-    }
-    Some(ways)
-}
-
 /// The worst of several answers, of which each may be the true one.
-fn worst(answers: impl Iterator<Item = Result<Answer>>) -> Result<Answer> {
-    let mut worst = answer(0.0, 0.0, Method::Pure);
-    for answer in answers {
-        let answer = answer?;
+fn worst(answers: Vec<Answer>) -> Answer {
+    let none = answer(0.0, 0.0, Method::Pure);
+    answers.into_iter().fold(none, |worst, answer| {
         let lower = worst.lower.max(answer.lower);
-        worst = Answer { lower, ..if answer.upper > worst.upper { answer } else { worst } };
-    }
-    Ok(worst)
+        Answer { lower, ..if answer.upper > worst.upper { answer } else { worst } }
+    })
 }
 
 fn answer(upper: f64, lower: f64, method: Method) -> Answer {

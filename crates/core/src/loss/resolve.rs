@@ -1,6 +1,7 @@
 //! From an event and a scope to the laws that a neighbour can make it follow.
 
-use super::law::{Component, Form, Law, group_of_approximate};
+use super::hull::{self, Hull};
+use super::law::{Choice, Component, Form, Law, group_of_approximate};
 use super::words;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling, Shift, Word};
@@ -9,8 +10,8 @@ use crate::scope::Scope;
 /// How `event` can be distinguished by neighbours in `scope`: independent components, none if it cannot.
 ///
 /// # Guarantee
-/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', or of one of their
-/// alternatives ([`Law::AnyOf`]).
+/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', where one of the covers takes the place of
+/// several alternatives ([`Law::AnyOf`]).
 pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
     match words::of(event.word()).noise() {
         Some(noise) => with_threshold(event, noise, scope),
@@ -78,11 +79,59 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     if shifts.len() == 1 {
         return Ok(Some(cover));
     }
+    if let Word::Gaussian { .. } = event.word() {
+        // Only the length counts, and of no mixture it is longer.
+        let longest = shifts.into_iter().max_by(|one, other| length(one).total_cmp(&length(other)));
+        return longest.map(|shift| made(shift, 1)).transpose();
+    }
+    if let (Some(is_whole), Form::Whole) = (compared(event.word()), form)
+        && let Some(shift) = hull::majorizing(&shifts, is_whole)
+    {
+        return made(shift, 1).map(Some);
+    }
+    chosen(event, form, &shifts, cover, &made)
+}
+
+/// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole numbers.
+fn compared(word: &Word) -> Option<bool> {
+    match word {
+        Word::Laplace { .. } => Some(false),
+        Word::DiscreteLaplace { .. } | Word::DiscreteGaussian { .. } => Some(true),
+        _ => None,
+    }
+}
+
+/// The squared length of a move.
+fn length(shift: &Shift) -> f64 {
+    shift.cells as f64 * shift.by.get() * shift.by.get()
+}
+
+/// One of several moves or a mixture of them ([`hull`] says what that is).
+///
+/// # Guarantee
+/// Pairs that cover all mixtures are known for symmetric log-concave noise on everybody; for everything else "the most cells, each by the most" covers them.
+fn chosen(
+    event: &Event,
+    form: Form,
+    shifts: &[Shift],
+    cover: Component,
+    made: &dyn Fn(Shift, u64) -> Result<Component>,
+) -> Result<Option<Component>> {
     let times = event.times() as f64;
     let one_run = |component: Component| Component { times: component.times / times, ..component };
-    let alternatives = shifts.into_iter().map(|shift| made(shift, 1).map(one_run));
-    let law = Law::AnyOf { alternatives: alternatives.collect::<Result<_>>()?, cover: Box::new(one_run(cover)) };
-    Ok(Some(Component::whole(law, times)))
+    let all = |moves: &[Shift]| moves.iter().map(|shift| made(*shift, 1).map(one_run)).collect::<Result<Vec<_>>>();
+    let hull = compared(event.word()).filter(|_| form == Form::Whole).and_then(|whole| Hull::of(shifts, whole));
+    let (pieces, cover) = match hull {
+        Some(hull) => (hull.covers(hull::PIECES)?, all(&hull.covers(1)?.concat())?),
+        None => (Vec::new(), vec![one_run(cover)]),
+    };
+    let pieces = pieces.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
+    // On a sample all cells are one law, and a mixture has none here.
+    let reached =
+        if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
+    let reached = reached.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
+    let choice = Choice { alternatives: all(shifts)?, pieces, cover, reached };
+    Ok(Some(Component::whole(Law::AnyOf(Box::new(choice)), times)))
 }
 
 /// The more cells of two ways to move, each by the larger move.
@@ -152,8 +201,12 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let law = word.law_of_group(shift.by.get(), group).unwrap_or_else(|| word.law(by))?;
     // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
     // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
-    let without_pair = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
+    let further = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
     let (times, cells) = (event.times() as f64, shift.cells as f64);
+    // "c cells by r rows" stands for the same rows in more cells too ([`hull`]). Ranges of losses are not compared by majorization, so that of several cells that move by
+    // several rows only what adds up is known; fewer than two rows are one, and are not divided.
+    let divided = cells > 1.0 && shift.by.get() >= 2.0 && matches!(event.word(), Word::Exponential { .. });
+    let without_pair = further || (divided && form == Form::Whole);
     if form == Form::Whole || cells <= 1.0 {
         return Ok(Component { form, without_pair, is_cover: word.covers(by), ..Component::whole(law, times * cells) });
     }

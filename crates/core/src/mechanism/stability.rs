@@ -199,6 +199,8 @@ pub struct KeySelection {
 
 /// From here on a larger ε changes nothing that f64 can tell.
 const LARGEST_EXPONENT: f64 = 700.0;
+/// What two roundings of a number below 1, each by at most 2⁻⁵⁴, may have taken from a complement; twice that.
+const COMPLEMENT_ROUNDING: f64 = f64::EPSILON;
 /// Beyond this many steps the probabilities are refused: ε/g is then too small to be of use.
 const MOST_STEPS: usize = 50_000_000;
 
@@ -224,15 +226,16 @@ impl KeySelection {
         while let Some(&before) = probabilities.last().filter(|last| **last < 1.0) {
             let first = (growth * before + per_key) * (1.0 - 1e-14);
             // 1 − π(n+1) ≥ e^{−ε}(1 − π(n) − δ), so that the complement is rounded up.
-            let second = 1.0 - shrink * (1.0 - before - per_key) * (1.0 + 1e-14) - 1e-15;
-            let next = if before + per_key >= 1.0 { 1.0 } else { first.min(second).max(before) };
-            let settled = next <= before;
-            probabilities.push(if settled { 1.0 } else { next });
-            if settled && 1.0 - before > per_key {
+            let second = 1.0 - shrink * (1.0 - before - per_key) * (1.0 + 1e-14) - COMPLEMENT_ROUNDING;
+            // π = 1 is allowed where 1 − π(n) ≤ δ. From ½ on that difference is exact (Sterbenz), where a sum with a δ of 1e-15 is rounded; below ½ the rounding of
+            // the difference is less than what was taken off the δ.
+            let next = if 1.0 - before <= per_key { 1.0 } else { first.min(second).max(before) };
+            if next <= before {
                 return Err(Error::refused(
-                    "epsilon is too small for key selection in double precision: raise epsilon",
+                    "key selection in double precision needs a larger epsilon per key, or a delta per key above 1e-15: raise epsilon or delta, or bound the keys per owner",
                 ));
             }
+            probabilities.push(next);
             if probabilities.len() > MOST_STEPS {
                 return Err(Error::refused(
                     "epsilon per key is too small for key selection: raise epsilon or bound the keys per owner",

@@ -8,22 +8,25 @@ use std::collections::BTreeSet;
 
 /// The moves of one measure.
 ///
-/// With g groups per owner, r rows in each and R rows in all, one owner reaches at most c = min(g, ⌈R/r⌉) cells with r rows each, in
-/// the worst case for every norm (the contributions of one owner lie in the convex hull of those, and the noise's loss is largest at
-/// a corner). Let a row add something in \[lo, hi\] or nothing, M = max(|lo|, |hi|), and w = max(hi, 0) − min(lo, 0) the width that
-/// includes "nothing" (a NULL adds nothing).
+/// With g groups per owner, r rows in each and R rows in all, let c = min(g, ⌈R/r⌉). Let a row add something in \[lo, hi\] or nothing, M = max(|lo|, |hi|), and
+/// w = max(hi, 0) − min(lo, 0) the width that includes "nothing" (a NULL adds nothing).
 ///
 /// # Guarantee
 /// Before: the rows are bounded by [`crate::backend::bound`], so that how many rows of an owner count in which cell does not depend
-/// on the summed values. After, for every two tables that are neighbours in a scope, the exact measures differ by one of the shifts
-/// of that scope, or less:
+/// on the summed values. After, for every two tables that are neighbours in a scope, the exact measures differ by what the list of
+/// that scope stands for: an alternative, a mixture of several, or something that is weakly majorized by one (`loss/hull.rs` of the core says what that is, and what it costs).
 /// - presence: c cells by r·M;
 /// - person, and attributes of keys, filters and joins: 2c cells by r·M, or c cells by r·w;
 /// - attributes of summed values only: c cells by r·w;
 /// - with one row per person, attributes of filters only: one cell by M;
 /// - other attributes: nothing.
 ///
-/// More cells than there are in a public domain never move: then c of the domain's cells by r·w take the place of 2c.
+/// Why: let an owner have nⱼ ≤ r rows in cell j before and mⱼ ≤ r behind, Σnⱼ ≤ cr and Σmⱼ ≤ cr. With tⱼ = min(nⱼ, mⱼ) the cell moves by at most tⱼ·w + |nⱼ − mⱼ|·M. Let T = Σtⱼ: the k largest
+/// add up to at most (w − M)·min(T, kr) + M·min(kr, T + 2(cr − T)), as Σ|nⱼ − mⱼ| ≤ 2(cr − T). Those are the partial sums of the mixture with a share of T/cr of "c cells by r·w" and the rest of
+/// "2c cells by r·M". An owner who keeps k of c groups and moves to others is T = kr: k cells by r·w, 2(c − k) by r·M, which neither alternative covers.
+/// For presence T = 0 and only one side counts: at most r·M in each cell, and crM in all.
+///
+/// More cells than there are in a public domain never move: then all of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
     let row = Row {

@@ -57,18 +57,12 @@ pub(crate) enum Side {
 
 /// Whether both sides have the same pair.
 pub(crate) fn is_symmetric(component: &Component) -> bool {
-    if let Law::AnyOf { cover, .. } = &component.law {
-        return is_symmetric(cover);
-    }
     let law = !matches!(component.law, Law::Pair { .. } | Law::Custom(_));
     law && !matches!(component.form, Form::Presence { .. })
 }
 
 /// The pair of a component, if it has one.
 pub(crate) fn part(component: &Component, side: Side) -> Option<Part> {
-    if let Law::AnyOf { cover, .. } = &component.law {
-        return part(cover, side).map(|part| Part { times: part.times * component.times, ..part });
-    }
     let reversed = side == Side::Add;
     let source = match (component.form, few_atoms(&component.law)) {
         _ if component.without_pair => return None,
@@ -116,8 +110,8 @@ fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
         Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
         Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
         Law::Concentrated { .. } | Law::ConcentratedGroup { .. } => return None,
-        // Its cover has a pair.
-        Law::AnyOf { .. } => return None,
+        // Its covers have pairs.
+        Law::AnyOf(_) => return None,
     })
 }
 

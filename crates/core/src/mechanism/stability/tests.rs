@@ -354,3 +354,44 @@ fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
         assert!(epsilon < 700.0 || selection.probability(2) > 0.5, "{epsilon}");
     }
 }
+
+/// `before + per_key >= 1.0` was rounded: at δ = 1e-15 a key jumped to "for sure" where 1.0376·δ was left. Every step in exact fractions, with e^ε from below.
+#[test]
+fn no_step_of_key_selection_costs_more_than_its_delta() {
+    use num_bigint::BigInt;
+    use num_rational::BigRational;
+    use num_traits::{One, pow};
+    let exact = |number: f64| BigRational::from_float(number).unwrap();
+    // Taylor's series of a positive number, cut, is below; so are its digits beyond 2^−200.
+    let exp_below = |x: &BigRational| {
+        let (mut sum, mut term) = (BigRational::one(), BigRational::one());
+        for k in 1..=60 {
+            term = term * x / BigRational::from_integer(BigInt::from(k));
+            sum += &term;
+        }
+        let grid = BigRational::from_integer(pow(BigInt::from(2), 200));
+        (sum * &grid).floor() / grid
+    };
+    for (epsilon, delta, keys) in [
+        (1.0, 1e-15, 1u32),
+        (0.5, 1e-15, 1),
+        (2.0, 3e-15, 2),
+        (0.3, 1e-14, 3),
+        (1.0, 1e-6, 1),
+        (3.0, 0.3, 2),
+        (0.7, 0.9, 1),
+    ] {
+        let selection = KeySelection::new(epsilon, delta, keys).unwrap();
+        let growth = exp_below(&(exact(epsilon) / BigRational::from_integer(keys.into())));
+        let one = BigRational::one();
+        let pi: Vec<BigRational> =
+            (0..=selection.certain_from() + 1).map(|owners| exact(selection.probability(owners))).collect();
+        let excess = pi.windows(2).flat_map(|step| {
+            let (less, more) = (&step[0], &step[1]);
+            [more - &growth * less, (&one - less) - &growth * (&one - more), less - &growth * more]
+        });
+        let worst = excess.max().unwrap();
+        let of_all = &one - pow(&one - worst, keys as usize);
+        assert!(of_all <= exact(delta), "{epsilon} {delta} {keys}");
+    }
+}

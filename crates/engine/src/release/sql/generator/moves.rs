@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is moved too far, if anything is.
 ///
-/// The claim is that the difference lies in the convex hull of the corners "this many cells by so much" of the scope's alternatives. So it
-/// is at most theirs in each norm that a noise answers for: the sum (Laplace), the sum of squares (Gaussian), the largest.
+/// The claim is that the difference is a mixture of the scope's alternatives "this many cells by so much", or weakly majorized by one (`loss/hull.rs` of the core). So it
+/// is at most theirs in each norm that a noise answers for: the sum (Laplace), the sum of squares (Gaussian), the largest. And the k largest moves add up to at most those of one mixture.
 pub(super) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers) -> Result<(), String> {
     let keys: HashSet<&Vec<ScalarValue>> = one.keys.iter().chain(&other.keys).collect();
     let (first, second) = (by_key(one), by_key(other));
@@ -77,7 +77,37 @@ fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<(), String>
             return Err(format!("{scope:?} moves the {name} by {found}, claimed are {claimed}"));
         }
     }
-    Ok(())
+    let mut falling = moved;
+    falling.sort_by(|one, other| other.total_cmp(one));
+    match is_mixed(&shifts, &falling) {
+        true => Ok(()),
+        false => Err(format!("{scope:?} moves {falling:?}, which no mixture of {shifts:?} majorizes")),
+    }
+}
+
+/// Whether for some share of each of two alternatives the k largest moves add up to at most those of the mixture, for each k; of more alternatives nothing is said.
+fn is_mixed(shifts: &[Shift], falling: &[f64]) -> bool {
+    let [one, other] = shifts else { return true };
+    let (many, few) = if one.by.get() <= other.by.get() { (one, other) } else { (other, one) };
+    let (low, high) = (many.by.get(), few.by.get());
+    // How much room is left at the tightest k: concave in the share.
+    let room = |share: f64| {
+        let tall = share * few.cells as f64;
+        let all = tall + (1.0 - share) * many.cells as f64;
+        let mut sum = 0.0;
+        let left = falling.iter().zip(1u32..).map(|(by, k)| {
+            sum += by;
+            low * f64::from(k).min(all) + (high - low) * f64::from(k).min(tall) - sum
+        });
+        left.fold(f64::INFINITY, f64::min)
+    };
+    let (mut start, mut end) = (0.0, 1.0);
+    for _ in 0..80 {
+        let third = (end - start) / 3.0;
+        if room(start + third) < room(end - third) { start += third } else { end -= third }
+    }
+    let most = [0.0, 1.0, start, end].map(room).into_iter().fold(f64::NEG_INFINITY, f64::max);
+    most >= -1e-6 * falling.iter().sum::<f64>()
 }
 
 /// Keys that only one of the tables has: this many at most, each with one owner, and none where the scope cannot move keys.
