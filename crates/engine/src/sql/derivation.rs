@@ -48,7 +48,7 @@ impl Derivation {
         let attempt = || -> Outcome<Self> {
             let typed = schema(aggregate, &columns, kinds)?;
             let of_keys = schema(aggregate, &keys, kinds)?;
-            let mut reader = Reader { aggregate, typed: &typed, keys: &of_keys, backend, given: Vec::new() };
+            let mut reader = Reader { aggregate, typed: &typed, keys: &of_keys, backend, given: Vec::new(), depth: 0 };
             let coerced = simplifier(&typed, backend).coerce(expression.clone(), &typed)?;
             let formula = reader.formula(&coerced)?;
             Ok(Self { formula, given: reader.given, keys: keys.clone() })
@@ -119,7 +119,12 @@ struct Reader<'a> {
     keys: &'a DFSchema,
     backend: &'a Backend,
     given: Vec<Form>,
+    /// How deep the expression is nested that is being read.
+    depth: usize,
 }
+
+/// What is nested deeper may be anything: formulas are walked down by functions that call themselves. Chains of one operator are not deep.
+const DEEPEST: usize = 120;
 
 /// Whether values of this type are read as numbers: truths are 1 and 0.
 fn is_read(kind: &DataType) -> bool {
@@ -169,6 +174,13 @@ impl Reader<'_> {
     }
 
     fn formula(&mut self, expression: &Expr) -> Outcome<Formula> {
+        self.depth += 1;
+        let found = if self.depth > DEEPEST { Ok(Formula::Unknown) } else { self.nested(expression) };
+        self.depth -= 1;
+        found
+    }
+
+    fn nested(&mut self, expression: &Expr) -> Outcome<Formula> {
         if !is_read(&expression.get_type(self.typed)?) {
             return Ok(Formula::Unknown);
         }
@@ -185,6 +197,9 @@ impl Reader<'_> {
             Expr::Negative(inner) => Formula::Negative(self.boxed(inner)?),
             Expr::Cast(cast) => self.converted(&cast.expr, cast.field.data_type())?,
             Expr::TryCast(cast) => self.converted(&cast.expr, cast.field.data_type())?,
+            Expr::BinaryExpr(binary) if chained(binary.op).is_some() => {
+                self.chain(expression, binary.op, &expression.get_type(self.typed)?)?
+            }
             Expr::BinaryExpr(binary) => self.binary(binary, &expression.get_type(self.typed)?)?,
             Expr::ScalarFunction(function) => self.function(function, &expression.get_type(self.typed)?)?,
             Expr::Case(case) => self.case(case)?,
@@ -197,8 +212,8 @@ impl Reader<'_> {
             }
             Expr::InList(list) => {
                 let (of, all) = (self.formula(&list.expr)?, self.all(&list.list)?);
-                let equal = all.into_iter().map(|one| compared(Comparison::Equal, of.clone(), one));
-                let any = equal.reduce(|one, other| Formula::Or(Box::new(one), Box::new(other)));
+                let equal = all.into_iter().map(|one| compared(Comparison::Equal, of.clone(), one)).collect();
+                let any = balanced(equal, &|one, other| Formula::Or(Box::new(one), Box::new(other)));
                 let any = any.unwrap_or(Formula::Constant(0.0));
                 if list.negated { Formula::Not(Box::new(any)) } else { any }
             }
@@ -251,13 +266,35 @@ impl Reader<'_> {
         })
     }
 
+    /// A chain of one operator, which leans to the left, as a tree that does not.
+    fn chain(&mut self, expression: &Expr, operator: Operator, kind: &DataType) -> Outcome<Formula> {
+        let (mut parts, mut left) = (Vec::new(), expression);
+        while let Expr::BinaryExpr(binary) = left
+            && chained(binary.op) == chained(operator)
+            && left.get_type(self.typed)? == *kind
+        {
+            let right = self.formula(&binary.right)?;
+            parts.push(if binary.op == Operator::Minus { Formula::Negative(Box::new(right)) } else { right });
+            left = &binary.left;
+        }
+        parts.push(self.formula(left)?);
+        parts.reverse();
+        let join = |one: Formula, other: Formula| {
+            let (one, other) = (Box::new(one), Box::new(other));
+            match operator {
+                Operator::Multiply => fitting(Formula::Product(one, other), kind),
+                Operator::And => Formula::And(one, other),
+                Operator::Or => Formula::Or(one, other),
+                _ => fitting(Formula::Sum(one, other), kind),
+            }
+        };
+        Ok(balanced(parts, &join).unwrap_or(Formula::Unknown))
+    }
+
     fn binary(&mut self, binary: &BinaryExpr, kind: &DataType) -> Outcome<Formula> {
         let (left, right) = (self.boxed(&binary.left)?, self.boxed(&binary.right)?);
         let not = |formula: Formula| Formula::Not(Box::new(formula));
         Ok(match binary.op {
-            Operator::Plus => fitting(Formula::Sum(left, right), kind),
-            Operator::Minus => fitting(left.minus(*right), kind),
-            Operator::Multiply => fitting(Formula::Product(left, right), kind),
             Operator::Divide if kind.is_integer() => fitting(
                 Formula::Rounded {
                     how: Rounding::ToZero,
@@ -274,8 +311,6 @@ impl Reader<'_> {
             Operator::LtEq => compared(Comparison::AtMost, *left, *right),
             Operator::Gt => compared(Comparison::Below, *right, *left),
             Operator::GtEq => compared(Comparison::AtMost, *right, *left),
-            Operator::And => Formula::And(left, right),
-            Operator::Or => Formula::Or(left, right),
             _ => Formula::Unknown,
         })
     }
@@ -344,6 +379,24 @@ impl Reader<'_> {
             _ => Formula::Unknown,
         })
     }
+}
+
+/// Operators that may be joined in any order, by what they do.
+fn chained(operator: Operator) -> Option<Operator> {
+    match operator {
+        Operator::Plus | Operator::Minus => Some(Operator::Plus),
+        Operator::Multiply | Operator::And | Operator::Or => Some(operator),
+        _ => None,
+    }
+}
+
+/// All parts joined, in their order, as a tree of little depth; none where there are none.
+fn balanced(mut parts: Vec<Formula>, join: &dyn Fn(Formula, Formula) -> Formula) -> Option<Formula> {
+    if parts.len() <= 1 {
+        return parts.pop();
+    }
+    let right = balanced(parts.split_off(parts.len() / 2), join)?;
+    Some(join(balanced(parts, join)?, right))
 }
 
 fn is_natural(formula: &Formula) -> bool {

@@ -27,6 +27,8 @@ const OUTSIDE: f64 = 0.01;
 const BESIDE: f64 = 0.04;
 /// Of the second, what small noises have where others are large.
 const OF_SMALL: f64 = 0.01;
+/// Of more numbers, bends are too many to look at.
+const MOST_BENT: usize = 16;
 /// What is never seen.
 const NEVER: f64 = 1e-9;
 
@@ -51,11 +53,10 @@ pub(super) struct Reaches {
 }
 
 impl Reaches {
-    /// At least a step, because what is computed from whole numbers is not whole.
     pub fn new(noises: &[&Noise]) -> Self {
         let each = -((-OUTSIDE).ln_1p() / noises.len() as f64).exp_m1();
         let never = NEVER / noises.len() as f64;
-        let of = |p: f64| noises.iter().map(|noise| noise.quantile(p).max(1.0)).collect::<Vec<f64>>();
+        let of = |p: f64| noises.iter().map(|noise| noise.quantile(p)).collect::<Vec<f64>>();
         let laws: Vec<Law> = noises.iter().map(|noise| Law::of(noise)).collect();
         let few = laws.iter().filter(|law| law.deviation < SMALL).count();
         let (share, normal) = match few {
@@ -66,7 +67,8 @@ impl Reaches {
         let usual = noises.iter().zip(&laws).map(|(noise, law)| noise.quantile(0.05).max(1.0) / law.deviation);
         Self {
             near: of(each),
-            far: of(never),
+            // At least a step: whole numbers are next to each other.
+            far: of(never).into_iter().map(|far| far.max(1.0)).collect(),
             small: of(share),
             normal,
             units: usual.fold(f64::INFINITY, f64::min),
@@ -104,6 +106,7 @@ impl Reaches {
         // Where the mean value says nearly all, the box need not be searched.
         let first = bounds(formula, row, 0);
         let is_enough = first.zip(beside).is_some_and(|(first, beside)| 2.0 * beside.width() < first.width());
+        let splits = splits / (1 + middle.len() / 8);
         let found = if is_enough { first } else { bounds(formula, row, splits) };
         let Some(found) = found else { return ANYTHING };
         if found.is_point() {
@@ -119,10 +122,11 @@ impl Reaches {
 
     /// How far g(x) is from g(θ) at most with probability 95%; none where it jumps.
     fn mean_value(&self, formula: &Formula, row: Row<'_>) -> Option<f64> {
-        let whole = formula.enclosed(row, Order::Bends);
+        let order = if self.near.len() <= MOST_BENT { Order::Bends } else { Order::Slopes };
+        let whole = formula.enclosed(row, order);
         let slopes = whole.slopes.as_ref().filter(|_| whole.is_steady())?;
         let mut rest: f64 = slopes.first.iter().zip(&self.near).map(|(slope, reach)| slope.width() * reach).sum();
-        if !whole.bent {
+        if !whole.bent && order == Order::Bends {
             let bend = |i: usize, j: usize| slopes.bend(i, j).largest() * self.near[i] * self.near[j] / 2.0;
             let all = 0..self.near.len();
             let bends: f64 = all.clone().flat_map(|i| all.clone().map(move |j| (i, j))).map(|(i, j)| bend(i, j)).sum();
@@ -132,10 +136,10 @@ impl Reaches {
         by.is_finite().then_some(by)
     }
 
-    /// The standard error: that of the tangent, where the interval is about as wide as it says.
+    /// The standard error: that of the tangent, where there is one that the interval has room for.
     fn error(&self, tangent: f64, found: Span) -> f64 {
         let widest = found.width() / 2.0 / self.units;
-        if tangent > 0.0 && tangent.is_finite() { tangent.clamp(widest / 2.0, widest) } else { widest }
+        if tangent > 0.0 { tangent.min(widest) } else { widest }
     }
 }
 

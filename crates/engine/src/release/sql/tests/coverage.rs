@@ -173,10 +173,10 @@ impl Drawing {
 
 const COSTS: [&str; 6] = ["epsilon=0.2", "epsilon=1", "epsilon=5", "epsilon=30", "rho=0.02", "rho=1"];
 
-/// Expressions from seeds: 300 with 2,000 draws each where `SCUMBLE_THOROUGH` is set, 40 with 400 otherwise.
+/// Expressions from seeds: 300 with 2,000 draws each where `SCUMBLE_THOROUGH` is set, 40 with 250 otherwise.
 #[test]
 fn intervals_of_generated_expressions_hold() {
-    let (expressions, few) = crate::support::effort((40, 400), (300, 2000));
+    let (expressions, few) = crate::support::effort((40, 250), (300, 2000));
     let tables = TABLES.map(table);
     let backends: Vec<Backend> =
         tables.iter().map(|(_, project)| Backend::with_data(project, &["t".to_string()]).unwrap()).collect();
@@ -247,7 +247,7 @@ fn intervals_that_did_not_hold_hold() {
     ];
     let (_folder, project) = table(TABLES[0]);
     let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
-    let few = crate::support::effort(400, 2000);
+    let few = crate::support::effort(150, 2000);
     for (index, expression) in expressions.iter().enumerate() {
         for cost in ["epsilon=0.002", "epsilon=0.05", "epsilon=1", "rho=0.02"] {
             let sql = format!("SELECT {expression} AS c FROM t");
