@@ -13,6 +13,8 @@ mod asker;
 mod bounds;
 mod cdf;
 mod conjunctions;
+#[cfg(test)]
+mod coverage;
 mod degrees;
 mod estimates;
 mod exact_count;

@@ -1,19 +1,20 @@
-//! An output column as a function of released numbers, which can be asked what it would be if they were others.
+//! An output column as a [`Formula`] of released numbers, which can be asked what it may be where they may be many.
 //!
-//! Beside the expression as it was answered there is its smooth form: what rounds (ROUND, FLOOR, CEIL, TRUNC, whole-number division, casts to whole
-//! numbers) is left out. A reader takes a rounded number for the number that was rounded, so the error bar covers both.
+//! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what depends on it.
 
+use super::formula::{Comparison, Formula, Function, Rounding};
 use super::refusals;
 use super::total::total;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, DataFusionError};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
+use datafusion::logical_expr::expr::{Case, ScalarFunction};
 use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, ExprSchemable, Operator, TryCast};
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, ExprSchemable, Operator};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use std::collections::HashMap;
@@ -21,18 +22,12 @@ use std::sync::Arc;
 
 /// An output column over the aggregate's columns.
 pub(crate) struct Derivation {
-    /// The aggregate's columns that it reads, by index, in the order in which they are handed in.
-    pub columns: Vec<usize>,
-    /// Whether it is a sum of numbers that depend on noise, each times one that does not.
-    pub is_linear: bool,
-    /// None where it has none, as with functions that take whole numbers only.
-    smooth: Option<Form>,
-    /// None where the smooth form is all.
-    stepped: Option<Form>,
-    /// What it divides by, where that depends on noise; in the smooth form's types.
-    divisors: Vec<Form>,
-    /// What it takes the absolute value of.
-    kinks: Vec<Form>,
+    /// What it is; its noisy numbers are the aggregates.
+    pub formula: Formula,
+    /// The keys that it reads, by index, in the order in which they are handed in.
+    pub keys: Vec<usize>,
+    /// What no noise moves, over the keys.
+    given: Vec<Form>,
 }
 
 /// An expression that runs, and the types of its columns.
@@ -49,93 +44,58 @@ impl Derivation {
         let mut columns = mentioned(expression, aggregate);
         columns.sort_unstable();
         columns.dedup();
-        let keys = aggregate.group_expr.len();
+        let keys: Vec<usize> = columns.iter().copied().filter(|column| *column < aggregate.group_expr.len()).collect();
         let attempt = || -> Outcome<Self> {
-            let typed = schema(aggregate, &columns, |column| kinds[column].clone())?;
-            let number = |column: usize| if column < keys { kinds[column].clone() } else { DataType::Float64 };
-            let numbers = schema(aggregate, &columns, number)?;
-            let plain = without_rounding(expression, &typed)?;
-            let smooth = Form::new(&plain, &numbers, backend).ok();
-            let is_noisy = |expression: &Expr| mentioned(expression, aggregate).iter().any(|column| *column >= keys);
-            let shape = Shape { schema: &typed, is_noisy: &is_noisy };
-            let stepped = match smooth.is_some() && shape.is_smooth(expression)? {
-                true => None,
-                false => Some(Form::new(expression, &typed, backend)?),
-            };
-            let forms = |parts: Vec<Expr>| -> Outcome<Vec<Form>> {
-                let parts = if smooth.is_some() { parts } else { Vec::new() };
-                parts.iter().map(|part| Form::new(part, &numbers, backend)).collect()
-            };
-            let (divisors, kinks) = (forms(shape.divisors(&plain)?)?, forms(shape.kinks(&plain)?)?);
-            Ok(Self {
-                is_linear: shape.degree(expression)? < Degree::Other,
-                columns: columns.clone(),
-                smooth,
-                stepped,
-                divisors,
-                kinks,
-            })
+            let typed = schema(aggregate, &columns, kinds)?;
+            let of_keys = schema(aggregate, &keys, kinds)?;
+            let mut reader = Reader { aggregate, typed: &typed, keys: &of_keys, backend, given: Vec::new(), depth: 0 };
+            let coerced = simplifier(&typed, backend).coerce(expression.clone(), &typed)?;
+            let formula = reader.formula(&coerced)?;
+            Ok(Self { formula, given: reader.given, keys: keys.clone() })
         };
         attempt().map_err(|error| failed(&error))
     }
 
-    /// Its values in the smooth form, or as it is where it has none, and as it is where that is something else. `typed` are the columns in the types in which they are released,
-    /// `numbers` the same with every number that depends on noise as a fraction.
-    pub fn values(&self, typed: &[ArrayRef], numbers: &[ArrayRef]) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
-        let stepped = self.stepped.as_ref().map(|form| form.values(typed)).transpose()?;
-        match (&self.smooth, stepped) {
-            (Some(smooth), stepped) => Ok((smooth.values(numbers)?, stepped)),
-            (None, Some(stepped)) => Ok((stepped, None)),
-            (None, None) => Err(Error::machine("an output column without an expression")),
-        }
+    /// What no noise moves, for each row one after the other: `keys` are the columns that it reads.
+    pub fn given(&self, keys: &[ArrayRef], rows: usize) -> Result<Vec<Vec<Option<f64>>>> {
+        let columns = self.given.iter().map(|form| form.values(keys, rows)).collect::<Result<Vec<_>>>()?;
+        Ok((0..rows).map(|row| columns.iter().map(|column| column[row]).collect()).collect())
     }
+}
 
-    /// Whether the typed columns are looked at.
-    pub fn has_steps(&self) -> bool {
-        self.stepped.is_some()
-    }
-
-    /// What it takes the absolute value of.
-    pub fn kinks(&self, numbers: &[ArrayRef]) -> Result<Vec<Vec<f64>>> {
-        self.kinks.iter().map(|kink| kink.values(numbers)).collect()
-    }
-
-    /// What it divides by.
-    pub fn divisors(&self, numbers: &[ArrayRef]) -> Result<Vec<Vec<f64>>> {
-        self.divisors.iter().map(|divisor| divisor.values(numbers)).collect()
-    }
+fn simplifier(schema: &DFSchema, backend: &Backend) -> ExprSimplifier {
+    let context = SimplifyContext::builder()
+        .with_schema(Arc::new(schema.clone()))
+        .with_config_options(Arc::clone(backend.context.state().config_options()))
+        .build();
+    ExprSimplifier::new(context)
 }
 
 impl Form {
     fn new(expression: &Expr, schema: &DFSchema, backend: &Backend) -> Outcome<Self> {
-        let state = backend.context.state();
         // Functions such as COALESCE run only after they have been simplified to CASE.
-        let context = SimplifyContext::builder()
-            .with_schema(Arc::new(schema.clone()))
-            .with_config_options(Arc::clone(state.config_options()))
-            .build();
-        let simplifier = ExprSimplifier::new(context);
-        let coerced = simplifier.coerce(expression.clone(), schema)?;
-        let simple = simplifier.simplify(total(coerced, schema)?)?;
-        Ok(Self { schema: schema.clone(), expression: state.create_physical_expr(simple, schema)? })
+        let simple = simplifier(schema, backend).simplify(total(expression.clone(), schema)?)?;
+        let expression = backend.context.state().create_physical_expr(simple, schema)?;
+        Ok(Self { schema: schema.clone(), expression })
     }
 
-    fn values(&self, columns: &[ArrayRef]) -> Result<Vec<f64>> {
-        let attempt = || -> Outcome<Vec<f64>> {
-            let batch = RecordBatch::try_new(Arc::clone(self.schema.inner()), columns.to_vec())?;
-            let column = self.expression.evaluate(&batch)?.into_array(batch.num_rows())?;
-            let column = cast(&column, &DataType::Float64)?;
-            Ok(column.as_primitive::<Float64Type>().iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+    fn values(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<Option<f64>>> {
+        let attempt = || -> Outcome<Vec<Option<f64>>> {
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            let schema = Arc::clone(self.schema.inner());
+            let batch = RecordBatch::try_new_with_options(schema, columns.to_vec(), &options)?;
+            let column = self.expression.evaluate(&batch)?.into_array(rows)?;
+            Ok(cast(&column, &DataType::Float64)?.as_primitive::<Float64Type>().iter().collect())
         };
         attempt().map_err(|error| failed(&error))
     }
 }
 
 /// The columns of the aggregate, in these types.
-fn schema(aggregate: &Aggregate, columns: &[usize], kind: impl Fn(usize) -> DataType) -> Outcome<DFSchema> {
+fn schema(aggregate: &Aggregate, columns: &[usize], kinds: &[DataType]) -> Outcome<DFSchema> {
     let field = |column: &usize| {
         let (qualifier, field) = aggregate.schema.qualified_field(*column);
-        (qualifier.cloned(), Arc::new(Field::new(field.name(), kind(*column), true)))
+        (qualifier.cloned(), Arc::new(Field::new(field.name(), kinds[*column].clone(), true)))
     };
     DFSchema::new_with_metadata(columns.iter().map(field).collect(), HashMap::new())
 }
@@ -152,144 +112,299 @@ pub(super) fn mentioned(expression: &Expr, aggregate: &Aggregate) -> Vec<usize> 
     found
 }
 
-/// How an expression depends on noise.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-enum Degree {
-    Constant,
-    Linear,
-    Other,
+/// Reads formulas off expressions.
+struct Reader<'a> {
+    aggregate: &'a Aggregate,
+    typed: &'a DFSchema,
+    keys: &'a DFSchema,
+    backend: &'a Backend,
+    given: Vec<Form>,
+    /// How deep the expression is nested that is being read.
+    depth: usize,
 }
 
-/// What can be read off an expression.
-struct Shape<'a> {
-    schema: &'a DFSchema,
-    is_noisy: &'a dyn Fn(&Expr) -> bool,
+/// What is nested deeper may be anything: formulas are walked down by functions that call themselves. Chains of one operator are not deep.
+const DEEPEST: usize = 120;
+
+/// Whether values of this type are read as numbers: truths are 1 and 0.
+fn is_read(kind: &DataType) -> bool {
+    kind.is_numeric() || matches!(kind, DataType::Boolean | DataType::Null)
 }
 
-/// Functions of one or two numbers without steps.
-const SMOOTH: [&str; 9] = ["abs", "sqrt", "cbrt", "exp", "ln", "log", "log2", "log10", "power"];
+/// The whole numbers that a type holds, of those that floats hold exactly near its ends.
+fn range(kind: &DataType) -> Option<(f64, f64)> {
+    let signed = |bits: i32| Some((-(2f64.powi(bits - 1)), (2f64.powi(bits - 1) - 1.0).next_down()));
+    let unsigned = |bits: i32| Some((0.0, (2f64.powi(bits) - 1.0).next_down()));
+    match kind {
+        DataType::Int8 => signed(8),
+        DataType::Int16 => signed(16),
+        DataType::Int32 => signed(32),
+        DataType::Int64 => signed(64),
+        DataType::UInt8 => unsigned(8),
+        DataType::UInt16 => unsigned(16),
+        DataType::UInt32 => unsigned(32),
+        DataType::UInt64 => unsigned(64),
+        _ => None,
+    }
+}
 
-/// Functions that round their first argument.
-const ROUNDING: [&str; 4] = ["round", "floor", "ceil", "trunc"];
+/// Whether a type of whole numbers holds all of another.
+fn holds(to: &DataType, from: &DataType) -> bool {
+    range(to).zip(range(from)).is_some_and(|(to, from)| to.0 <= from.0 && from.1 <= to.1)
+}
 
-impl Shape<'_> {
-    fn degree(&self, expression: &Expr) -> Outcome<Degree> {
-        if !(self.is_noisy)(expression) {
-            return Ok(Degree::Constant);
+/// What is made has to fit into whole numbers of 64 bits, where it is one.
+fn fitting(formula: Formula, kind: &DataType) -> Formula {
+    match kind.is_integer() {
+        true => match range(&DataType::Int64) {
+            Some(range) => Formula::Fitting(Box::new(formula), range),
+            None => formula,
+        },
+        false => formula,
+    }
+}
+
+impl Reader<'_> {
+    fn boxed(&mut self, expression: &Expr) -> Outcome<Box<Formula>> {
+        self.formula(expression).map(Box::new)
+    }
+
+    fn all(&mut self, expressions: &[Expr]) -> Outcome<Vec<Formula>> {
+        expressions.iter().map(|expression| self.formula(expression)).collect()
+    }
+
+    fn formula(&mut self, expression: &Expr) -> Outcome<Formula> {
+        self.depth += 1;
+        let found = if self.depth > DEEPEST { Ok(Formula::Unknown) } else { self.nested(expression) };
+        self.depth -= 1;
+        found
+    }
+
+    fn nested(&mut self, expression: &Expr) -> Outcome<Formula> {
+        if !is_read(&expression.get_type(self.typed)?) {
+            return Ok(Formula::Unknown);
+        }
+        let keys = self.aggregate.group_expr.len();
+        if mentioned(expression, self.aggregate).iter().all(|column| *column < keys) {
+            return self.constant(expression);
         }
         Ok(match expression {
-            Expr::Column(_) => Degree::Linear,
-            Expr::Alias(alias) => self.degree(&alias.expr)?,
-            Expr::Negative(inner) => self.degree(inner)?,
-            Expr::Cast(_) | Expr::TryCast(_) => match self.widened(expression)? {
-                Some(inner) => self.degree(inner)?,
-                None => Degree::Other,
-            },
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let (first, second) = (self.degree(left)?, self.degree(right)?);
-                let larger = if first > second { first } else { second };
-                match op {
-                    Operator::Plus | Operator::Minus => larger,
-                    Operator::Multiply if first == Degree::Constant || second == Degree::Constant => larger,
-                    Operator::Divide if second == Degree::Constant && !self.is_whole(expression)? => larger,
-                    _ => Degree::Other,
-                }
+            Expr::Column(column) => {
+                let index = self.aggregate.schema.maybe_index_of_column(column);
+                index.and_then(|index| index.checked_sub(keys)).map_or(Formula::Unknown, Formula::Noisy)
             }
-            _ => Degree::Other,
+            Expr::Alias(alias) => self.formula(&alias.expr)?,
+            Expr::Negative(inner) => Formula::Negative(self.boxed(inner)?),
+            Expr::Cast(cast) => self.converted(&cast.expr, cast.field.data_type())?,
+            Expr::TryCast(cast) => self.converted(&cast.expr, cast.field.data_type())?,
+            Expr::BinaryExpr(binary) if chained(binary.op).is_some() => {
+                self.chain(expression, binary.op, &expression.get_type(self.typed)?)?
+            }
+            Expr::BinaryExpr(binary) => self.binary(binary, &expression.get_type(self.typed)?)?,
+            Expr::ScalarFunction(function) => self.function(function, &expression.get_type(self.typed)?)?,
+            Expr::Case(case) => self.case(case)?,
+            Expr::Between(between) => {
+                let (of, low, high) =
+                    (self.formula(&between.expr)?, self.formula(&between.low)?, self.formula(&between.high)?);
+                let at_least = compared(Comparison::AtMost, low, of.clone());
+                let both = Formula::And(Box::new(at_least), Box::new(compared(Comparison::AtMost, of, high)));
+                if between.negated { Formula::Not(Box::new(both)) } else { both }
+            }
+            Expr::InList(list) => {
+                let (of, all) = (self.formula(&list.expr)?, self.all(&list.list)?);
+                let equal = all.into_iter().map(|one| compared(Comparison::Equal, of.clone(), one)).collect();
+                let any = balanced(equal, &|one, other| Formula::Or(Box::new(one), Box::new(other)));
+                let any = any.unwrap_or(Formula::Constant(0.0));
+                if list.negated { Formula::Not(Box::new(any)) } else { any }
+            }
+            Expr::Not(inner) => Formula::Not(self.boxed(inner)?),
+            Expr::IsNull(inner) | Expr::IsUnknown(inner) => Formula::IsNull(self.boxed(inner)?),
+            Expr::IsNotNull(inner) | Expr::IsNotUnknown(inner) => {
+                Formula::Not(Box::new(Formula::IsNull(self.boxed(inner)?)))
+            }
+            Expr::IsTrue(inner) => Formula::Is(true, self.boxed(inner)?),
+            Expr::IsFalse(inner) => Formula::Is(false, self.boxed(inner)?),
+            Expr::IsNotTrue(inner) => Formula::Not(Box::new(Formula::Is(true, self.boxed(inner)?))),
+            Expr::IsNotFalse(inner) => Formula::Not(Box::new(Formula::Is(false, self.boxed(inner)?))),
+            _ => Formula::Unknown,
         })
     }
 
-    /// Whether it has no steps.
-    fn is_smooth(&self, expression: &Expr) -> Outcome<bool> {
-        if !(self.is_noisy)(expression) {
-            return Ok(true);
+    /// What no noise moves.
+    fn constant(&mut self, expression: &Expr) -> Outcome<Formula> {
+        if let Expr::Literal(value, _) = expression
+            && let Ok(ScalarValue::Float64(Some(number))) = value.cast_to(&DataType::Float64)
+            && number.is_finite()
+        {
+            return Ok(Formula::Constant(number));
         }
-        Ok(match expression {
-            Expr::Column(_) => true,
-            Expr::Alias(alias) => self.is_smooth(&alias.expr)?,
-            Expr::Negative(inner) => self.is_smooth(inner)?,
-            Expr::Cast(_) | Expr::TryCast(_) => match self.widened(expression)? {
-                Some(inner) => self.is_smooth(inner)?,
-                None => false,
-            },
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let plain = match op {
-                    Operator::Plus | Operator::Minus | Operator::Multiply => true,
-                    Operator::Divide => !self.is_whole(expression)?,
-                    _ => false,
-                };
-                plain && self.is_smooth(left)? && self.is_smooth(right)?
-            }
-            Expr::ScalarFunction(function) if SMOOTH.contains(&function.name()) => {
-                let arguments = function.args.iter().map(|argument| self.is_smooth(argument));
-                arguments.collect::<Outcome<Vec<bool>>>()?.into_iter().all(|smooth| smooth)
-            }
-            _ => false,
-        })
+        self.given.push(Form::new(expression, self.keys, self.backend)?);
+        Ok(Formula::Given(self.given.len() - 1))
     }
 
-    /// What is cast from a number to a kind of number that loses nothing worth mentioning.
-    fn widened<'e>(&self, expression: &'e Expr) -> Outcome<Option<&'e Expr>> {
-        let (inner, to) = match expression {
-            Expr::Cast(cast) => (&cast.expr, cast.field.data_type()),
-            Expr::TryCast(cast) => (&cast.expr, cast.field.data_type()),
-            _ => return Ok(None),
+    fn converted(&mut self, inner: &Expr, to: &DataType) -> Outcome<Formula> {
+        let from = inner.get_type(self.typed)?;
+        let formula = self.formula(inner)?;
+        let rounded = |how: Rounding, digits: f64| Formula::Rounded {
+            how,
+            of: Box::new(formula.clone()),
+            digits: Box::new(Formula::Constant(digits)),
         };
-        let from = inner.get_type(self.schema)?;
-        let is_wider = *to == DataType::Float64 || (*to == DataType::Int64 && from == DataType::Int64);
-        Ok((from.is_numeric() && is_wider).then_some(inner.as_ref()))
-    }
-
-    fn is_whole(&self, expression: &Expr) -> Outcome<bool> {
-        Ok(expression.get_type(self.schema)?.is_integer())
-    }
-
-    fn divisors(&self, expression: &Expr) -> Outcome<Vec<Expr>> {
-        self.parts(expression, |node| match node {
-            Expr::BinaryExpr(BinaryExpr { op: Operator::Divide | Operator::Modulo, right, .. }) => Some(right.as_ref()),
-            _ => None,
+        Ok(match to {
+            DataType::Float64 if is_read(&from) => formula,
+            to if to.is_integer() && from.is_integer() && holds(to, &from) => formula,
+            to if to.is_integer() && is_read(&from) => match range(to) {
+                Some(range) => Formula::Fitting(Box::new(rounded(Rounding::ToZero, 0.0)), range),
+                None => Formula::Unknown,
+            },
+            DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale) if from.is_numeric() => {
+                let most = 10f64.powi(i32::from(*precision) - i32::from(*scale)).next_down();
+                Formula::Fitting(Box::new(rounded(Rounding::Nearest, f64::from(*scale))), (-most, most))
+            }
+            DataType::Boolean if from == DataType::Boolean => formula,
+            _ => Formula::Unknown,
         })
     }
 
-    fn kinks(&self, expression: &Expr) -> Outcome<Vec<Expr>> {
-        self.parts(expression, |node| match node {
-            Expr::ScalarFunction(function) if function.name() == "abs" => function.args.first(),
-            _ => None,
+    /// A chain of one operator, which leans to the left, as a tree that does not.
+    fn chain(&mut self, expression: &Expr, operator: Operator, kind: &DataType) -> Outcome<Formula> {
+        let (mut parts, mut left) = (Vec::new(), expression);
+        while let Expr::BinaryExpr(binary) = left
+            && chained(binary.op) == chained(operator)
+            && left.get_type(self.typed)? == *kind
+        {
+            let right = self.formula(&binary.right)?;
+            parts.push(if binary.op == Operator::Minus { Formula::Negative(Box::new(right)) } else { right });
+            left = &binary.left;
+        }
+        parts.push(self.formula(left)?);
+        parts.reverse();
+        let join = |one: Formula, other: Formula| {
+            let (one, other) = (Box::new(one), Box::new(other));
+            match operator {
+                Operator::Multiply => fitting(Formula::Product(one, other), kind),
+                Operator::And => Formula::And(one, other),
+                Operator::Or => Formula::Or(one, other),
+                _ => fitting(Formula::Sum(one, other), kind),
+            }
+        };
+        Ok(balanced(parts, &join).unwrap_or(Formula::Unknown))
+    }
+
+    fn binary(&mut self, binary: &BinaryExpr, kind: &DataType) -> Outcome<Formula> {
+        let (left, right) = (self.boxed(&binary.left)?, self.boxed(&binary.right)?);
+        let not = |formula: Formula| Formula::Not(Box::new(formula));
+        Ok(match binary.op {
+            Operator::Divide if kind.is_integer() => fitting(
+                Formula::Rounded {
+                    how: Rounding::ToZero,
+                    of: Box::new(left.over(*right)),
+                    digits: Box::new(Formula::Constant(0.0)),
+                },
+                kind,
+            ),
+            Operator::Divide => left.over(*right),
+            Operator::Modulo => Formula::Remainder { of: left, by: right, whole: kind.is_integer() },
+            Operator::Eq => compared(Comparison::Equal, *left, *right),
+            Operator::NotEq => not(compared(Comparison::Equal, *left, *right)),
+            Operator::Lt => compared(Comparison::Below, *left, *right),
+            Operator::LtEq => compared(Comparison::AtMost, *left, *right),
+            Operator::Gt => compared(Comparison::Below, *right, *left),
+            Operator::GtEq => compared(Comparison::AtMost, *right, *left),
+            _ => Formula::Unknown,
         })
     }
 
-    /// The parts that are chosen and depend on noise, each once.
-    fn parts(&self, expression: &Expr, choose: impl Fn(&Expr) -> Option<&Expr>) -> Outcome<Vec<Expr>> {
-        let mut found: Vec<Expr> = Vec::new();
-        expression.apply(|node| {
-            let part = choose(node).filter(|part| (self.is_noisy)(part) && !found.contains(part)).cloned();
-            found.extend(part);
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        Ok(found)
+    fn case(&mut self, case: &Case) -> Outcome<Formula> {
+        let base = case.expr.as_ref().map(|base| self.formula(base)).transpose()?;
+        let mut whens = Vec::with_capacity(case.when_then_expr.len());
+        for (when, then) in &case.when_then_expr {
+            let when = self.formula(when)?;
+            let when = match &base {
+                Some(base) => compared(Comparison::Equal, base.clone(), when),
+                None => when,
+            };
+            whens.push((when, self.formula(then)?));
+        }
+        let otherwise = case.else_expr.as_ref().map(|otherwise| self.boxed(otherwise)).transpose()?;
+        Ok(Formula::Case(whens, otherwise))
+    }
+
+    fn function(&mut self, function: &ScalarFunction, kind: &DataType) -> Outcome<Formula> {
+        let mut arguments = self.all(&function.args)?;
+        let digits = |arguments: &mut Vec<Formula>| match arguments.len() {
+            1 => Formula::Constant(0.0),
+            _ => arguments.remove(1),
+        };
+        let rounding = match function.name() {
+            "round" => Some(Rounding::Nearest),
+            "floor" => Some(Rounding::Down),
+            "ceil" => Some(Rounding::Up),
+            "trunc" => Some(Rounding::ToZero),
+            _ => None,
+        };
+        if let (Some(how), 1 | 2) = (rounding, arguments.len()) {
+            let digits = Box::new(digits(&mut arguments));
+            return Ok(Formula::Rounded { how, of: Box::new(arguments.remove(0)), digits });
+        }
+        let simple = match function.name() {
+            "abs" => Some(Function::Absolute),
+            "signum" => Some(Function::Sign),
+            "sqrt" => Some(Function::SquareRoot),
+            "cbrt" => Some(Function::CubeRoot),
+            "exp" => Some(Function::Exponential),
+            "ln" => Some(Function::Logarithm),
+            "sin" => Some(Function::Sine),
+            "cos" => Some(Function::Cosine),
+            _ => None,
+        };
+        let logarithm = |of: Formula| Formula::Function(Function::Logarithm, Box::new(of));
+        Ok(match (function.name(), &mut arguments[..]) {
+            (_, [one]) if simple.is_some() => match simple {
+                Some(simple) => fitting(Formula::Function(simple, Box::new(one.clone())), kind),
+                None => Formula::Unknown,
+            },
+            ("log2", [one]) => logarithm(one.clone()).over(Formula::Constant(2f64.ln())),
+            ("log10" | "log", [one]) => logarithm(one.clone()).over(Formula::Constant(10f64.ln())),
+            ("log", [base, one]) => logarithm(one.clone()).over(logarithm(base.clone())),
+            // Whole numbers have no powers with negative exponents.
+            ("power" | "pow", [_, power]) if kind.is_integer() && !is_natural(power) => Formula::Unknown,
+            ("power" | "pow", [one, power]) => {
+                fitting(Formula::Power(Box::new(one.clone()), Box::new(power.clone())), kind)
+            }
+            ("greatest", _) => Formula::Greatest(arguments),
+            ("least", _) => Formula::Least(arguments),
+            ("coalesce" | "nvl" | "ifnull", _) => Formula::First(arguments),
+            ("nullif", [one, other]) => Formula::Unless(Box::new(one.clone()), Box::new(other.clone())),
+            _ => Formula::Unknown,
+        })
     }
 }
 
-/// The expression without what rounds numbers.
-fn without_rounding(expression: &Expr, schema: &DFSchema) -> Outcome<Expr> {
-    let number = |inner: Expr| Expr::TryCast(TryCast::new(Box::new(inner), DataType::Float64));
-    let rewritten = expression.clone().transform_up(|node| match node {
-        Expr::ScalarFunction(mut function) if ROUNDING.contains(&function.name()) && !function.args.is_empty() => {
-            Ok(Transformed::yes(number(function.args.swap_remove(0))))
-        }
-        Expr::Cast(ref cast) if cast.field.data_type().is_integer() && cast.expr.get_type(schema)?.is_numeric() => {
-            Ok(Transformed::yes(number(cast.expr.as_ref().clone())))
-        }
-        Expr::TryCast(ref cast) if cast.field.data_type().is_integer() && cast.expr.get_type(schema)?.is_numeric() => {
-            Ok(Transformed::yes(number(cast.expr.as_ref().clone())))
-        }
-        Expr::BinaryExpr(binary) if binary.op == Operator::Divide => {
-            let (left, right) = (Box::new(number(*binary.left)), Box::new(number(*binary.right)));
-            Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide, right })))
-        }
-        other => Ok(Transformed::no(other)),
-    });
-    rewritten.map(|rewritten| rewritten.data)
+/// Operators that may be joined in any order, by what they do.
+fn chained(operator: Operator) -> Option<Operator> {
+    match operator {
+        Operator::Plus | Operator::Minus => Some(Operator::Plus),
+        Operator::Multiply | Operator::And | Operator::Or => Some(operator),
+        _ => None,
+    }
+}
+
+/// All parts joined, in their order, as a tree of little depth; none where there are none.
+fn balanced(mut parts: Vec<Formula>, join: &dyn Fn(Formula, Formula) -> Formula) -> Option<Formula> {
+    if parts.len() <= 1 {
+        return parts.pop();
+    }
+    let right = balanced(parts.split_off(parts.len() / 2), join)?;
+    Some(join(balanced(parts, join)?, right))
+}
+
+fn is_natural(formula: &Formula) -> bool {
+    matches!(formula, Formula::Constant(number) if *number >= 0.0)
+}
+
+fn compared(how: Comparison, left: Formula, right: Formula) -> Formula {
+    Formula::Comparison(how, Box::new(left), Box::new(right))
 }
 
 /// What is wrong above the aggregate; only released numbers can be in it.

@@ -17,6 +17,7 @@ pub(crate) mod derivation;
 pub(crate) mod describe;
 mod distinct;
 mod executed;
+pub(crate) mod formula;
 mod function;
 pub(crate) mod integers;
 mod limits;

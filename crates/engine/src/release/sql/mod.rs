@@ -8,6 +8,7 @@ mod expected;
 pub(crate) mod generator;
 mod joint;
 mod keys;
+mod made;
 pub(super) mod passed;
 mod ratio;
 mod region;

@@ -18,6 +18,11 @@ impl Law {
     }
 }
 
+/// What a normal law of deviation 1 exceeds in absolute value with probability 5%, 4% and 3%.
+pub(super) const NORMAL_5: f64 = 1.959_963_984_540_054;
+pub(super) const NORMAL_4: f64 = 2.053_748_910_631_823;
+pub(super) const NORMAL_3: f64 = 2.170_090_377_584_56;
+
 /// The second and the fourth cumulant of a sum of independent noises: what each does adds up in squares, and in fourth powers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cumulants {
@@ -39,9 +44,13 @@ impl Cumulants {
     /// The half width of a 95% interval, by the expansion of a quantile in cumulants (Cornish and Fisher 1938): for one Laplace noise
     /// 2.17 standard errors, which cover 95.3%, where the 1.96 of a normal law cover 93.7%.
     pub fn half_width(self) -> f64 {
-        const NORMAL: f64 = 1.959_963_984_540_054;
+        self.half_width_at(NORMAL_5)
+    }
+
+    /// The same of another interval, by the quantile that it has for a normal law.
+    pub fn half_width_at(self, normal: f64) -> f64 {
         let kurtosis = if self.second > 0.0 { self.fourth / (self.second * self.second) } else { 0.0 };
-        self.standard_error() * (NORMAL + (NORMAL.powi(3) - 3.0 * NORMAL) * kurtosis / 24.0)
+        self.standard_error() * (normal + (normal.powi(3) - 3.0 * normal) * kurtosis / 24.0)
     }
 }
 

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 mod answers;
 pub(in crate::release) mod bounding;
+mod coverage;
 mod drawn;
 mod errors;
 mod intervals;

@@ -3,7 +3,8 @@
 use super::super::Private;
 use super::super::answer::{Noisy, NoisyCell};
 use super::super::expected::expected;
-use super::super::uncertainty::{measures, uncertainties};
+use super::super::made::measures;
+use super::super::uncertainty::uncertainties;
 use super::BoundingReport;
 use crate::backend::Backend;
 use crate::error::Result;

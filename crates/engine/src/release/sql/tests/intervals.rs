@@ -123,7 +123,10 @@ fn intervals_cover_whatever_the_group_and_whatever_is_computed() {
                 let all = column.uncertainty.as_ref().unwrap();
                 let covered = all.iter().filter(holds).count() as f64 / runs as f64;
                 assert!(covered >= 0.88, "{cost}, {rows} rows, {name}: {covered}");
-                assert!(covered <= 0.995 || has_steps || rows < 1000, "{cost}, {rows} rows, {name}: {covered}");
+                // Of what is bent, the proof leaves room for the bend.
+                let is_bent = ["variance", "deviation", "product", "relative"].contains(&name);
+                let large = if is_bent { 1_000_000 } else { 1000 };
+                assert!(covered <= 0.995 || has_steps || rows < large, "{cost}, {rows} rows, {name}: {covered}");
                 assert!(
                     all.iter().all(|one| one.low.is_nan() || one.low < one.high),
                     "{cost}, {rows} rows, {name}: ± 0"
@@ -171,6 +174,21 @@ fn a_step_is_looked_at_from_both_sides() {
     // What may be divided by 0 may be anything.
     check("100 / COUNT(*)", 9, f64::NEG_INFINITY, f64::INFINITY);
     check("CASE WHEN COUNT(*) > 5 THEN COUNT(*) END", 9, f64::NEG_INFINITY, f64::INFINITY);
+}
+
+/// Formulas are walked down by functions that call themselves: a chain of a thousand operators is no deep formula, and what is nested too deep has no interval.
+#[test]
+fn long_chains_have_intervals() {
+    let check = |sql: &str, low: f64, high: f64| {
+        let found = only(&format!("SELECT {sql} AS c FROM people"), &[100]);
+        assert!(found.low == low && found.high == high, "{}: {found:?}", &sql[..sql.len().min(60)]);
+    };
+    check(&format!("COUNT(*){}", " + 1 - 2".repeat(500)), -410.0, -390.0);
+    check(&format!("ABS(COUNT(*){})", " + 1".repeat(1000)), 1090.0, 1110.0);
+    check(&format!("{}COUNT(*){}", "ABS(".repeat(60), ")".repeat(60)), 90.0, 110.0);
+    let listed: Vec<String> = (0..500).map(|number| (1000 + number).to_string()).collect();
+    check(&format!("CASE WHEN COUNT(*) IN ({}) THEN 1 ELSE 0 END", listed.join(", ")), 0.0, 0.0);
+    check(&format!("CASE WHEN COUNT(*) IN (107, {}) THEN 1 ELSE 0 END", listed.join(", ")), 0.0, 1.0);
 }
 
 #[test]
