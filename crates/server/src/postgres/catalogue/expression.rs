@@ -40,7 +40,11 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         Expr::Value(value) => Ok(literal(&value.value)),
         Expr::TypedString(typed) => Ok(literal(&typed.value.value)),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } | Expr::Prefixed { value: inner, .. } => of(inner),
-        Expr::Cast { expr, data_type, .. } => Ok(cast(of(expr)?, &type_name(data_type), context.world)),
+        Expr::Cast { expr, data_type, .. } => {
+            let value = of(expr)?;
+            context.world.weigh(listed(&value))?;
+            Ok(cast(value, &type_name(data_type), context.world))
+        }
         Expr::BinaryOp { left, op, right } => binary(left, op, right, context, scope),
         Expr::UnaryOp { op, expr } => Ok(match (op, of(expr)?) {
             (UnaryOperator::Not, Value::Truth(truth)) => Value::Truth(!truth),
@@ -246,6 +250,14 @@ fn is_number(kind: &str) -> bool {
     ["float", "float4", "float8", "real", "double precision", "double", "numeric", "decimal"].contains(&kind)
 }
 
+/// How many bytes the elements of an array's text take, at most.
+fn listed(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len() + 32 * text.matches(',').count(),
+        other => length(other),
+    }
+}
+
 /// The elements of an array's text, without quotes.
 fn elements(text: &str) -> Vec<Value> {
     let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
@@ -262,7 +274,9 @@ fn list_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result
         let table = query(subquery, context.world, context.names, Some(scope))?;
         return Ok(table.rows.iter().filter_map(|row| row.first().cloned()).collect());
     }
-    Ok(match value_of(inner, context, scope)? {
+    let value = value_of(inner, context, scope)?;
+    context.world.weigh(listed(&value))?;
+    Ok(match value {
         Value::List(list) => list,
         Value::Text(text) => elements(&text),
         _ => Vec::new(),
@@ -285,6 +299,9 @@ fn binary(
     }
     let second = value_of(right, context, scope)?;
     paid(&first, std::slice::from_ref(&second), context)?;
+    if *op == BinaryOperator::StringConcat {
+        context.world.weigh(length(&first).saturating_add(length(&second)))?;
+    }
     Ok(operated(&first, op, &second))
 }
 
