@@ -327,6 +327,17 @@ fn child_that_plans_nested_texts() {
             let _ = project.releases.iter().try_for_each(|request| Runner::new(&project).plan(request).map(drop));
         }
     }
+    // The file itself, in the rules of its own grammar.
+    for (open, close) in [("[", "]"), ("{ a = ", " }"), ("[{ a = ", " }]")] {
+        for file in [
+            format!("x = {}1{}\n", open.repeat(60_000), close.repeat(60_000)),
+            format!("{}{}1{}\n", PROJECT, open.repeat(60_000), close.repeat(60_000)),
+            format!("x{} = 1\n[y{}]\n", ".x".repeat(60_000), ".y".repeat(60_000)),
+        ] {
+            eprintln!("a file: {file:.60}");
+            let _ = Project::parse(&std::path::Path::new(&folder).join("other.toml"), &file).map(drop);
+        }
+    }
     println!("all nested texts were planned");
 }
 

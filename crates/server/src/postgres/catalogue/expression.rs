@@ -6,7 +6,6 @@ use super::scope::{Nowhere, Scope, folded, last_word};
 use super::{World, length, tables};
 use crate::postgres::refused::{Refused, code};
 use crate::postgres::value::{PgType, Value};
-use regex_lite::RegexBuilder;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Subscript, UnaryOperator, Value as Literal,
 };
@@ -91,12 +90,22 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         Expr::AnyOp { left, compare_op, right, .. } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
             paid(&left, &right, context)?;
-            Ok(Value::Truth(right.iter().any(|right| is_true(&operated(&left, compare_op, right)))))
+            for right in &right {
+                if is_true(&operated(&left, compare_op, right, context)?) {
+                    return truth(true);
+                }
+            }
+            truth(false)
         }
         Expr::AllOp { left, compare_op, right } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
             paid(&left, &right, context)?;
-            Ok(Value::Truth(right.iter().all(|right| is_true(&operated(&left, compare_op, right)))))
+            for right in &right {
+                if !is_true(&operated(&left, compare_op, right, context)?) {
+                    return truth(false);
+                }
+            }
+            truth(true)
         }
         Expr::Case { operand, conditions, else_result, .. } => {
             let operand = operand.as_ref().map(|operand| of(operand)).transpose()?;
@@ -302,7 +311,7 @@ fn binary(
     if *op == BinaryOperator::StringConcat {
         context.world.weigh(length(&first).saturating_add(length(&second)))?;
     }
-    Ok(operated(&first, op, &second))
+    operated(&first, op, &second, context)
 }
 
 /// What is done with a text and a pattern takes as long as both are, multiplied.
@@ -311,14 +320,15 @@ fn paid(value: &Value, others: &[Value], context: Context<'_>) -> Result<(), Ref
     context.world.spend(work.fold(0, usize::saturating_add))
 }
 
-fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
+fn operated(left: &Value, op: &BinaryOperator, right: &Value, context: Context<'_>) -> Result<Value, Refused> {
     let compared =
         |holds: fn(Ordering) -> bool| compare(left, right).map_or(Value::Null, |order| Value::Truth(holds(order)));
     let whole = |compute: fn(i64, i64) -> Option<i64>| match (left, right) {
         (Value::Whole(left), Value::Whole(right)) => compute(*left, *right).map_or(Value::Null, Value::Whole),
         _ => Value::Null,
     };
-    match op {
+    let matched = |ignores_case: bool| context.world.matched(left, right, ignores_case);
+    Ok(match op {
         BinaryOperator::And => match (left, right) {
             (Value::Truth(false), _) | (_, Value::Truth(false)) => Value::Truth(false),
             (Value::Truth(true), Value::Truth(true)) => Value::Truth(true),
@@ -343,10 +353,10 @@ fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
         BinaryOperator::Modulo => whole(i64::checked_rem),
         BinaryOperator::BitwiseAnd => whole(|left, right| Some(left & right)),
         BinaryOperator::BitwiseOr => whole(|left, right| Some(left | right)),
-        BinaryOperator::PGRegexMatch => matched(left, right, false),
-        BinaryOperator::PGRegexIMatch => matched(left, right, true),
-        BinaryOperator::PGRegexNotMatch => not_if(true, matched(left, right, false)),
-        BinaryOperator::PGRegexNotIMatch => not_if(true, matched(left, right, true)),
+        BinaryOperator::PGRegexMatch => matched(false)?,
+        BinaryOperator::PGRegexIMatch => matched(true)?,
+        BinaryOperator::PGRegexNotMatch => not_if(true, matched(false)?),
+        BinaryOperator::PGRegexNotIMatch => not_if(true, matched(true)?),
         BinaryOperator::PGLikeMatch => liked(left, right, false),
         BinaryOperator::PGILikeMatch => liked(left, right, true),
         BinaryOperator::PGNotLikeMatch => not_if(true, liked(left, right, false)),
@@ -354,16 +364,16 @@ fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
         BinaryOperator::PGCustomBinaryOperator(words) => match words.last().map(String::as_str) {
             Some("=") => compared(Ordering::is_eq),
             Some("<>" | "!=") => compared(Ordering::is_ne),
-            Some("~") => matched(left, right, false),
-            Some("~*") => matched(left, right, true),
-            Some("!~") => not_if(true, matched(left, right, false)),
-            Some("!~*") => not_if(true, matched(left, right, true)),
+            Some("~") => matched(false)?,
+            Some("~*") => matched(true)?,
+            Some("!~") => not_if(true, matched(false)?),
+            Some("!~*") => not_if(true, matched(true)?),
             Some("~~") => liked(left, right, false),
             Some("!~~") => not_if(true, liked(left, right, false)),
             _ => Value::Null,
         },
         _ => Value::Null,
-    }
+    })
 }
 
 fn joined(left: &Value, right: &Value) -> Value {
@@ -438,13 +448,6 @@ fn among(value: &Value, list: &[Value]) -> Value {
         true => Value::Null,
         false => Value::Truth(false),
     }
-}
-
-/// A regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts.
-fn matched(value: &Value, pattern: &Value, ignores_case: bool) -> Value {
-    let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Value::Null };
-    let built = RegexBuilder::new(&pattern).case_insensitive(ignores_case).build();
-    built.map_or(Value::Null, |pattern| Value::Truth(pattern.is_match(&text)))
 }
 
 fn liked(value: &Value, pattern: &Value, ignores_case: bool) -> Value {

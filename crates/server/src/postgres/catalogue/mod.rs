@@ -16,6 +16,7 @@ use super::refused::{Refused, code};
 use super::settings::Settings;
 use super::value::{PgType, Value};
 use crate::service::TableShown;
+use regex_lite::{Regex, RegexBuilder};
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -49,18 +50,23 @@ pub(super) struct World<'a> {
     work: Cell<u64>,
     /// The tables of the catalogue that this query has read, by schema and name: each is made once.
     made: RefCell<HashMap<(Option<String>, String), Rc<Table>>>,
+    /// The patterns of this query, and whether they pass over capital letters; none for what is no pattern.
+    patterns: RefCell<HashMap<(String, bool), Option<Regex>>>,
 }
 
 /// So much is done for a query: rows and parts of expressions that are looked at, cells that are made, and the length of texts.
 const MOST_WORK: u64 = 2_000_000;
 /// The most columns of a result, which is PostgreSQL's number too.
 const MOST_COLUMNS: usize = 1_664;
+/// What it takes to read a pattern, and how large it may become by that, in bytes.
+const PATTERN: usize = 20_000;
+const LARGEST_PATTERN: usize = 64 << 10;
 /// No value becomes longer, in bytes.
 const LONGEST_VALUE: usize = 1 << 20;
 
 impl<'a> World<'a> {
     pub fn new(tables: &'a [TableShown], settings: &'a Settings) -> Self {
-        Self { tables, settings, work: Cell::new(0), made: RefCell::default() }
+        Self { tables, settings, work: Cell::new(0), made: RefCell::default(), patterns: RefCell::default() }
     }
 
     /// The answer to a query.
@@ -111,6 +117,22 @@ impl<'a> World<'a> {
         }
         // Its name is copied into every result that has the column.
         self.spend(1 + name.len() / 8)
+    }
+
+    /// Whether a text has a regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts. A pattern is read once: `a{1000}` is short, and not quickly read.
+    fn matched(&self, value: &Value, pattern: &Value, ignores_case: bool) -> Result<Value, Refused> {
+        let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Ok(Value::Null) };
+        self.spend(8 + 4 * text.len())?;
+        let mut patterns = self.patterns.borrow_mut();
+        let key = (pattern, ignores_case);
+        if !patterns.contains_key(&key) {
+            self.spend(PATTERN)?;
+            let mut builder = RegexBuilder::new(&key.0);
+            let built = builder.case_insensitive(ignores_case).size_limit(LARGEST_PATTERN).build();
+            patterns.insert(key.clone(), built.ok());
+        }
+        let built = patterns.get(&key).and_then(Option::as_ref);
+        Ok(built.map_or(Value::Null, |pattern| Value::Truth(pattern.is_match(&text))))
     }
 
     /// A table of the catalogue.

@@ -340,3 +340,14 @@ fn a_sum_that_does_not_fit_is_refused() {
     );
     assert_eq!(answer("SELECT sum(x) FROM generate_series(1, 4) x"), "10");
 }
+
+/// A short pattern can take long to read, and was read again for each row.
+#[test]
+fn a_pattern_is_read_once_and_stays_small() {
+    assert_eq!(answer("SELECT 'people' ~ '^(pe|x)', 'PEOPLE' ~* 'eop', 'a' !~ 'b', 'a' ~ '('"), "t|t|t|-");
+    assert_eq!(answer("SELECT count(*) FROM generate_series(1, 9999) x WHERE 'aaaa' ~ 'a{9}{9}{9}{9}{9}'"), "0");
+    assert_eq!(
+        refusal("SELECT count(*) FROM generate_series(1, 9999) x WHERE 'aaaa' ~ ('a' || x)").code,
+        code::TOO_MUCH
+    );
+}
