@@ -40,9 +40,11 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         Expr::TypedString(typed) => Ok(literal(&typed.value.value)),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } | Expr::Prefixed { value: inner, .. } => of(inner),
         Expr::Cast { expr, data_type, .. } => {
-            let value = of(expr)?;
-            context.world.weigh(listed(&value))?;
-            Ok(cast(value, &type_name(data_type), context.world))
+            let (value, to) = (of(expr)?, type_name(data_type));
+            if to.ends_with("[]") {
+                context.world.weigh(listed(&value))?;
+            }
+            Ok(cast(value, &to, context.world))
         }
         Expr::BinaryOp { left, op, right } => binary(left, op, right, context, scope),
         Expr::UnaryOp { op, expr } => Ok(match (op, of(expr)?) {
