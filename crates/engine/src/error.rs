@@ -58,6 +58,15 @@ impl Error {
         }
     }
 
+    /// The same, its sentence [`shortened`]: a query can be as long as a book, and what is wrong with it is not.
+    pub(crate) fn quoting_little(self) -> Self {
+        match self {
+            Self::Input { place, sentence } => Self::Input { place, sentence: shortened(&sentence) },
+            Self::Budget(sentence) => Self::Budget(shortened(&sentence)),
+            Self::Machine(sentence) => Self::Machine(shortened(&sentence)),
+        }
+    }
+
     /// The same without its place, for texts that nobody has in front of them.
     pub fn without_place(self) -> Self {
         match self {
@@ -65,6 +74,19 @@ impl Error {
             other => other,
         }
     }
+}
+
+/// The most characters of a sentence that quotes something.
+const LONGEST: usize = 1_000;
+
+/// A sentence without the middle of what it quotes, where that is long: its beginning says what is wrong, its end what to do.
+pub fn shortened(sentence: &str) -> String {
+    if sentence.len() <= LONGEST {
+        return sentence.to_string();
+    }
+    let begin: String = sentence.chars().take(LONGEST / 2).collect();
+    let rest = sentence.chars().count().saturating_sub(LONGEST / 4).max(LONGEST / 2);
+    format!("{begin} … {}", sentence.chars().skip(rest).collect::<String>())
 }
 
 impl fmt::Display for Error {

@@ -20,6 +20,7 @@ mod place;
 pub mod project;
 pub mod release;
 pub mod report;
+mod room;
 mod sql;
 mod stop;
 pub mod summary;
@@ -27,11 +28,12 @@ mod time;
 
 pub use backend::{Backend, Frame, Watch, cluster};
 pub use digest::digest;
-pub use error::{Error, Result};
+pub use error::{Error, Result, shortened};
 pub use memory::Batches;
 pub use place::{Origin, Place, nearest};
 #[cfg(feature = "generator")]
 pub use release::adversarial_query;
+pub use room::with_room;
 pub use stop::{Stop, Stopped};
 
 /// The program and version that stand in each ledger entry.

@@ -4,6 +4,7 @@
 //! the engine and the ledger of the command line.
 
 pub mod access;
+mod addresses;
 mod http;
 mod listen;
 mod metrics;
@@ -14,6 +15,7 @@ mod session;
 mod slow;
 mod tls;
 
+use addresses::Addresses;
 use http::App;
 use listen::Door;
 use scumble_engine::project::Project;
@@ -30,7 +32,7 @@ use tokio::sync::watch;
 
 /// Queries are planned by recursion; what the engine allows has room here.
 const STACK: usize = 32 << 20;
-/// This many threads wait for tables and the ledger.
+/// This many threads wait for tables and the ledger, beside two for each processor: more than have a place at work, so that nobody who has one waits.
 const AT_WORK: usize = 64;
 /// Files that are open beside connections.
 const OTHER_FILES: u64 = 128;
@@ -58,6 +60,8 @@ pub struct Options {
     pub answer_time: Option<Duration>,
     /// This many connections at once.
     pub connections: usize,
+    /// This many of them from one address; half of them where nothing is said.
+    pub connections_each: Option<usize>,
     /// Whether requests are logged, without what they hold, on standard error.
     pub logs: bool,
 }
@@ -87,10 +91,15 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
     }
     // Each door has its half.
     let most = (options.connections.min(open_files()) / if options.postgres.is_some() { 2 } else { 1 }).max(1);
+    let most_each = options.connections_each.unwrap_or(most.div_ceil(2)).max(1);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-    let runtime =
-        builder.worker_threads(threads).max_blocking_threads(AT_WORK).thread_stack_size(STACK).enable_all().build();
+    let runtime = builder
+        .worker_threads(threads)
+        .max_blocking_threads(AT_WORK + 2 * threads)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Error::machine(format!("no threads could be started ({error})")))?;
     let done: Result<()> = runtime.block_on(async {
         let (listener, address) = bound("--listen", options.listen).await?;
@@ -109,9 +118,14 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
             hosts,
             is_secure: tls.is_some(),
         };
-        let for_clients =
-            postgres::Door { service: Arc::clone(&service), tls: tls.clone(), most, answer_time: options.answer_time };
-        let door = Door { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, most };
+        let for_clients = postgres::Door {
+            service: Arc::clone(&service),
+            tls: tls.clone(),
+            places: Addresses::new(most, most_each),
+            answer_time: options.answer_time,
+        };
+        let places = Addresses::new(most, most_each);
+        let door = Door { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, places };
         let (stop, stopping) = watch::channel(false);
         let signals = signals()?;
         let link = format!("{scheme}://{name}/enter#{link}");

@@ -1,5 +1,6 @@
 //! Connections: this many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
 
+use crate::addresses::{Addresses, Place};
 use crate::http::Peer;
 use crate::metrics::Metrics;
 use crate::service::Service;
@@ -17,7 +18,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Sleep, sleep};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
@@ -42,14 +43,13 @@ pub(crate) struct Door {
     pub router: Router,
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
-    /// This many connections at once.
-    pub most: usize,
+    /// The connections that there may be at once.
+    pub places: Arc<Addresses>,
 }
 
 impl Door {
     /// Serves until `stop` says so; then lets what has begun come to its end.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-        let places = Arc::new(Semaphore::new(self.most));
         // Every connection holds one end: when all are gone, the other end says so.
         let (alive, mut gone) = mpsc::channel::<()>(1);
         let acceptor = self.tls.clone().map(TlsAcceptor::from);
@@ -68,7 +68,7 @@ impl Door {
                     continue;
                 }
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            let Some(place) = self.places.place(address.ip()) else {
                 turn_away(stream, self.tls.is_some(), &self.service.metrics);
                 continue;
             };
@@ -104,7 +104,7 @@ struct One {
     router: Router,
     address: SocketAddr,
     stop: watch::Receiver<bool>,
-    place: OwnedSemaphorePermit,
+    place: Place,
     _alive: mpsc::Sender<()>,
 }
 

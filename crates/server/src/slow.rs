@@ -1,5 +1,6 @@
 //! Failed attempts to log in are slowed, address by address. Tokens of 256 bits are not guessed; this keeps logs short and guessers bored.
 
+use crate::addresses::network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +14,6 @@ const LONGEST: Duration = Duration::from_secs(5);
 const FORGIVEN: Duration = Duration::from_secs(600);
 /// This many addresses are remembered; beyond them the oldest are forgotten.
 const MOST: usize = 10_000;
-/// This many failures of one address wait at once; others are answered at once that they are too many.
-const WAITING: usize = 32;
 
 /// The failures of each address.
 #[derive(Default)]
@@ -27,15 +26,15 @@ struct Failures {
 }
 
 impl Slow {
-    /// Counts a failure and waits; false if so many wait already that this one does not.
-    pub async fn failed(&self, from: IpAddr) -> bool {
-        let Some(delay) = self.count(from) else { return false };
+    /// Counts a failure and waits. How many wait at once is bounded by how many connections an address may hold.
+    pub async fn failed(&self, from: IpAddr) {
+        let from = network(from);
+        let delay = self.count(from);
         let _waiting = Waiting { slow: self, from };
         tokio::time::sleep(delay).await;
-        true
     }
 
-    fn count(&self, from: IpAddr) -> Option<Duration> {
+    fn count(&self, from: IpAddr) -> Duration {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST && !all.contains_key(&from) {
@@ -50,13 +49,10 @@ impl Slow {
             failures.number = 0;
         }
         failures.last = now;
-        if failures.waiting >= WAITING {
-            return None;
-        }
         failures.waiting += 1;
         let delay = FIRST.saturating_mul(1 << failures.number.min(10)).min(LONGEST);
         failures.number = failures.number.saturating_add(1);
-        Some(delay)
+        delay
     }
 }
 
@@ -83,10 +79,11 @@ mod tests {
     fn each_failure_waits_longer_and_not_for_ever() {
         let slow = Slow::default();
         let from: IpAddr = "192.0.2.7".parse().unwrap();
-        let delays: Vec<Duration> = (0..8).map_while(|_| slow.count(from)).collect();
+        let delays: Vec<Duration> = (0..8).map(|_| slow.count(from)).collect();
         assert_eq!(delays[..3], [FIRST, FIRST * 2, FIRST * 4]);
         assert_eq!(delays[7], LONGEST);
-        assert_eq!(slow.count("192.0.2.8".parse().unwrap()), Some(FIRST), "another address is another one");
-        assert!((0..WAITING).any(|_| slow.count(from).is_none()), "not all of them wait");
+        assert_eq!(slow.count("192.0.2.8".parse().unwrap()), FIRST, "another address is another one");
+        // With 32 of them waiting, whoever else came from there was told at once that the server is busy, and whoever guesses got answers without waiting.
+        assert!((0..1_000).all(|_| slow.count(from) == LONGEST), "all of them wait");
     }
 }

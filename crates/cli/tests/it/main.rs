@@ -52,6 +52,7 @@ mod schemas;
 mod second_opinion;
 mod serve;
 mod serve_attacks;
+mod serve_doors;
 mod serve_in_a_browser;
 mod serve_load;
 mod serve_postgres;

@@ -3,6 +3,7 @@
 
 use super::Backend;
 use crate::error::{Error, Result};
+use crate::room::with_room;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
@@ -54,7 +55,7 @@ impl Frame {
             return Err(Error::input(format!("a predicate has at most {LONGEST} characters, not {}", predicate.len())));
         }
         let (mut members, mut before) = (Vec::new(), 0);
-        let found = (|| {
+        let found = with_room(|| {
             let state = self.backend.context.state();
             let parsed = self.backend.context.parse_sql_expr(predicate, &self.schema)?;
             let expression = state.create_physical_expr(parsed, &self.schema)?;
@@ -69,7 +70,7 @@ impl Frame {
                 before += rows.num_rows() as u32;
             }
             Ok(())
-        })();
+        });
         match found {
             Ok(()) => Ok(members),
             Err(error) => {

@@ -60,6 +60,8 @@ pub enum Came {
     Stored(u64),
     /// A refusal, in this sentence.
     Refused(String),
+    /// A plan, which said that the answer of this entry is stored, and not what it is.
+    Planned(u64),
 }
 
 /// A question that cost nothing, as read back.
@@ -79,13 +81,17 @@ impl Remarked {
         let (of, why) = match &self.came {
             Came::Stored(of) => (Some(*of), None),
             Came::Refused(why) => (None, Some(why)),
+            Came::Planned(of) => (Some(*of), None),
         };
         let since = json!({ "entry": since.entries, "hash": hex(&since.hash) });
-        json!({
+        let mut body = json!({
             "entry": WORD, "time": time, "by": self.by, "what": self.what, "cost": self.cost, "key": self.key, "of": of, "why": why,
             "since": since,
-        })
-        .to_string()
+        });
+        if let Came::Planned(_) = self.came {
+            body["planned"] = json!(true);
+        }
+        body.to_string()
     }
 }
 
@@ -111,6 +117,7 @@ pub(super) fn remark(value: &Value, sequence: u64, end: &Head) -> Result<Remark,
     let unknown = || format!("entry {sequence} is of a form that this version does not know");
     let text = |key: &str| value[key].as_str().map(str::to_string);
     let came = match (value["of"].as_u64(), text("why")) {
+        (Some(of), None) if value["planned"] == true => Came::Planned(of),
         (Some(of), None) => Came::Stored(of),
         (None, Some(why)) => Came::Refused(why),
         _ => return Err(unknown()),

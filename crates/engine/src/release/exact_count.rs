@@ -14,8 +14,9 @@ use crate::attackers::{Counted, Finding, answer};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request};
+use crate::room::with_room;
 use crate::sql::query::Computation;
-use crate::sql::{Cut, refuse_too_long};
+use crate::sql::{Cut, refuse_too_long_in};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -89,8 +90,10 @@ pub(super) fn one_condition(condition: &Placed<String>) -> Result<String> {
         let expression = parser.parse_expr().ok()?;
         (parser.peek_token().token == Token::EOF).then(|| expression.to_string())
     };
-    refuse_too_long(&condition.value).map_err(|error| error.or_at(condition.place.clone()))?;
-    let text = understood(&condition.value).filter(|text| understood(text).as_ref() == Some(text));
+    // By the parser's own words: what one dialect reads as a text may be brackets to another.
+    refuse_too_long_in(&condition.value, &GenericDialect {}).map_err(|error| error.or_at(condition.place.clone()))?;
+    let twice = || understood(&condition.value).filter(|text| understood(text).as_ref() == Some(text));
+    let text = with_room(twice);
     text.ok_or_else(|| condition.error("this must be one condition on the rows of the table, such as answer = 'yes'"))
 }
 

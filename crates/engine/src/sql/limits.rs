@@ -1,5 +1,10 @@
 //! How large a query may be. Plans are walked by recursion, here and in the backend, and some of what is done with a query takes time
-//! that grows faster than it: what is too large is refused with a sentence before any of that, and so before any charge.
+//! that grows faster than it: what is too large is refused with a sentence before any of that, and so before any charge. [`lexical`] looks at a text before it is
+//! parsed, the rest at what was parsed and planned.
+
+mod lexical;
+
+pub(crate) use lexical::{refuse_too_long, refuse_too_long_in};
 
 use crate::error::{Error, Result};
 use datafusion::common::Column;
@@ -8,106 +13,17 @@ use datafusion::logical_expr::{Expr as PlannedExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, SetExpr, Statement, TableFactor, TableWithJoins, Visit, Visitor,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-/// The longest query, in bytes.
-const LONGEST: usize = 100_000;
-/// The longest chain of operators that is parsed at all: a tree of them is dropped by recursion.
-const LONGEST_CHAIN: usize = 2_000;
 /// The deepest expression.
-const DEEPEST: usize = 100;
+pub(super) const DEEPEST: usize = 100;
 /// The most output columns of a SELECT, and the most calls of functions in a query.
 const MOST_OUTPUTS: usize = 500;
 /// The most tables that are read, each as often as it is read.
 const MOST_TABLES: u64 = 32;
 /// The most common tables.
 const MOST_COMMON_TABLES: usize = 32;
-
-/// Refuses a text that is too long to be parsed.
-pub(crate) fn refuse_too_long(sql: &str) -> Result<()> {
-    if sql.len() > LONGEST {
-        return Err(Error::input(format!("query: it has more than {LONGEST} bytes; release its parts one by one")));
-    }
-    // A text that is not made of tokens is refused by the parser, with its own words.
-    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize() else { return Ok(()) };
-    if longest_chain(&tokens) > LONGEST_CHAIN {
-        return Err(too_deep());
-    }
-    Ok(())
-}
-
-fn too_deep() -> Error {
-    Error::input(format!(
-        "query: an expression is more than {DEEPEST} operators deep; write IN (…) instead of many ORs, or compute parts of it in a sub-query"
-    ))
-}
-
-/// An upper bound of the depth of all expressions: the operators that stand beside each other, and those of the deepest parenthesis among them.
-fn longest_chain(tokens: &[Token]) -> usize {
-    #[derive(Default)]
-    struct Level {
-        operators: usize,
-        inner: usize,
-        longest: usize,
-        is_case: bool,
-    }
-    impl Level {
-        fn end_part(&mut self) {
-            self.longest = self.longest.max(self.operators + self.inner);
-            (self.operators, self.inner) = (0, 0);
-        }
-    }
-    let mut levels = vec![Level::default()];
-    let close = |levels: &mut Vec<Level>| {
-        if let Some(mut level) = levels.pop() {
-            level.end_part();
-            match levels.last_mut() {
-                Some(outer) => outer.inner = outer.inner.max(level.longest + 1),
-                None => levels.push(Level { longest: level.longest, ..Level::default() }),
-            }
-        }
-    };
-    for token in tokens {
-        match token {
-            Token::LParen | Token::LBracket | Token::LBrace => levels.push(Level::default()),
-            Token::RParen | Token::RBracket | Token::RBrace => {
-                while levels.len() > 1 && levels.last().is_some_and(|level| level.is_case) {
-                    close(&mut levels);
-                }
-                close(&mut levels);
-            }
-            Token::Word(word) if word.keyword == Keyword::CASE => {
-                levels.push(Level { is_case: true, ..Level::default() });
-            }
-            Token::Word(word) if word.keyword == Keyword::END && levels.last().is_some_and(|level| level.is_case) => {
-                close(&mut levels);
-            }
-            Token::Comma => {
-                if let Some(level) = levels.last_mut() {
-                    level.end_part();
-                }
-            }
-            Token::Word(word) if word.keyword == Keyword::NoKeyword => {}
-            Token::Whitespace(_) | Token::Number(..) | Token::SingleQuotedString(_) | Token::EOF => {}
-            _ => {
-                if let Some(level) = levels.last_mut() {
-                    level.operators += 1;
-                }
-            }
-        }
-    }
-    while levels.len() > 1 {
-        close(&mut levels);
-    }
-    levels.pop().map_or(0, |mut level| {
-        level.end_part();
-        level.longest
-    })
-}
 
 /// Refuses a statement that is too large to be planned.
 pub(super) fn statement(statement: &Statement) -> Result<()> {
@@ -169,6 +85,16 @@ fn sizes_above(plan: &LogicalPlan) -> Result<Vec<u64>> {
     Ok(if matches!(plan, LogicalPlan::Projection(_)) { sizes } else { inner })
 }
 
+/// How much deeper than in the parser's tree an expression is in the plan: there each field and element of a chain stands inside the next one.
+fn links(expression: &Expr) -> usize {
+    match expression {
+        Expr::CompoundFieldAccess { access_chain, .. } => access_chain.len(),
+        Expr::CompoundIdentifier(parts) => parts.len(),
+        Expr::JsonAccess { path, .. } => path.path.len(),
+        _ => 0,
+    }
+}
+
 #[derive(Default)]
 struct Counter {
     depth: usize,
@@ -181,13 +107,15 @@ impl Visitor for Counter {
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<Error> {
         self.depth += 1;
+        if self.depth + links(expression) > DEEPEST {
+            return ControlFlow::Break(lexical::too_deep());
+        }
         self.calls += usize::from(matches!(expression, Expr::Function(_)));
-        match (self.depth > DEEPEST, self.calls > MOST_OUTPUTS) {
-            (true, _) => ControlFlow::Break(too_deep()),
-            (_, true) => ControlFlow::Break(Error::input(format!(
+        match self.calls > MOST_OUTPUTS {
+            true => ControlFlow::Break(Error::input(format!(
                 "query: it calls functions more than {MOST_OUTPUTS} times; release its parts one by one"
             ))),
-            _ => ControlFlow::Continue(()),
+            false => ControlFlow::Continue(()),
         }
     }
 

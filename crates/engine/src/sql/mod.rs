@@ -35,7 +35,7 @@ mod union;
 pub(crate) mod window;
 
 pub(crate) use executed::preflight;
-pub(crate) use limits::refuse_too_long;
+pub(crate) use limits::{refuse_too_long, refuse_too_long_in};
 pub(crate) use refuse::statement;
 
 use crate::backend::Backend;
@@ -43,6 +43,7 @@ use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
+use crate::room::with_room;
 use below::Below;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
@@ -161,16 +162,25 @@ impl Source<'_> {
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    analysed(Source { sql, lists_keys: true }, bounding, project, backend)
+    in_room(|| analysed(Source { sql, lists_keys: true }, bounding, project, backend))
 }
 
 /// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
 pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    analysed(Source { sql, lists_keys: false }, bounding, project, backend)
+    in_room(|| analysed(Source { sql, lists_keys: false }, bounding, project, backend))
 }
 
 /// The same for a query that may be a UNION ALL of several.
 pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+    in_room(|| several(sql, bounding, project, backend))
+}
+
+/// Does what may call itself as often as a query is deep, and cuts what a refusal quotes of the query.
+fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_room(work).map_err(Error::quoting_little)
+}
+
+fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
     let source = Source { sql, lists_keys: true };
     let (plan, hidden) = planned(&source, project, backend)?;
     let Some(branches) = union::branches(&plan, &source)? else {
@@ -204,7 +214,14 @@ fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<
 }
 
 /// The parameters of a query, by their numbers from 1, and their types as far as the query tells.
-pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<(usize, Option<DataType>)>> {
+pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
+    in_room(|| numbered(sql, project, backend))
+}
+
+/// The number of a parameter, and its type.
+type Parameter = (usize, Option<DataType>);
+
+fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
     let source = Source { sql, lists_keys: true };
     let statement = refuse::check(&source, project)?;
     let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));

@@ -6,6 +6,7 @@ use crate::calendar::day;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Column, Domain, Project};
+use crate::room::with_room;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
     Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor,
@@ -50,6 +51,11 @@ pub(super) fn check(source: &Source<'_>, project: &Project) -> Result<Statement>
 
 /// A query in the words of its statement: keywords, spaces and comments are as the parser writes them, names of functions in small letters. None where it is no SQL.
 pub(crate) fn statement(sql: &str) -> Option<String> {
+    limits::refuse_too_long(sql).ok()?;
+    with_room(|| in_its_words(sql))
+}
+
+fn in_its_words(sql: &str) -> Option<String> {
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?;
     let [one] = &mut statements[..] else { return None };
     let _ = visit_expressions_mut(one, |expression| {

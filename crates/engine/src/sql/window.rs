@@ -152,6 +152,7 @@ fn made(cut: &Cut, project: &Project, engine: Engine, secret: &str) -> Outcome<V
     if engine != Engine::Embedded {
         portable::check_keys(cut)?;
         portable::check(&rows)?;
+        portable::check_names(&rows, engine)?;
         portable::check_zeros(cut)?;
         sizes::check(cut, project)?;
     }

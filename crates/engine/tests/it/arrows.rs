@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 23] = [
     "place",
     "error",
     "time",
@@ -15,6 +15,7 @@ const ROOMS: [&str; 22] = [
     "memory",
     "stop",
     "guarded",
+    "room",
     "budget",
     "project",
     "backend",

@@ -7,6 +7,7 @@ mod fuzz;
 mod in_memory;
 mod kinds;
 mod ledger;
+mod nested;
 mod pictures;
 mod strings;
 #[path = "../support/mod.rs"]

@@ -1,6 +1,7 @@
 //! The file of those who may ask: `NAME.access` beside the ledger, as JSON, readable by its owner alone.
 
-use super::{Person, Role, Scram, token};
+use super::{ITERATIONS, Person, Role, Scram, hmac, token};
+use crate::session::Bearer;
 use scumble_engine::ledger::beside;
 use scumble_engine::{Error, Result, digest};
 use serde_json::{Value, json};
@@ -30,6 +31,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Access {
     pub people: Vec<Entry>,
+    /// From which the salts of all names are made; none in a file that an earlier version wrote.
+    secret: Option<String>,
 }
 
 impl Access {
@@ -54,20 +57,45 @@ impl Access {
         let text =
             fs::read_to_string(&path).map_err(|error| Error::machine(format!("{shown} cannot be read ({error})")))?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
-        let people = value
-            .filter(|value| value["version"] == VERSION)
-            .and_then(|value| value["people"].as_array()?.iter().map(Entry::from_json).collect::<Option<Vec<_>>>());
-        let people = people.ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))?;
-        Ok(Self { people })
+        let read = value.filter(|value| value["version"] == VERSION).and_then(|value| {
+            let people = value["people"].as_array()?.iter().map(Entry::from_json).collect::<Option<Vec<_>>>()?;
+            let secret = value["secret"].as_str().filter(|secret| secret.len() == 64).map(str::to_string);
+            Some(Self { people, secret })
+        });
+        read.ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))
+    }
+
+    /// What is said to whoever comes under a name, whether or not anybody has it. No proof fits it unless somebody has access under it.
+    pub fn challenge(&self, name: &str) -> Scram {
+        let of = |what: &str| {
+            hmac(self.secret.as_deref().unwrap_or_default().as_bytes(), format!("{what} {name}").as_bytes())
+        };
+        let known = self.people.iter().find(|entry| entry.name == name);
+        match known {
+            Some(entry) if entry.revoked.is_none() => entry.scram.clone(),
+            // The hash of no key that anybody could name.
+            _ => Scram {
+                salt: known.map_or_else(|| self.salt(name), |entry| entry.scram.salt.clone()),
+                iterations: ITERATIONS,
+                stored_key: of("stored"),
+                server_key: of("server"),
+            },
+        }
+    }
+
+    /// The salt of a name.
+    fn salt(&self, name: &str) -> Vec<u8> {
+        let secret = self.secret.as_deref().unwrap_or_default();
+        hmac(secret.as_bytes(), format!("salt {name}").as_bytes())[..16].to_vec()
     }
 
     /// Who has this token. All are compared, each in a time that does not depend on where it differs.
-    pub fn who(&self, token: &str) -> Option<Person> {
+    pub fn who(&self, token: &str) -> Option<&Entry> {
         let hash = digest(token.as_bytes());
         let same = |entry: &&Entry| bool::from(entry.hash.as_bytes().ct_eq(hash.as_bytes()));
         let mut found: Vec<&Entry> = self.people.iter().filter(same).collect();
         found.retain(|entry| entry.revoked.is_none());
-        found.first().map(|entry| entry.person())
+        found.first().copied()
     }
 
     /// Somebody by name, whose token is not revoked.
@@ -77,10 +105,15 @@ impl Access {
 }
 
 impl Entry {
-    /// Somebody new.
-    pub fn of(name: &str, role: Role, token: &str, added: String) -> Result<Self> {
-        let (hash, scram) = (digest(token.as_bytes()), Scram::of(token)?);
-        Ok(Self { name: name.to_string(), role, added, revoked: None, hash, scram })
+    /// Somebody new, with the salt that their name always had.
+    pub fn of(name: &str, role: Role, token: &str, added: String, access: &Access) -> Self {
+        let (hash, scram) = (digest(token.as_bytes()), Scram::with_salt(token, access.challenge(name).salt));
+        Self { name: name.to_string(), role, added, revoked: None, hash, scram }
+    }
+
+    /// Them, as their sessions know them.
+    pub fn bearer(&self) -> Bearer {
+        Bearer { person: self.person(), token: Some(self.hash.clone()) }
     }
 
     pub fn person(&self) -> Person {
@@ -107,16 +140,27 @@ impl Entry {
     }
 }
 
+/// Sees to it that the file has a secret: what is said for a name that nobody has must not change when a server begins anew.
+pub(crate) fn prepare(ledger: &Path) -> Result<()> {
+    match Access::read(ledger)?.secret {
+        Some(_) => Ok(()),
+        None => change(ledger, |_| Ok(())),
+    }
+}
+
 /// Changes the file, complete or not at all; whoever else changes it waits.
-pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut Vec<Entry>) -> Result<()>) -> Result<()> {
+pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut Access) -> Result<()>) -> Result<()> {
     let path = beside(ledger, ".access")?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let failed = |error: std::io::Error| Error::machine(format!("{} cannot be written ({error})", path.display()));
     let held = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder)).map_err(failed)?;
     let mut access = Access::read(ledger)?;
-    change(&mut access.people)?;
+    if access.secret.is_none() {
+        access.secret = Some(token()?);
+    }
+    change(&mut access)?;
     let people: Vec<Value> = access.people.iter().map(Entry::json).collect();
-    let text = format!("{:#}\n", json!({ "version": VERSION, "people": people }));
+    let text = format!("{:#}\n", json!({ "version": VERSION, "secret": access.secret, "people": people }));
     let temporary = folder.join(format!(".scumble-{}.tmp", &token()?[..16]));
     let written = write(&temporary, &path, &text).and_then(|()| held.sync_all());
     written.map_err(|error| {

@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-pub(crate) use file::Access;
+pub(crate) use file::{Access, Entry, prepare};
 pub(crate) use scram::{ITERATIONS, hmac};
 
 /// The name under which whoever opens the link of a server's start asks; nobody else can have it.
@@ -91,8 +91,9 @@ pub fn add(ledger: &Path, name: &str, role: Role) -> Result<String> {
         )));
     }
     let token = token()?;
-    let entry = file::Entry::of(name, role, &token, Report::now())?;
-    file::change(ledger, |people| {
+    file::change(ledger, |access| {
+        let entry = Entry::of(name, role, &token, Report::now(), access);
+        let people = &mut access.people;
         if people.iter().any(|known| known.name == name && known.revoked.is_none()) {
             return Err(Error::input(format!(
                 "'{name}' has access already: give another name, or 'scumble access revoke {name}' first"
@@ -116,7 +117,8 @@ pub fn list(ledger: &Path) -> Result<Vec<Listed>> {
 
 /// Takes somebody's access away; a running server sees it at once.
 pub fn revoke(ledger: &Path, name: &str) -> Result<()> {
-    file::change(ledger, |people| {
+    file::change(ledger, |access| {
+        let people = &mut access.people;
         let names: Vec<String> = people.iter().map(|known| known.name.clone()).collect();
         match people.iter_mut().find(|known| known.name == name && known.revoked.is_none()) {
             Some(known) => {

@@ -3,8 +3,6 @@
 //! SaltedPassword = PBKDF2(token, salt, iterations), ClientKey = HMAC(SaltedPassword, "Client Key"), StoredKey = SHA-256(ClientKey),
 //! ServerKey = HMAC(SaltedPassword, "Server Key"). Tokens have 256 bits, so that iterations add nothing: they are as few as clients accept.
 
-use scumble::noise::{BitSource, SecureSource};
-use scumble_engine::Result;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -27,13 +25,7 @@ pub struct Scram {
 }
 
 impl Scram {
-    /// Of a token, with a new salt.
-    pub fn of(token: &str) -> Result<Self> {
-        let mut bits = SecureSource::new()?;
-        let salt: Vec<u8> = (0..2).flat_map(|_| bits.next_u64().to_be_bytes()).collect();
-        Ok(Self::with_salt(token, salt))
-    }
-
+    /// Of a token, with this salt.
     pub(crate) fn with_salt(token: &str, salt: Vec<u8>) -> Self {
         let salted = salted(token.as_bytes(), &salt, ITERATIONS);
         let stored_key = Sha256::digest(hmac(&salted, b"Client Key")).into();

@@ -192,11 +192,12 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
         Some("json") => false,
         Some(_) => return Err(Refusal::input("the format of the report is json or html")),
     };
-    let [page, json] = app.service.report(call.person()?).await?;
+    let texts = app.service.report(call.person()?).await?;
+    let [page, json] = &*texts;
     if !is_page {
-        return Ok(typed("application/json", json));
+        return Ok(typed("application/json", json.clone()));
     }
-    let mut response = typed("text/html; charset=utf-8", page);
+    let mut response = typed("text/html; charset=utf-8", page.clone());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
     response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     Ok(response)
@@ -225,6 +226,7 @@ pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
     let name = call.path("name").to_string();
     let own = name.clone();
     on_files(&app, move |ledger| access::revoke(ledger, &own)).await?;
+    app.sessions.close_all(&name);
     shown(&json!({ "name": name, "revoked": true }))
 }
 
@@ -260,12 +262,13 @@ pub(super) async fn metrics(app: Arc<App>) -> Reply {
 
 pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
     let token = call.object(&["token"])?["token"].as_str().unwrap_or_default().trim();
-    let person = match app.sessions.opened(token) {
-        Some(person) => person,
-        None => app.service.authenticate(token, call.peer).await?,
+    let bearer = match app.sessions.opened(token) {
+        Some(bearer) => bearer,
+        None => app.service.bearer(token, call.peer).await?,
     };
+    let person = &bearer.person;
     let mut response = shown(&json!({ "name": person.name, "role": person.role.to_string() }))?;
-    let session = app.sessions.open(person)?;
+    let session = app.sessions.open(bearer)?;
     set_cookie(&app, &mut response, &session, 12 * 3600)?;
     Ok(response)
 }

@@ -8,10 +8,10 @@ mod pages;
 mod problem;
 mod routes;
 
-use crate::access::{FIRST_CURATOR, Person, Role};
+use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{Service, allowed};
-use crate::session::Sessions;
+use crate::session::{Bearer, Sessions};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -164,10 +164,9 @@ async fn known(app: &App, headers: &HeaderMap, peer: IpAddr) -> Result<(Person, 
             None => Err(app.service.failed(peer).await),
         };
     }
-    let person = cookie(headers).and_then(|cookie| app.sessions.whose(cookie));
-    // Sessions end with the access of whose they are.
-    let person = person
-        .filter(|person| person.name == FIRST_CURATOR || app.service.person(&person.name).as_ref() == Some(person));
+    // A session ends with the token that it began with.
+    let is_current = |bearer: &Bearer| app.service.is_current(bearer);
+    let person = cookie(headers).and_then(|cookie| app.sessions.whose(cookie, is_current));
     person.map(|person| (person, true)).ok_or_else(|| {
         Refusal::new(RefusalKind::Token, "this needs a token: send 'Authorization: Bearer TOKEN', or log in at /enter")
     })

@@ -97,10 +97,9 @@ impl Asker {
             }
             Asked::Catalogue(statement) => {
                 let (statement, tables, settings) = (statement.clone(), Arc::clone(&self.tables), settings.clone());
-                let work = move || World::new(&tables, &settings).answer(&statement);
-                let table = tokio::task::spawn_blocking(work).await;
-                let failed = |_| Err(Refused::new(code::MACHINE, "the server failed at this request, and goes on"));
-                Outcome::rows(table.unwrap_or_else(failed)?, "SELECT")
+                // In the places of everything else that is worked on: what one query may take is taken so often and no more.
+                let table = self.service.at_work(move |_| Ok(World::new(&tables, &settings).answer(&statement))).await;
+                Outcome::rows(table.map_err(|refusal| Refused::of(refusal, None))??, "SELECT")
             }
             Asked::Set { name, value } => {
                 let told = settings.set(name, value.as_deref())?;

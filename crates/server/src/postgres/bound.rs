@@ -5,6 +5,7 @@
 
 use super::parameter::Literal;
 use super::refused::{Refused, code};
+use scumble_engine::with_room;
 use sqlparser::ast::{
     DataType, Expr, ObjectName, Statement, TimezoneInfo, TypedString, UnaryOperator, Value, ValueWithSpan, Visit,
     VisitMut, Visitor, VisitorMut, visit_expressions_mut, visit_relations_mut,
@@ -124,7 +125,7 @@ pub(super) fn printed(statement: &Statement) -> Result<String, Refused> {
     let mut doubled = statement.clone();
     let _: ControlFlow<()> = VisitMut::visit(&mut doubled, &mut Doubling);
     let text = doubled.to_string();
-    let again = Parser::parse_sql(&PostgreSqlDialect {}, &text);
+    let again = with_room(|| Parser::parse_sql(&PostgreSqlDialect {}, &text));
     match again.as_deref() {
         Ok([again]) if again == statement => Ok(text),
         _ => Err(Refused::new(

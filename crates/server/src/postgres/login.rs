@@ -1,11 +1,10 @@
 //! From a connection to somebody who is known: encryption, names, and the proof of a token. Whoever does not come through here gets to no query.
 
 use super::cancel::{Cancels, Registered};
-use super::exchange::{Exchange, MECHANISM, nobody};
+use super::exchange::{Exchange, MECHANISM};
 use super::line::{self, BEFORE_LOGIN, Broken, First, Line};
 use super::refused::{Refused, code};
 use super::settings::{DATABASE, Settings};
-use crate::refusal::{Refusal, RefusalKind};
 use crate::service::Service;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
@@ -78,7 +77,6 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     parameters: &[(String, String)],
     service: &Service,
     from: IpAddr,
-    secret: &[u8; 32],
     cancels: &'a Cancels,
 ) -> Result<Known<'a>, Broken> {
     let given = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
@@ -88,12 +86,10 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     if given("replication").is_some_and(|wish| !["off", "false", "no", "0"].contains(&wish)) {
         return Err(refused(code::UNSUPPORTED, "nothing is replicated here"));
     }
-    let scram = service.scram(name);
-    let kept = scram.clone().unwrap_or_else(|| nobody(name, secret));
-    let Some(stored_key) = proved(line, kept, scram.is_some()).await? else {
-        if let Refusal { kind: RefusalKind::Busy, sentence, .. } = service.failed(from).await {
-            return Err(refused(code::CONNECTIONS, &sentence));
-        }
+    let is_somebody = service.scram(name).is_some();
+    let challenge = service.challenge(name).map_err(|refusal| refused(code::MACHINE, &refusal.sentence))?;
+    let Some(stored_key) = proved(line, challenge, is_somebody).await? else {
+        service.failed(from).await;
         let sentence = format!(
             "password authentication failed for user \"{name}\": the password is the token that 'scumble access add {name}' printed"
         );

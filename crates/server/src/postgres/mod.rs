@@ -22,6 +22,7 @@ mod shown;
 mod statement;
 mod value;
 
+use crate::addresses::Addresses;
 use crate::listen::stopped;
 use crate::service::Service;
 use cancel::Cancels;
@@ -29,14 +30,13 @@ use line::{Broken, Line};
 use login::Wish;
 use refused::{Refused, code};
 use rustls::ServerConfig;
-use scumble::noise::{BitSource, SecureSource};
 use session::Session;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -47,8 +47,8 @@ const LOGIN: Duration = Duration::from_secs(30);
 pub(crate) struct Door {
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
-    /// This many connections at once.
-    pub most: usize,
+    /// The connections that there may be at once.
+    pub places: Arc<Addresses>,
     /// The times of answers are rounded up to a multiple of this.
     pub answer_time: Option<Duration>,
 }
@@ -59,26 +59,19 @@ struct Shared {
     tls: Option<TlsAcceptor>,
     answer_time: Option<Duration>,
     cancels: Cancels,
-    /// From which the salts of names are made that nobody has.
-    secret: [u8; 32],
 }
 
 impl Door {
     /// Serves until `stop` says so; then lets what has begun come to its end.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-        let Ok(secret) = secret() else {
-            tracing::error!("PostgreSQL's clients are not served: there are no random bits");
-            return;
-        };
         let tls = self.tls.map(|config| {
             // Clients of version 17 say what they speak; who does not say so is welcome too.
             let mut config = ServerConfig::clone(&config);
             config.alpn_protocols = vec![b"postgresql".to_vec()];
             TlsAcceptor::from(Arc::new(config))
         });
-        let shared =
-            Shared { service: self.service, tls, answer_time: self.answer_time, cancels: Cancels::default(), secret };
-        let (shared, places) = (Arc::new(shared), Arc::new(Semaphore::new(self.most)));
+        let shared = Shared { service: self.service, tls, answer_time: self.answer_time, cancels: Cancels::default() };
+        let shared = Arc::new(shared);
         // Every connection holds one end: when all are gone, the other end says so.
         let (alive, mut gone) = mpsc::channel::<()>(1);
         loop {
@@ -91,7 +84,7 @@ impl Door {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            let Some(place) = self.places.place(address.ip()) else {
                 turn_away(stream, shared.tls.is_some());
                 continue;
             };
@@ -144,7 +137,7 @@ impl Shared {
             Ok(Wish::Tls) | Err(Broken::Gone) => return line.end(None).await,
             Err(Broken::Nonsense(refused)) => return line.end(Some(refused)).await,
         };
-        let login = login::login(&mut line, &parameters, &self.service, from, &self.secret, &self.cancels);
+        let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels);
         match timeout(LOGIN, login).await {
             Ok(Ok(known)) => {
                 tracing::info!("{} came in through PostgreSQL's door", known.name);
@@ -155,13 +148,6 @@ impl Shared {
             Err(_) => line.end(Some(Refused::fatal(code::LOGIN, "the login took too long"))).await,
         }
     }
-}
-
-fn secret() -> Result<[u8; 32], scumble::Error> {
-    let mut bits = SecureSource::new()?;
-    let mut secret = [0; 32];
-    secret.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&bits.next_u64().to_be_bytes()));
-    Ok(secret)
 }
 
 /// Says that there are too many, and waits hardly at all for whoever does not listen.

@@ -2,7 +2,7 @@
 
 use super::answer::{Asker, Outcome};
 use super::bound::{bound, parameters, printed};
-use super::catalogue::{ResultColumn, Table};
+use super::catalogue::{ResultColumn, Table, weight};
 use super::line::{AFTER_LOGIN, Broken, Line, Said, Target, said};
 use super::login::Known;
 use super::parameter::{Literal, decoded, kind_of_oid};
@@ -32,6 +32,8 @@ use tokio::time::Instant;
 const MOST_STATEMENTS: usize = 1_000;
 const MOST_PORTALS: usize = 100;
 const LONGEST: usize = 1 << 20;
+/// How many bytes of rows wait in the portals of a connection for whoever reads them in parts.
+const MOST_HELD: usize = 8 << 20;
 
 /// A connection of somebody who is known.
 pub(super) struct Session<'a, S> {
@@ -395,6 +397,21 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         Ok(self.line.say(&message)?)
     }
 
+    /// Refuses to hold more rows than a connection may let wait.
+    fn may_wait(&self, outcome: &Outcome) -> Result<(), Refused> {
+        let waiting = self.portals.values().filter_map(|portal| Some(&portal.outcome.as_ref()?.0));
+        let held: usize = waiting.chain([outcome]).filter_map(|outcome| outcome.table.as_ref()).map(weight).sum();
+        match held > MOST_HELD {
+            true => Err(Refused::new(
+                code::TOO_MUCH,
+                format!(
+                    "rows of more than {MOST_HELD} bytes would wait on this connection: read all rows at once (what was paid for stays paid for)"
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
     async fn execute(&mut self, name: &str, most: i32) -> Result<(), Failed> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
@@ -421,11 +438,19 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             }
             self.rows(table, &portal.forms, sent..end).await?;
         }
-        match end < all {
-            true => self.line.say(&Message::PortalSuspended(PortalSuspended::new()))?,
-            false => self.complete(&outcome, end - sent)?,
-        }
-        portal.outcome = Some((outcome, end));
+        portal.outcome = Some(match end < all {
+            true => {
+                self.may_wait(&outcome)?;
+                self.line.say(&Message::PortalSuspended(PortalSuspended::new()))?;
+                (outcome, end)
+            }
+            false => {
+                self.complete(&outcome, end - sent)?;
+                // What was sent is not held any longer.
+                let table = outcome.table.map(|table| Table { rows: Vec::new(), ..table });
+                (Outcome { table, ..outcome }, 0)
+            }
+        });
         self.portals.insert(name.to_string(), portal);
         Ok(())
     }

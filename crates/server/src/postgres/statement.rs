@@ -4,6 +4,7 @@ use super::bound::unqualified;
 use super::refused::{Refused, code};
 use super::settings;
 use scumble_engine::release::refuse_too_long;
+use scumble_engine::{shortened, with_room};
 use sqlparser::ast::{
     AnalyzeFormat, AnalyzeFormatKind, Expr, ObjectName, Query, Reset, Set, SetExpr, Statement, UtilityOption, Value,
     Visit, Visitor, visit_relations,
@@ -54,6 +55,10 @@ pub(super) struct Question {
 /// The statements of a text.
 pub(super) fn asked(text: &str, tables: &BTreeSet<String>) -> Result<Vec<Asked>, Refused> {
     refuse_too_long(text).map_err(|error| Refused::new(code::TOO_MUCH, error.to_string()))?;
+    with_room(|| parsed(text, tables))
+}
+
+fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<Asked>, Refused> {
     let statements =
         Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|error| not_sql(&error.to_string(), text))?;
     if statements.len() > MOST_STATEMENTS {
@@ -78,7 +83,7 @@ fn not_sql(message: &str, text: &str) -> Refused {
         let before = text.split('\n').take(line.saturating_sub(1)).map(|line| line.chars().count() + 1).sum::<usize>();
         before + column
     });
-    Refused { position, ..Refused::new(code::SYNTAX, format!("this is not SQL ({message})")) }
+    Refused { position, ..Refused::new(code::SYNTAX, format!("this is not SQL ({})", shortened(message))) }
 }
 
 fn of(statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> Result<Asked, Refused> {
@@ -138,9 +143,15 @@ fn refuse_too_deep(statement: &Statement) -> Result<(), Refused> {
             }
             if depth > DEEPEST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
-        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
             self.0 += 1;
-            if self.0 > DEEPEST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            // Each part of a chain is looked up in what the parts before it gave.
+            let links = match expression {
+                Expr::CompoundFieldAccess { access_chain, .. } => access_chain.len(),
+                Expr::CompoundIdentifier(parts) => parts.len(),
+                _ => 0,
+            };
+            if self.0 + links > DEEPEST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
         fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
             self.0 -= 1;

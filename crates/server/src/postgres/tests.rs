@@ -68,7 +68,7 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let door = Door { service, tls: None, most, answer_time: None };
+        let door = Door { service, tls: None, places: Addresses::new(most, most), answer_time: None };
         runtime.spawn(door.serve(listener, stopping));
         Self { folder, ledger, address, stop, _runtime: runtime, token, viewer }
     }

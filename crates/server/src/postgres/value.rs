@@ -36,7 +36,11 @@ impl Value {
             Self::Number(number) => shown_number(*number),
             Self::Text(text) => text.clone(),
             Self::List(list) => {
-                let one = |value: &Self| value.shown().map_or("NULL".to_string(), |text| quoted_element(&text));
+                let one = |value: &Self| match value {
+                    // A list in a list has no quotes: with them each level would double the backslashes of the one inside it.
+                    Self::List(_) => value.shown().unwrap_or_default(),
+                    other => other.shown().map_or("NULL".to_string(), |text| quoted_element(&text)),
+                };
                 format!("{{{}}}", list.iter().map(one).collect::<Vec<_>>().join(","))
             }
         })

@@ -140,6 +140,9 @@ impl Service {
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
         let standing =
             ledger.as_ref().map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+        if let Some(charge) = &stored {
+            self.remark_planned(person, question, charge)?;
+        }
         // What was paid for fits, and leaves what is left.
         let free = match &ledger {
             _ if question.fresh => None,
@@ -376,6 +379,20 @@ impl Service {
             return Ok(());
         }
         self.remark(person, question, key, Came::Stored(answer.sequence))?;
+        self.remembers_remark(person, mark);
+        Ok(())
+    }
+
+    /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written down, once for each person and answer.
+    fn remark_planned(&self, person: &Person, question: &Question, charge: &Charge) -> Result<(), Refusal> {
+        let mark = format!("planned {}", charge.sequence);
+        let is_known = || {
+            self.is_known_remark(person, &mark) || self.is_known_remark(person, &format!("entry {}", charge.sequence))
+        };
+        if self.may_see(person, charge, is_known) {
+            return Ok(());
+        }
+        self.remark(person, question, None, Came::Planned(charge.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }

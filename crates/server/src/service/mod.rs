@@ -6,17 +6,20 @@
 mod ask;
 mod described;
 mod kept;
+mod reports;
 mod shown;
 
 pub use ask::{Forecast, PaidAnswer, Question};
 pub(crate) use shown::Form;
 pub use shown::{ColumnShown, TableShown};
 
-use crate::access::{Access, FIRST_CURATOR, Person, Role, Scram};
+use crate::access::{self, Access, Entry, FIRST_CURATOR, Person, Role, Scram};
 use crate::metrics::Metrics;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::session::Bearer;
 use crate::slow::Slow;
 use kept::Memory;
+use reports::Reports;
 use scumble_engine::ledger::{Ledger, beside};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Asker, Runner};
@@ -43,6 +46,9 @@ pub struct Service {
     hands: Arc<Semaphore>,
     /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
     askers: Arc<Semaphore>,
+    /// A place for those who look whether the server is well.
+    watch: Arc<Semaphore>,
+    reports: Reports,
     memory: Memory,
     /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
@@ -76,7 +82,7 @@ impl Service {
         if let Some(open) = Ledger::open_existing(&ledger)? {
             open.head()?;
         }
-        Access::read(&ledger)?;
+        access::prepare(&ledger)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             project: Arc::new(project),
@@ -85,6 +91,8 @@ impl Service {
             turn: Mutex::default(),
             hands: Arc::new(Semaphore::new(cores + SPARE_HANDS)),
             askers: Arc::new(Semaphore::new(cores + 1)),
+            watch: Arc::new(Semaphore::new(1)),
+            reports: Reports::default(),
             memory: Memory::default(),
             remarked: Mutex::default(),
             access: Mutex::default(),
@@ -111,22 +119,34 @@ impl Service {
 
     /// Who has this token; `from` is whose failures are counted: a failure is answered late.
     pub async fn authenticate(&self, token: &str, from: IpAddr) -> Result<Person, Refusal> {
-        match self.with_access(|access| access.who(token))? {
-            Some(person) => Ok(person),
+        self.bearer(token, from).await.map(|bearer| bearer.person)
+    }
+
+    /// The same, with what is kept of their token.
+    pub(crate) async fn bearer(&self, token: &str, from: IpAddr) -> Result<Bearer, Refusal> {
+        match self.with_access(|access| access.who(token).map(Entry::bearer))? {
+            Some(bearer) => Ok(bearer),
             None => Err(self.failed(from).await),
         }
+    }
+
+    /// Whether somebody still has the token that they came with. Whoever opened the link of the start has none, and keeps their session.
+    pub(crate) fn is_current(&self, bearer: &Bearer) -> bool {
+        if bearer.token.is_none() {
+            return bearer.person.name == FIRST_CURATOR;
+        }
+        let known = self.with_access(|access| access.named(&bearer.person.name).map(Entry::bearer));
+        known.ok().flatten().as_ref() == Some(bearer)
     }
 
     /// Counts a failed attempt from an address, and waits as long as that has to; gives the refusal.
     pub async fn failed(&self, from: IpAddr) -> Refusal {
         self.metrics.failed_login();
-        match self.slow.failed(from).await {
-            true => Refusal::new(
-                RefusalKind::Token,
-                "nobody has this token, or it was revoked: ask the curator for one (scumble access add NAME)",
-            ),
-            false => Refusal::new(RefusalKind::Busy, "too many wrong tokens came from this address: try again later"),
-        }
+        self.slow.failed(from).await;
+        Refusal::new(
+            RefusalKind::Token,
+            "nobody has this token, or it was revoked: ask the curator for one (scumble access add NAME)",
+        )
     }
 
     /// The person of a name, if they have access.
@@ -140,6 +160,11 @@ impl Service {
     /// What is kept of somebody's token for SCRAM.
     pub fn scram(&self, name: &str) -> Option<Scram> {
         self.with_access(|access| access.named(name).map(|entry| entry.scram.clone())).ok().flatten()
+    }
+
+    /// What is said to whoever comes under this name: the salt of a name is the same before it is added, while it has access, after it was revoked, and after a restart.
+    pub(crate) fn challenge(&self, name: &str) -> Result<Scram, Refusal> {
+        self.with_access(|access| access.challenge(name))
     }
 
     /// Looks at the file of those who may ask, as it is now.
@@ -167,7 +192,7 @@ impl Service {
     }
 
     /// Does work that waits, on a thread that may.
-    async fn at_work<T: Send + 'static>(
+    pub(crate) async fn at_work<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {

@@ -8,16 +8,13 @@ use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
 use scumble_engine::ledger::{Came, Charge, Head, Ledger, Remark, Standing, State};
 use scumble_engine::project::{Column, Domain, Project, Request};
-use scumble_engine::release::{Published, Unshown, arrow, published, published_file, stored};
+use scumble_engine::release::{arrow, published_file, stored};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{Question, summary, sums_of};
 use scumble_engine::{Error, nearest};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// How many of the last charges a report tells one by one.
-const RECENT: usize = 200;
 
 /// A table as it is declared.
 #[derive(Debug, Clone)]
@@ -222,39 +219,32 @@ impl Service {
         .await
     }
 
-    /// The charges that somebody may know of: the project's releases are for everybody, what somebody asked is for them, for whoever got the same answer, and for
-    /// curators.
-    fn visible(&self, person: &Person) -> Result<Vec<Charge>, Refusal> {
+    /// The charges that somebody may know of ([`may_see`](Self::may_see)).
+    pub(super) fn visible(&self, person: &Person) -> Result<Vec<Charge>, Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(Vec::new()) };
         let (mut charges, remarks) = ledger.history()?;
         let told = remarks.iter().filter(|remark| remark.remarked.by == person.name);
         let told: BTreeSet<u64> = told
             .filter_map(|remark| match remark.remarked.came {
                 Came::Stored(of) => Some(of),
-                Came::Refused(_) => None,
+                Came::Planned(_) | Came::Refused(_) => None,
             })
             .collect();
-        let is_declared = |charge: &Charge| self.project.releases.iter().any(|request| request.name == charge.release);
-        charges.retain(|charge| match &charge.asked {
-            _ if person.role == Role::Curator || is_declared(charge) => true,
-            Some(asked) => asked.by == person.name || told.contains(&charge.sequence),
-            None => true,
-        });
+        charges.retain(|charge| self.may_see(person, charge, || told.contains(&charge.sequence)));
         Ok(charges)
     }
 
-    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
-    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<[String; 2], Refusal> {
-        let person = person.clone();
-        self.at_work(move |service| {
-            let runner = service.runner(&person, None);
-            let (mut charges, standing) = runner.recent(RECENT)?;
-            let visible: BTreeSet<u64> = service.visible(&person)?.iter().map(|charge| charge.sequence).collect();
-            charges.retain(|charge| visible.contains(&charge.sequence));
-            let (published, unshown) = published(&service.out, &charges);
-            Ok(texts(&service.project, &service.ledger, &charges, &standing, &published, &unshown)?)
-        })
-        .await
+    /// Who sees what: everybody the releases that the project file names; an analyst also what they asked themselves, and what a colleague paid for once they have asked the
+    /// same (`was_told`); a curator everything, and what is asked at a terminal (`scumble query`) is a curator's until the project file names it.
+    pub(super) fn may_see(&self, person: &Person, charge: &Charge, was_told: impl FnOnce() -> bool) -> bool {
+        let is_declared = || self.project.releases.iter().any(|request| request.name == charge.release);
+        match person.role {
+            Role::Curator => true,
+            Role::Analyst => {
+                is_declared() || charge.asked.as_ref().is_some_and(|asked| asked.by == person.name) || was_told()
+            }
+            Role::Viewer => is_declared(),
+        }
     }
 
     /// Publishes what the project file declares and is not published yet, in somebody's name; as `scumble release --json`.
@@ -310,9 +300,10 @@ impl Service {
         Ok(json!({ "releases": shown, "entries": head.entries, "head": head.hex() }))
     }
 
-    /// Whether the ledger can be read.
+    /// Whether the ledger can be read. It has a place of its own: whatever else is worked on, this is not waited for.
     pub(crate) async fn is_healthy(self: &Arc<Self>) -> bool {
-        let look = self.at_work(|service| {
+        let watch = Arc::clone(&self.watch);
+        let look = self.with(&watch, |service| {
             Ok(Ledger::open_existing(&service.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?)
         });
         look.await.is_ok()
@@ -328,25 +319,17 @@ fn known(project: &Project, name: &str) -> Result<(), Refusal> {
     Err(Refusal::input(format!("there is no release '{name}' in the project file{hint}")))
 }
 
-fn texts(
-    project: &Project,
-    ledger: &std::path::Path,
-    charges: &[Charge],
-    standing: &Standing,
-    published: &[Published],
-    unshown: &[Unshown],
-) -> Result<[String; 2], Error> {
-    let head = Ledger::open_existing(ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
-    Report { project, charges, standing, published, unshown, time: Report::now(), head }.texts()
-}
-
 fn remark_json(remark: &Remark) -> Value {
     let Remark { sequence, time, remarked } = remark;
-    let (of, why) = match &remarked.came {
-        Came::Stored(of) => (Some(of), None),
-        Came::Refused(why) => (None, Some(why)),
+    let (of, why, planned) = match &remarked.came {
+        Came::Stored(of) => (Some(of), None, None),
+        Came::Refused(why) => (None, Some(why), None),
+        Came::Planned(of) => (None, None, Some(of)),
     };
-    json!({ "sequence": sequence, "time": time, "by": remarked.by, "what": remarked.what, "cost": remarked.cost, "answer": of, "refused": why })
+    json!({
+        "sequence": sequence, "time": time, "by": remarked.by, "what": remarked.what, "cost": remarked.cost, "answer": of, "refused": why,
+        "planned": planned,
+    })
 }
 
 fn column(column: &Column) -> ColumnShown {

@@ -42,6 +42,9 @@ pub struct Arguments {
     /// This many connections at once, half of them for each door where there are two; more are asked to come again
     #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
+    /// This many of them from one address, instead of half; give as many as there are where a proxy stands before the server
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections_each: Option<u32>,
     /// The folder for the outputs, instead of `out` beside the project file
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -63,6 +66,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         hosts: arguments.host.clone(),
         answer_time: arguments.answer_time,
         connections: arguments.connections as usize,
+        connections_each: arguments.connections_each.map(|number| number as usize),
         logs: !quiet,
     };
     Ok(scumble_server::serve(&options, |started| tell(started, &arguments.host, arguments.json, quiet))?)

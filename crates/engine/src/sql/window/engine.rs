@@ -162,7 +162,9 @@ impl Dialect for Engine {
         let escaped = match self {
             Self::Spark | Self::BigQuery => {
                 let plain = text.replace('\\', "\\\\").replace('\'', "\\'");
-                plain.replace('\n', "\\n").replace('\r', "\\r")
+                let plain = plain.replace('\n', "\\n").replace('\r', "\\r");
+                // Spark replaces ${…} before it reads anything, in texts too.
+                if *self == Self::Spark { plain.replace("${", "\\u0024{") } else { plain }
             }
             _ => text.replace('\'', "''"),
         };

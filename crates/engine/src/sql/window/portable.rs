@@ -7,7 +7,7 @@
 
 use super::super::Cut;
 use super::super::query::What;
-use super::Outcome;
+use super::{Engine, Outcome};
 use crate::backend::functions::MOMENT;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -37,6 +37,30 @@ pub(super) fn check(plan: &LogicalPlan) -> Outcome<()> {
         let schema = if inputs.is_empty() { node.schema().as_ref().clone() } else { merge_schema(&inputs) };
         for expression in node.expressions() {
             expression.apply(|one| one_node(one, &schema).map(|()| TreeNodeRecursion::Continue))?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
+/// Refuses names that would be read as others, or as the end of a name and more SQL. Names come from project files, from aliases in queries, and, for expressions without one,
+/// from all that is written in them.
+///
+/// The writer doubles a quote unless a backslash stands before it or another quote beside it: behind a backslash a name would end early in engines that know no escapes there, and BigQuery
+/// reads escapes in a name as in a text [its lexical structure, quoted identifiers]. Spark replaces `${…}` wherever it stands (`spark.sql.variable.substitute`).
+pub(super) fn check_names(plan: &LogicalPlan, engine: Engine) -> Outcome<()> {
+    let is_backticked = matches!(engine, Engine::Spark | Engine::BigQuery);
+    plan.apply(|node| {
+        let is_declared = matches!(node, LogicalPlan::TableScan(_));
+        for (table, field) in node.schema().iter() {
+            let table = table.map_or(String::new(), |table| table.to_string());
+            for name in [&table, field.name()] {
+                let is_replaced = engine == Engine::Spark && name.contains("${");
+                let is_halved = is_declared && name.contains("\"\"");
+                if name.contains('\\') || is_replaced || is_halved || is_backticked && name.contains('`') {
+                    return Err(untold(format!("a column or a table called {}", name.escape_debug())));
+                }
+            }
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

@@ -269,3 +269,48 @@ fn names_are_quoted_as_datafusion_quotes_them() {
         assert_eq!(ours, DefaultDialect {}.identifier_quote_style(name), "{name}");
     }
 }
+
+/// The writer leaves a quote behind a backslash as it is: a name such as `a\"` ended early, and what followed it was SQL of whoever gave the name. BigQuery reads a backslash in a name as
+/// the beginning of another character, and Spark replaces `${…}` wherever it stands.
+#[test]
+fn names_that_other_engines_would_read_otherwise_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = PROJECT.replace("BOUNDS", FEW_IN_ALL);
+    let written = |text: &str, sql: &str, engine: Engine| {
+        let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
+        let backend = Backend::without_data(&project).unwrap();
+        let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
+        job(&cut, &project, engine, "secret", |index| format!("mark_{index}")).map_err(|error| error.to_string())
+    };
+    let named = |name: &str| {
+        format!("SELECT \"{name}\", COUNT(*) AS n FROM (SELECT clinic AS \"{name}\" FROM visits) t GROUP BY \"{name}\"")
+    };
+    let engines = [Engine::Postgres, Engine::DuckDb, Engine::Spark, Engine::BigQuery];
+    for (name, refusing) in [
+        ("a\\\"\" FROM homes --", &engines[..]),
+        ("a\\b", &engines[..]),
+        ("a`b", &engines[2..]),
+        ("${env:HOME}", &engines[2..3]),
+        ("plain", &[][..]),
+        ("Two words", &[][..]),
+    ] {
+        for engine in engines {
+            let came = written(&text, &named(name), engine);
+            match refusing.contains(&engine) {
+                true => assert!(came.unwrap_err().contains("called"), "{name} {engine:?}"),
+                false => assert!(came.is_ok(), "{name} {engine:?}: {came:?}"),
+            }
+        }
+    }
+    // An expression without a name is called by all that is written in it.
+    let unnamed = "SELECT COUNT(*) AS n FROM (SELECT clinic = 'a\\', ward FROM visits) t WHERE ward = 1";
+    assert!(written(&text, unnamed, Engine::Postgres).is_err_and(|error| error.contains("called")));
+    let declared = text.replace("clinic =", "'c\"\"d' =");
+    let sql = "SELECT COUNT(*) AS n FROM visits WHERE \"c\"\"\"\"d\" = 'a'";
+    assert!(written(&declared, sql, Engine::Postgres).is_err_and(|error| error.contains("called")));
+    // In texts Spark's words for a dollar are written.
+    let dollar = "SELECT COUNT(*) AS n FROM visits WHERE clinic = '${env:HOME}'";
+    let spark = written(&text, dollar, Engine::Spark).unwrap().concat();
+    assert!(spark.contains("'\\u0024{env:HOME}'") && !spark.contains("${"), "{spark}");
+    assert!(written(&text, dollar, Engine::Postgres).unwrap().concat().contains("'${env:HOME}'"));
+}

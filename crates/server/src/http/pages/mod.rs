@@ -124,8 +124,8 @@ pub(super) async fn ledger(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn who_learns_what(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let [_, json] = app.service.report(person).await?;
-    let report: Value = serde_json::from_str(&json).unwrap_or_default();
+    let texts = app.service.report(person).await?;
+    let report: Value = serde_json::from_str(&texts[1]).unwrap_or_default();
     Ok(page(person, "/who-learns-what", "Who learns what", &views::who_learns_what(&report)))
 }
 
@@ -136,8 +136,8 @@ pub(super) async fn people(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let [_, json] = app.service.report(person).await?;
-    let report: Value = serde_json::from_str(&json).unwrap_or_default();
+    let texts = app.service.report(person).await?;
+    let report: Value = serde_json::from_str(&texts[1]).unwrap_or_default();
     Ok(page(person, "/report", "Report", &views::report(&report)))
 }
 

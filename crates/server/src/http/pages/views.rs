@@ -229,9 +229,10 @@ pub(super) fn ledger(history: &Value, is_curator: bool) -> Html {
         ]
     });
     let asked = history["asked"].as_array().into_iter().flatten().rev().map(|one| {
-        let came = match one["answer"].as_u64() {
-            Some(answer) => format!("answer {answer}, which was paid for"),
-            None => text(&one["refused"]),
+        let came = match (one["answer"].as_u64(), one["planned"].as_u64()) {
+            (Some(answer), _) => format!("answer {answer}, which was paid for"),
+            (None, Some(answer)) => format!("a plan, which said that answer {answer} is stored"),
+            (None, None) => text(&one["refused"]),
         };
         vec![
             text(&one["sequence"]),

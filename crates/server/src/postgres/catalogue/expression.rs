@@ -6,7 +6,6 @@ use super::scope::{Nowhere, Scope, folded, last_word};
 use super::{World, length, tables};
 use crate::postgres::refused::{Refused, code};
 use crate::postgres::value::{PgType, Value};
-use regex_lite::RegexBuilder;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Subscript, UnaryOperator, Value as Literal,
 };
@@ -40,7 +39,13 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         Expr::Value(value) => Ok(literal(&value.value)),
         Expr::TypedString(typed) => Ok(literal(&typed.value.value)),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } | Expr::Prefixed { value: inner, .. } => of(inner),
-        Expr::Cast { expr, data_type, .. } => Ok(cast(of(expr)?, &type_name(data_type), context.world)),
+        Expr::Cast { expr, data_type, .. } => {
+            let (value, to) = (of(expr)?, type_name(data_type));
+            if to.ends_with("[]") {
+                context.world.weigh(listed(&value))?;
+            }
+            Ok(cast(value, &to, context.world))
+        }
         Expr::BinaryOp { left, op, right } => binary(left, op, right, context, scope),
         Expr::UnaryOp { op, expr } => Ok(match (op, of(expr)?) {
             (UnaryOperator::Not, Value::Truth(truth)) => Value::Truth(!truth),
@@ -87,12 +92,22 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         Expr::AnyOp { left, compare_op, right, .. } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
             paid(&left, &right, context)?;
-            Ok(Value::Truth(right.iter().any(|right| is_true(&operated(&left, compare_op, right)))))
+            for right in &right {
+                if is_true(&operated(&left, compare_op, right, context)?) {
+                    return truth(true);
+                }
+            }
+            truth(false)
         }
         Expr::AllOp { left, compare_op, right } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
             paid(&left, &right, context)?;
-            Ok(Value::Truth(right.iter().all(|right| is_true(&operated(&left, compare_op, right)))))
+            for right in &right {
+                if !is_true(&operated(&left, compare_op, right, context)?) {
+                    return truth(false);
+                }
+            }
+            truth(true)
         }
         Expr::Case { operand, conditions, else_result, .. } => {
             let operand = operand.as_ref().map(|operand| of(operand)).transpose()?;
@@ -246,6 +261,14 @@ fn is_number(kind: &str) -> bool {
     ["float", "float4", "float8", "real", "double precision", "double", "numeric", "decimal"].contains(&kind)
 }
 
+/// How many bytes the elements of an array's text take, at most.
+fn listed(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len() + 32 * text.matches(',').count(),
+        other => length(other),
+    }
+}
+
 /// The elements of an array's text, without quotes.
 fn elements(text: &str) -> Vec<Value> {
     let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
@@ -262,7 +285,9 @@ fn list_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result
         let table = query(subquery, context.world, context.names, Some(scope))?;
         return Ok(table.rows.iter().filter_map(|row| row.first().cloned()).collect());
     }
-    Ok(match value_of(inner, context, scope)? {
+    let value = value_of(inner, context, scope)?;
+    context.world.weigh(listed(&value))?;
+    Ok(match value {
         Value::List(list) => list,
         Value::Text(text) => elements(&text),
         _ => Vec::new(),
@@ -285,7 +310,10 @@ fn binary(
     }
     let second = value_of(right, context, scope)?;
     paid(&first, std::slice::from_ref(&second), context)?;
-    Ok(operated(&first, op, &second))
+    if *op == BinaryOperator::StringConcat {
+        context.world.weigh(length(&first).saturating_add(length(&second)))?;
+    }
+    operated(&first, op, &second, context)
 }
 
 /// What is done with a text and a pattern takes as long as both are, multiplied.
@@ -294,14 +322,15 @@ fn paid(value: &Value, others: &[Value], context: Context<'_>) -> Result<(), Ref
     context.world.spend(work.fold(0, usize::saturating_add))
 }
 
-fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
+fn operated(left: &Value, op: &BinaryOperator, right: &Value, context: Context<'_>) -> Result<Value, Refused> {
     let compared =
         |holds: fn(Ordering) -> bool| compare(left, right).map_or(Value::Null, |order| Value::Truth(holds(order)));
     let whole = |compute: fn(i64, i64) -> Option<i64>| match (left, right) {
         (Value::Whole(left), Value::Whole(right)) => compute(*left, *right).map_or(Value::Null, Value::Whole),
         _ => Value::Null,
     };
-    match op {
+    let matched = |ignores_case: bool| context.world.matched(left, right, ignores_case);
+    Ok(match op {
         BinaryOperator::And => match (left, right) {
             (Value::Truth(false), _) | (_, Value::Truth(false)) => Value::Truth(false),
             (Value::Truth(true), Value::Truth(true)) => Value::Truth(true),
@@ -326,10 +355,10 @@ fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
         BinaryOperator::Modulo => whole(i64::checked_rem),
         BinaryOperator::BitwiseAnd => whole(|left, right| Some(left & right)),
         BinaryOperator::BitwiseOr => whole(|left, right| Some(left | right)),
-        BinaryOperator::PGRegexMatch => matched(left, right, false),
-        BinaryOperator::PGRegexIMatch => matched(left, right, true),
-        BinaryOperator::PGRegexNotMatch => not_if(true, matched(left, right, false)),
-        BinaryOperator::PGRegexNotIMatch => not_if(true, matched(left, right, true)),
+        BinaryOperator::PGRegexMatch => matched(false)?,
+        BinaryOperator::PGRegexIMatch => matched(true)?,
+        BinaryOperator::PGRegexNotMatch => not_if(true, matched(false)?),
+        BinaryOperator::PGRegexNotIMatch => not_if(true, matched(true)?),
         BinaryOperator::PGLikeMatch => liked(left, right, false),
         BinaryOperator::PGILikeMatch => liked(left, right, true),
         BinaryOperator::PGNotLikeMatch => not_if(true, liked(left, right, false)),
@@ -337,16 +366,16 @@ fn operated(left: &Value, op: &BinaryOperator, right: &Value) -> Value {
         BinaryOperator::PGCustomBinaryOperator(words) => match words.last().map(String::as_str) {
             Some("=") => compared(Ordering::is_eq),
             Some("<>" | "!=") => compared(Ordering::is_ne),
-            Some("~") => matched(left, right, false),
-            Some("~*") => matched(left, right, true),
-            Some("!~") => not_if(true, matched(left, right, false)),
-            Some("!~*") => not_if(true, matched(left, right, true)),
+            Some("~") => matched(false)?,
+            Some("~*") => matched(true)?,
+            Some("!~") => not_if(true, matched(false)?),
+            Some("!~*") => not_if(true, matched(true)?),
             Some("~~") => liked(left, right, false),
             Some("!~~") => not_if(true, liked(left, right, false)),
             _ => Value::Null,
         },
         _ => Value::Null,
-    }
+    })
 }
 
 fn joined(left: &Value, right: &Value) -> Value {
@@ -421,13 +450,6 @@ fn among(value: &Value, list: &[Value]) -> Value {
         true => Value::Null,
         false => Value::Truth(false),
     }
-}
-
-/// A regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts.
-fn matched(value: &Value, pattern: &Value, ignores_case: bool) -> Value {
-    let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Value::Null };
-    let built = RegexBuilder::new(&pattern).case_insensitive(ignores_case).build();
-    built.map_or(Value::Null, |pattern| Value::Truth(pattern.is_match(&text)))
 }
 
 fn liked(value: &Value, pattern: &Value, ignores_case: bool) -> Value {

@@ -4,7 +4,7 @@ use super::expression::{Context, compare, is_true, value_of};
 use super::function::rows_of;
 use super::query::query;
 use super::scope::{Nowhere, Row, Scope, Source, folded, last_word};
-use super::{ResultColumn, Table, tables};
+use super::{ResultColumn, Table, World, weight};
 use crate::postgres::refused::Refused;
 use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{
@@ -74,7 +74,7 @@ fn factor<'q>(
             let common = context.names.find(&last).filter(|_| schema.is_none());
             let table = match common {
                 Some(table) => table,
-                None => Rc::new(tables::table(schema, &last, context.world)),
+                None => context.world.table(schema, &last)?,
             };
             (last, table, alias)
         }
@@ -106,7 +106,9 @@ fn factor<'q>(
         }
         _ => (String::new(), Rc::new(Table::default()), &None),
     };
-    let table = renamed(table, alias.as_ref());
+    let table = renamed(table, alias.as_ref(), context.world)?;
+    // Its rows are looked through for what they can be joined by.
+    context.world.spend(1 + table.rows.len() / 16)?;
     sources.push(Source { alias: alias.as_ref().map_or(default, |alias| folded(&alias.name)), table });
     steps.push(step);
     Ok(())
@@ -132,15 +134,21 @@ fn one_column(name: &str, cells: Vec<Value>) -> Table {
 }
 
 /// The table with the names that an alias gives its columns.
-pub(super) fn renamed(table: Rc<Table>, alias: Option<&TableAlias>) -> Rc<Table> {
+pub(super) fn renamed(table: Rc<Table>, alias: Option<&TableAlias>, world: &World<'_>) -> Result<Rc<Table>, Refused> {
     let names: Vec<String> =
         alias.into_iter().flat_map(|alias| &alias.columns).map(|column| folded(&column.name)).collect();
     if names.is_empty() {
-        return table;
+        return Ok(table);
     }
-    let mut table = Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone());
+    let mut table = match Rc::try_unwrap(table) {
+        Ok(table) => table,
+        Err(shared) => {
+            world.spend(weight(&shared) / 32)?;
+            (*shared).clone()
+        }
+    };
     table.columns.iter_mut().zip(names).for_each(|(column, name)| column.name = name);
-    Rc::new(table)
+    Ok(Rc::new(table))
 }
 
 /// The rows of FROM for which its conditions hold.

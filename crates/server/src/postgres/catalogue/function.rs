@@ -3,8 +3,8 @@
 use super::expression::{Context, compare, is_true, value_of};
 use super::query::query;
 use super::scope::{Row, Scope, last_word};
-use super::{World, tables};
-use crate::postgres::refused::Refused;
+use super::{World, length, tables};
+use crate::postgres::refused::{Refused, code};
 use crate::postgres::settings::{DATABASE, VERSION};
 use crate::postgres::value::{PgType, Value, now};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, WindowType};
@@ -41,7 +41,20 @@ pub(super) fn called(function: &Function, context: Context<'_>, scope: &Scope<'_
     }
     let values = arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope));
     let values = values.collect::<Result<Vec<_>, Refused>>()?;
+    context.world.weigh(made(&name, &values))?;
     Ok(value(&name, &values, context.world))
+}
+
+/// How many bytes a function is about to make of its arguments, at most; [`value`] sees to REPLACE itself.
+fn made(name: &str, values: &[Value]) -> usize {
+    let all = values.iter().map(length).fold(0, usize::saturating_add);
+    match (name, values) {
+        ("array_to_string", [Value::List(list), between, ..]) => all + list.len().saturating_mul(length(between)),
+        ("string_to_array", [Value::Text(text), Value::Text(between), ..]) if !between.is_empty() => {
+            all + 32 * (1 + text.matches(between.as_str()).count())
+        }
+        _ => all,
+    }
 }
 
 /// An argument that is an expression.
@@ -59,6 +72,7 @@ fn counted(name: &str, window: &WindowType, context: Context<'_>, scope: &Scope<
     if name != "row_number" {
         return Ok(Value::Null);
     }
+    context.world.spend(8)?;
     let mut key = window.to_string();
     for one in &window.partition_by {
         key.push_str(&format!(";{:?}", value_of(one, context, scope)?));
@@ -97,11 +111,18 @@ fn aggregate(name: &str, arguments: &[FunctionArg], context: Context<'_>, scope:
         "array_agg" if !values.is_empty() => Value::List(values),
         "sum" if !values.is_empty() => {
             let whole = values.iter().map(|value| if let Value::Whole(number) = value { Some(*number) } else { None });
-            whole.sum::<Option<i64>>().map_or(Value::Null, Value::Whole)
+            // An i128 holds the sum of as many rows as there can be.
+            match whole.map(|number| number.map(i128::from)).sum::<Option<i128>>().map(i64::try_from) {
+                Some(Ok(sum)) => Value::Whole(sum),
+                Some(Err(_)) => return Err(Refused::new(code::OUT_OF_RANGE, "a sum does not fit a BIGINT")),
+                None => Value::Null,
+            }
         }
         "string_agg" if !values.is_empty() => {
             let between = arguments.get(1).map(|between| value_of(between, context, scope)).transpose()?;
             let between = between.and_then(|between| between.shown()).unwrap_or_default();
+            let length = values.iter().map(|value| length(value).saturating_add(between.len()));
+            context.world.weigh(length.fold(0, usize::saturating_add))?;
             let shown: Vec<String> = values.iter().filter_map(Value::shown).collect();
             Value::Text(shown.join(&between))
         }
@@ -121,9 +142,13 @@ pub(super) fn rows_of(
     Ok(match (name, &values[..]) {
         ("generate_series", [Value::Whole(from), Value::Whole(to), ..]) => {
             let to = (*to).min(from.saturating_add(MOST_ROWS));
+            context.world.spend(usize::try_from(to.saturating_sub(*from)).unwrap_or(0))?;
             (*from..=to).map(Value::Whole).collect()
         }
-        ("unnest", [Value::List(list), ..]) => list.clone(),
+        ("unnest", [Value::List(list), ..]) => {
+            context.world.spend(list.len())?;
+            list.clone()
+        }
         _ => Vec::new(),
     })
 }

@@ -16,8 +16,10 @@ use super::refused::{Refused, code};
 use super::settings::Settings;
 use super::value::{PgType, Value};
 use crate::service::TableShown;
+use regex_lite::{Regex, RegexBuilder};
 use sqlparser::ast::Statement;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A table of results.
@@ -46,14 +48,25 @@ pub(super) struct World<'a> {
     pub settings: &'a Settings,
     /// How much has been done for this query.
     work: Cell<u64>,
+    /// The tables of the catalogue that this query has read, by schema and name: each is made once.
+    made: RefCell<HashMap<(Option<String>, String), Rc<Table>>>,
+    /// The patterns of this query, and whether they pass over capital letters; none for what is no pattern.
+    patterns: RefCell<HashMap<(String, bool), Option<Regex>>>,
 }
 
-/// So much is done for a query: rows and parts of expressions that are looked at, and the length of texts.
+/// So much is done for a query: rows and parts of expressions that are looked at, cells that are made, and the length of texts.
 const MOST_WORK: u64 = 2_000_000;
+/// The most columns of a result, which is PostgreSQL's number too.
+const MOST_COLUMNS: usize = 1_664;
+/// What it takes to read a pattern, and how large it may become by that, in bytes.
+const PATTERN: usize = 20_000;
+const LARGEST_PATTERN: usize = 64 << 10;
+/// No value becomes longer, in bytes.
+const LONGEST_VALUE: usize = 1 << 20;
 
 impl<'a> World<'a> {
     pub fn new(tables: &'a [TableShown], settings: &'a Settings) -> Self {
-        Self { tables, settings, work: Cell::new(0) }
+        Self { tables, settings, work: Cell::new(0), made: RefCell::default(), patterns: RefCell::default() }
     }
 
     /// The answer to a query.
@@ -74,11 +87,70 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Counts a value by its length: whatever is made is paid for, so that nothing grows beyond what may be done.
+    /// Counts so many bytes that are about to be made. Whatever is made is paid for before, so that nothing grows beyond what may be done.
+    fn weigh(&self, bytes: usize) -> Result<(), Refused> {
+        if bytes > LONGEST_VALUE {
+            let sentence = format!("a value of a query of the catalogue has at most {LONGEST_VALUE} bytes");
+            return Err(Refused::new(code::TOO_MUCH, sentence));
+        }
+        self.spend(bytes / 32)
+    }
+
+    /// Counts a value by its length.
     fn weighed(&self, value: Value) -> Result<Value, Refused> {
-        self.spend(length(&value) / 32)?;
+        self.weigh(length(&value))?;
         Ok(value)
     }
+
+    /// A copy of a value, paid for.
+    fn copied(&self, value: &Value) -> Result<Value, Refused> {
+        self.spend(1)?;
+        self.weigh(length(value))?;
+        Ok(value.clone())
+    }
+
+    /// Counts a column that comes beside `others`.
+    fn widened(&self, others: usize, name: &str) -> Result<(), Refused> {
+        if others >= MOST_COLUMNS {
+            let sentence = format!("a query of the catalogue has at most {MOST_COLUMNS} columns");
+            return Err(Refused::new(code::TOO_MUCH, sentence));
+        }
+        // Its name is copied into every result that has the column.
+        self.spend(1 + name.len() / 8)
+    }
+
+    /// Whether a text has a regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts. A pattern is read once: `a{1000}` is short, and not quickly read.
+    fn matched(&self, value: &Value, pattern: &Value, ignores_case: bool) -> Result<Value, Refused> {
+        let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Ok(Value::Null) };
+        self.spend(8 + 4 * text.len())?;
+        let mut patterns = self.patterns.borrow_mut();
+        let key = (pattern, ignores_case);
+        if !patterns.contains_key(&key) {
+            self.spend(PATTERN)?;
+            let mut builder = RegexBuilder::new(&key.0);
+            let built = builder.case_insensitive(ignores_case).size_limit(LARGEST_PATTERN).build();
+            patterns.insert(key.clone(), built.ok());
+        }
+        let built = patterns.get(&key).and_then(Option::as_ref);
+        Ok(built.map_or(Value::Null, |pattern| Value::Truth(pattern.is_match(&text))))
+    }
+
+    /// A table of the catalogue.
+    fn table(&self, schema: Option<&str>, name: &str) -> Result<Rc<Table>, Refused> {
+        let key = (schema.map(str::to_string), name.to_string());
+        if let Some(table) = self.made.borrow().get(&key) {
+            return Ok(Rc::clone(table));
+        }
+        let table = Rc::new(tables::table(schema, name, self));
+        self.spend(table.rows.len() * (1 + table.columns.len() / 4))?;
+        self.made.borrow_mut().insert(key, Rc::clone(&table));
+        Ok(table)
+    }
+}
+
+/// How many bytes a table takes, about.
+pub(super) fn weight(table: &Table) -> usize {
+    table.rows.iter().flatten().map(|cell| 32 + length(cell)).sum()
 }
 
 /// How long a value is, about.
@@ -86,7 +158,8 @@ fn length(value: &Value) -> usize {
     match value {
         Value::Text(text) => text.len(),
         Value::List(list) => list.iter().map(|value| 32 + length(value)).sum(),
-        _ => 0,
+        Value::Whole(_) | Value::Number(_) => 24,
+        Value::Null | Value::Truth(_) => 4,
     }
 }
 

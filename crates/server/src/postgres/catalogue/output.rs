@@ -19,7 +19,7 @@ pub(super) struct Output<'q> {
 
 enum From<'q> {
     Expression(&'q Expr),
-    Place { alias: String, column: String },
+    Place { source: usize, column: usize },
 }
 
 impl Output<'_> {
@@ -34,8 +34,10 @@ impl Output<'_> {
     pub fn value(&self, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
         match &self.from {
             From::Expression(expression) => value_of(expression, context, scope),
-            From::Place { alias, column } => {
-                context.world.weighed(scope.lookup(Some(alias), column).unwrap_or(Value::Null))
+            From::Place { source, column } => {
+                let row = scope.row.get(*source).copied().flatten();
+                let row = row.and_then(|row| scope.sources.get(*source)?.table.rows.get(row));
+                context.world.copied(row.and_then(|row| row.get(*column)).unwrap_or(&Value::Null))
             }
         }
     }
@@ -47,13 +49,16 @@ pub(super) fn outputs<'q>(
     scope: &Scope<'_>,
 ) -> Result<Vec<Output<'q>>, Refused> {
     let mut outputs = Vec::new();
-    let all = |wanted: Option<String>, outputs: &mut Vec<Output<'q>>| {
-        for source in scope.sources.iter().filter(|source| wanted.as_ref().is_none_or(|name| *name == source.alias)) {
-            outputs.extend(source.table.columns.iter().map(|column| Output {
-                column: column.clone(),
-                from: From::Place { alias: source.alias.clone(), column: column.name.clone() },
-            }));
+    let all = |wanted: Option<String>, outputs: &mut Vec<Output<'q>>| -> Result<(), Refused> {
+        let sources = scope.sources.iter().enumerate();
+        for (place, source) in sources.filter(|(_, source)| wanted.as_ref().is_none_or(|name| *name == source.alias)) {
+            for (index, column) in source.table.columns.iter().enumerate() {
+                context.world.widened(outputs.len(), &column.name)?;
+                let from = From::Place { source: place, column: index };
+                outputs.push(Output { column: column.clone(), from });
+            }
         }
+        Ok(())
     };
     for item in projection {
         let (expression, name) = match item {
@@ -61,15 +66,16 @@ pub(super) fn outputs<'q>(
             SelectItem::ExprWithAlias { expr, alias } => (expr, folded(alias)),
             SelectItem::ExprWithAliases { expr, aliases } => (expr, aliases.first().map(folded).unwrap_or_default()),
             SelectItem::Wildcard(_) => {
-                all(None, &mut outputs);
+                all(None, &mut outputs)?;
                 continue;
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                all(Some(last_word(name)), &mut outputs);
+                all(Some(last_word(name)), &mut outputs)?;
                 continue;
             }
             SelectItem::QualifiedWildcard(..) => continue,
         };
+        context.world.widened(outputs.len(), &name)?;
         let kind = kind_of(expression, context, scope)?;
         outputs.push(Output { column: ResultColumn::new(name, kind), from: From::Expression(expression) });
     }
@@ -119,16 +125,22 @@ pub(super) fn number_of(expression: &Expr) -> Option<usize> {
     }
 }
 
-pub(super) fn sort_outputs(table: &mut Table, order: &[OrderByExpr]) {
+pub(super) fn sort_outputs(table: &mut Table, order: &[OrderByExpr], context: Context<'_>) -> Result<(), Refused> {
+    context.world.spend(table.rows.len().saturating_mul(order.len()))?;
     let places: Vec<Option<usize>> = order.iter().map(|one| output_of(&one.expr, &table.columns)).collect();
-    let keys = |row: &[Value]| -> Vec<Value> {
-        places.iter().map(|place| place.map_or(Value::Null, |place| row[place].clone())).collect()
-    };
-    table.rows.sort_by(|left, right| by_keys(&keys(left), &keys(right), order));
+    table.rows.sort_by(|left, right| {
+        by_keys(places.iter().map(|place| (cell_at(left, *place), cell_at(right, *place))), order)
+    });
+    Ok(())
 }
 
-pub(super) fn by_keys(left: &[Value], right: &[Value], order: &[OrderByExpr]) -> Ordering {
-    for ((left, right), one) in left.iter().zip(right).zip(order) {
+fn cell_at(row: &[Value], place: Option<usize>) -> &Value {
+    place.and_then(|place| row.get(place)).unwrap_or(&Value::Null)
+}
+
+/// Which of two rows comes first, by the values that they are ordered by.
+pub(super) fn by_keys<'v>(keys: impl Iterator<Item = (&'v Value, &'v Value)>, order: &[OrderByExpr]) -> Ordering {
+    for ((left, right), one) in keys.zip(order) {
         let falls = one.options.asc == Some(false);
         let nulls_first = one.options.nulls_first.unwrap_or(falls);
         let ordering = match (left, right) {

@@ -33,10 +33,11 @@ pub(super) fn query(
     names: &Names,
     outer: Option<&Scope<'_>>,
 ) -> Result<Rc<Table>, Refused> {
+    world.spend(1 + names.0.len() / 4)?;
     let mut names = names.clone();
     for common in query.with.iter().flat_map(|with| &with.cte_tables) {
         let made = self::query(&common.query, world, &names, outer)?;
-        let table = renamed(made, Some(&common.alias));
+        let table = renamed(made, Some(&common.alias), world)?;
         names.0.push((folded(&common.alias.name), table));
     }
     let context = Context { world, names: &names };
@@ -48,7 +49,7 @@ pub(super) fn query(
         SetExpr::Select(one) => select(one, order, context, outer)?,
         body => {
             let mut table = set(body, context, outer)?;
-            sort_outputs(&mut table, order);
+            sort_outputs(&mut table, order, context)?;
             table
         }
     };
@@ -67,6 +68,9 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
             let (mut left, right) = (set(left, context, outer)?, set(right, context, outer)?);
             let key = |row: &Vec<Value>| format!("{row:?}");
             let others: HashSet<String> = right.rows.iter().map(key).collect();
+            // Rows of another width get that of the first.
+            let wider = right.rows.iter().map(|row| 1 + left.columns.len().saturating_sub(row.len()));
+            context.world.spend(wider.sum())?;
             match op {
                 SetOperator::Union => left.rows.extend(right.rows.into_iter().map(|mut row| {
                     row.resize(left.columns.len(), Value::Null);
@@ -89,8 +93,10 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
                 Ok(ResultColumn::new(format!("column{}", index + 1), kind_of(value, context, &scope)?))
             };
             let columns = first.iter().enumerate().map(named).collect::<Result<Vec<_>, Refused>>()?;
+            context.world.widened(width.saturating_sub(1), "")?;
             let mut rows = Vec::new();
             for row in &values.rows {
+                context.world.spend(width)?;
                 let mut cells = row
                     .content
                     .iter()
@@ -137,13 +143,13 @@ fn select(
         let cells = outputs.iter().map(|output| output.value(context, &here)).collect::<Result<Vec<_>, Refused>>()?;
         let cells = fitted(cells, &columns);
         let keys = order.iter().map(|one| match output_of(&one.expr, &columns) {
-            Some(index) => Ok(cells[index].clone()),
+            Some(index) => context.world.copied(&cells[index]),
             None => value_of(&one.expr, context, &here),
         });
         let keys = keys.collect::<Result<Vec<_>, Refused>>()?;
         found.push((cells, keys));
     }
-    found.sort_by(|(_, left), (_, right)| by_keys(left, right, order));
+    found.sort_by(|(_, left), (_, right)| by_keys(left.iter().zip(right), order));
     let mut rows: Vec<Vec<Value>> = found.into_iter().map(|(cells, _)| cells).collect();
     if matches!(select.distinct, Some(Distinct::Distinct)) {
         rows = distinct(rows);

@@ -258,3 +258,96 @@ fn a_query_that_takes_too_long_is_refused() {
     let Asked::Catalogue(statement) = statements("SELECT nothing").remove(0) else { panic!() };
     assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "42703");
 }
+
+/// The refusal of a query, and how much was paid for it.
+fn refusal(sql: &str) -> Refused {
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    match statements(sql).remove(0) {
+        Asked::Catalogue(statement) => World::new(&tables, &settings).answer(&statement).unwrap_err(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A viewer's query of 244 bytes took all memory: each `SELECT *, *` over another doubles its columns, and neither columns nor cells were paid for.
+#[test]
+fn columns_and_cells_are_paid_for_before_they_are_made() {
+    let stars =
+        (0..12).fold("SELECT * FROM pg_type".to_string(), |inner, _| format!("SELECT *,*,*,*,* FROM ({inner}) a"));
+    assert_eq!(refusal(&stars).code, code::TOO_MUCH);
+    let wide = format!("SELECT {}", vec!["1"; MOST_COLUMNS + 1].join(","));
+    assert!(refusal(&wide).sentence.contains("at most 1664 columns"));
+    // As many columns as there may be, and many rows.
+    let many = vec!["*"; 800].join(",");
+    let rows = format!("SELECT {many} FROM generate_series(1, 10000) a, generate_series(1, 2) b");
+    assert_eq!(refusal(&rows).code, code::TOO_MUCH);
+    let few = format!("SELECT {many} FROM generate_series(1, 10000) a");
+    assert_eq!(refusal(&few).code, code::TOO_MUCH);
+    let names = format!("SELECT {} FROM (SELECT 1 AS \"{}\") a", vec!["*"; 1_600].join(","), "n".repeat(60_000));
+    assert_eq!(refusal(&names).code, code::TOO_MUCH);
+    // Narrow rows beside a wide one, copies of a common table, and one key many times.
+    let one = vec!["1"; 1_600].join(",");
+    let union = format!("SELECT {one} UNION ALL SELECT a FROM generate_series(1, 10000) a");
+    assert_eq!(refusal(&union).code, code::TOO_MUCH);
+    let copies = (0..20).map(|index| format!("a AS a{index}(x{index})")).collect::<Vec<_>>().join(", ");
+    let text = "repeat".repeat(1_000);
+    let common =
+        format!("WITH a AS (SELECT '{text}' || x FROM generate_series(1, 1000) x) SELECT 1 FROM {copies} WHERE false");
+    assert_eq!(refusal(&common).code, code::TOO_MUCH);
+    let keys = vec!["1"; 2_000].join(",");
+    let sorted = format!("SELECT '{text}' || x FROM generate_series(1, 1000) x ORDER BY {keys}");
+    assert_eq!(refusal(&sorted).code, code::TOO_MUCH);
+}
+
+/// Texts were joined before they were weighed, and a list in a list doubled its backslashes with each level: 2 to the power of their number.
+#[test]
+fn texts_are_weighed_before_they_are_joined() {
+    let doubled =
+        (0..40).fold("SELECT 'abcdefgh' AS a".to_string(), |inner, _| format!("SELECT a || a AS a FROM ({inner}) t"));
+    let shorter =
+        (0..15).fold("SELECT 'abcdefgh' AS a".to_string(), |inner, _| format!("SELECT a || a AS a FROM ({inner}) t"));
+    assert_eq!(answer(&shorter).len(), 8 << 15);
+    // The parser nests only so many; each level more doubles.
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    let names: BTreeSet<String> = BTreeSet::new();
+    if let Ok(all) = asked(&doubled, &names) {
+        let Asked::Catalogue(statement) = &all[0] else { panic!() };
+        assert_eq!(World::new(&tables, &settings).answer(statement).unwrap_err().code, code::TOO_MUCH);
+    }
+    let long = "x".repeat(60_000);
+    for joined in [
+        format!("SELECT string_agg('{long}', ',') FROM generate_series(1, 100) x"),
+        format!("SELECT string_agg('', '{long}') FROM generate_series(1, 10000) x"),
+        format!("SELECT array_to_string(array_agg(x), '{long}') FROM generate_series(1, 10000) x"),
+        format!("SELECT concat({})", vec!["a"; 40].join(", ")) + &format!(" FROM (SELECT '{long}' AS a) t"),
+        format!("SELECT string_to_array('{}', ',')", ",".repeat(90_000)),
+        format!("SELECT '{}'::text[]", ",".repeat(90_000)),
+    ] {
+        assert_eq!(refusal(&joined).code, code::TOO_MUCH, "{joined:.60}");
+    }
+    let lists = (0..20).fold("'\"'".to_string(), |inner, _| format!("ARRAY[{inner}]"));
+    let shown = answer(&format!("SELECT {lists}"));
+    assert_eq!(shown, format!("{}\"\\\"\"{}", "{".repeat(20), "}".repeat(20)));
+}
+
+/// A sum of the catalogue's numbers panicked where it passed the largest one.
+#[test]
+fn a_sum_that_does_not_fit_is_refused() {
+    let sql = "SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1) t";
+    assert_eq!(refusal(sql).code, code::OUT_OF_RANGE);
+    assert_eq!(
+        answer("SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT -1) t"),
+        "9223372036854775806"
+    );
+    assert_eq!(answer("SELECT sum(x) FROM generate_series(1, 4) x"), "10");
+}
+
+/// A short pattern can take long to read, and was read again for each row.
+#[test]
+fn a_pattern_is_read_once_and_stays_small() {
+    assert_eq!(answer("SELECT 'people' ~ '^(pe|x)', 'PEOPLE' ~* 'eop', 'a' !~ 'b', 'a' ~ '('"), "t|t|t|-");
+    assert_eq!(answer("SELECT count(*) FROM generate_series(1, 9999) x WHERE 'aaaa' ~ 'a{9}{9}{9}{9}{9}'"), "0");
+    assert_eq!(
+        refusal("SELECT count(*) FROM generate_series(1, 9999) x WHERE 'aaaa' ~ ('a' || x)").code,
+        code::TOO_MUCH
+    );
+}

@@ -1,0 +1,199 @@
+//! The report, which takes seconds of a processor: it is made once for as long as it would say the same, one at a time, and never in the places of other work.
+
+use super::Service;
+use crate::access::{Person, Role};
+use crate::refusal::Refusal;
+use scumble_engine::Error;
+use scumble_engine::ledger::{Charge, Head, Ledger, Standing};
+use scumble_engine::project::Project;
+use scumble_engine::release::{Published, Unshown, published};
+use scumble_engine::report::Report;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// How many of the last charges a report tells one by one.
+const RECENT: usize = 200;
+/// This many reports are held.
+const MOST: usize = 16;
+/// The files of answers may come and go without the ledger; a report is not older than this.
+const OLDEST: Duration = Duration::from_secs(60);
+
+/// The page and the JSON.
+pub(crate) type Texts = Arc<[String; 2]>;
+
+/// Reports that were made.
+pub(super) struct Reports {
+    /// Whoever holds it makes one.
+    turn: Arc<Semaphore>,
+    held: Mutex<VecDeque<Made>>,
+}
+
+struct Made {
+    of: Shown,
+    at: Instant,
+    texts: Texts,
+}
+
+/// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what somebody may see in it.
+#[derive(Clone, PartialEq, Eq)]
+struct Shown {
+    head: Head,
+    to: Seen,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Seen {
+    Declared,
+    Own(String),
+    All,
+}
+
+impl Default for Reports {
+    fn default() -> Self {
+        Self { turn: Arc::new(Semaphore::new(1)), held: Mutex::default() }
+    }
+}
+
+impl Reports {
+    fn get(&self, of: &Shown) -> Option<Texts> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = held.iter().find(|made| made.of == *of && made.at.elapsed() < OLDEST);
+        found.map(|made| Arc::clone(&made.texts))
+    }
+
+    fn put(&self, of: Shown, texts: &Texts) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|made| made.of.to != of.to);
+        held.truncate(MOST - 1);
+        held.push_front(Made { of, at: Instant::now(), texts: Arc::clone(texts) });
+    }
+}
+
+impl Service {
+    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
+    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<Texts, Refusal> {
+        let who = person.clone();
+        let held = self.at_work(move |service| Ok(service.reports.get(&service.shown_to(&who)?))).await?;
+        if let Some(texts) = held {
+            return Ok(texts);
+        }
+        let (turn, person) = (Arc::clone(&self.reports.turn), person.clone());
+        self.with(&turn, move |service| {
+            // Whoever waited gets what the one before them has made.
+            let of = service.shown_to(&person)?;
+            if let Some(texts) = service.reports.get(&of) {
+                return Ok(texts);
+            }
+            let texts = Arc::new(service.made_report(&person)?);
+            // What was charged meanwhile may be in it, and would be missing in one that is taken for newer.
+            if service.shown_to(&person)? == of {
+                service.reports.put(of, &texts);
+            }
+            Ok(texts)
+        })
+        .await
+    }
+
+    fn shown_to(&self, person: &Person) -> Result<Shown, Refusal> {
+        let head = Ledger::open_existing(&self.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
+        let to = match person.role {
+            Role::Viewer => Seen::Declared,
+            Role::Analyst => Seen::Own(person.name.clone()),
+            Role::Curator => Seen::All,
+        };
+        Ok(Shown { head, to })
+    }
+
+    fn made_report(&self, person: &Person) -> Result<[String; 2], Refusal> {
+        let runner = self.runner(person, None);
+        let (mut charges, standing) = runner.recent(RECENT)?;
+        let visible: BTreeSet<u64> = self.visible(person)?.iter().map(|charge| charge.sequence).collect();
+        charges.retain(|charge| visible.contains(&charge.sequence));
+        let (published, unshown) = published(&self.out, &charges);
+        Ok(texts(&self.project, &self.ledger, &charges, &standing, &published, &unshown)?)
+    }
+}
+
+fn texts(
+    project: &Project,
+    ledger: &Path,
+    charges: &[Charge],
+    standing: &Standing,
+    published: &[Published],
+    unshown: &[Unshown],
+) -> Result<[String; 2], Error> {
+    let head = Ledger::open_existing(ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
+    Report { project, charges, standing, published, unshown, time: Report::now(), head }.texts()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
+
+    fn service(folder: &Path) -> Arc<Service> {
+        std::fs::write(folder.join("people.csv"), "age\n1\n").unwrap();
+        std::fs::write(folder.join("scumble.toml"), PROJECT).unwrap();
+        Arc::new(Service::new(Project::open(&folder.join("scumble.toml")).unwrap(), None, None).unwrap())
+    }
+
+    fn person(name: &str, role: Role) -> Person {
+        Person { name: name.to_string(), role }
+    }
+
+    /// Each report took 1.7 seconds of a processor, in the places of everything else: whoever asked for a few at once kept the server from saying that it is well.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_report_is_made_once_and_holds_up_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = service(folder.path());
+        let (ann, ben, vic) = (person("ann", Role::Analyst), person("ben", Role::Analyst), person("vic", Role::Viewer));
+        // While one is made, all who want the same wait for it.
+        let turn = Arc::clone(&service.reports.turn).acquire_owned().await.unwrap();
+        let waiting: Vec<_> = (0..8)
+            .map(|_| {
+                let (service, vic) = (Arc::clone(&service), vic.clone());
+                tokio::spawn(async move { service.report(&vic).await.unwrap() })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(waiting.iter().all(|one| !one.is_finished()));
+        assert!(tokio::time::timeout(Duration::from_secs(60), service.is_healthy()).await.unwrap());
+        drop(turn);
+        let mut made = Vec::new();
+        for one in waiting {
+            made.push(one.await.unwrap());
+        }
+        assert!(made.iter().all(|one| Arc::ptr_eq(one, &made[0])), "one was made");
+        let other = service.report(&person("una", Role::Viewer)).await.unwrap();
+        assert!(Arc::ptr_eq(&other, &made[0]), "what all viewers see is the same");
+        let (first, second) = (service.report(&ann).await.unwrap(), service.report(&ben).await.unwrap());
+        assert!(!Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &made[0]), "what analysts see is their own");
+        assert!(Arc::ptr_eq(&first, &service.report(&ann).await.unwrap()));
+        // All other places taken, the server says that it is well.
+        let hands = service.hands.available_permits();
+        let _all = Arc::clone(&service.hands).acquire_many_owned(hands as u32).await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_secs(60), service.is_healthy()).await.unwrap());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_report_is_made_anew_when_the_ledger_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = service(folder.path());
+        let vic = person("vic", Role::Viewer);
+        let before = service.report(&vic).await.unwrap();
+        let ann = person("ann", Role::Analyst);
+        let asked = super::super::Question {
+            sql: "SELECT COUNT(*) AS n FROM people".to_string(),
+            cost: "epsilon=0.1".to_string(),
+            fresh: false,
+            key: None,
+        };
+        service.ask(&ann, &asked).await.unwrap();
+        let after = service.report(&vic).await.unwrap();
+        assert!(!Arc::ptr_eq(&before, &after) && after[1].contains("\"ledger_entries\": "));
+    }
+}
