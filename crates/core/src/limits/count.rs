@@ -214,7 +214,8 @@ mod tests {
                 usize::try_from(place).ok().and_then(|place| law.get(place)).map_or(0.0, |mass| f64::from(*mass) / 8.0)
             };
             let places = -(unit as isize)..(law.len() + unit) as isize;
-            let excess = |by: isize| places.clone().map(|place| (mass(place + by) - grown * mass(place)).max(0.0)).sum::<f64>();
+            let excess =
+                |by: isize| places.clone().map(|place| (mass(place + by) - grown * mass(place)).max(0.0)).sum::<f64>();
             excess(unit as isize).max(excess(-(unit as isize)))
         };
         let mut closest = f64::INFINITY;
@@ -233,7 +234,10 @@ mod tests {
                             f64::from(*mass) / 8.0 * error * error
                         });
                         let error = square.sum::<f64>().sqrt();
-                        assert!(bound <= error + 1e-9, "{law:?} unit {unit}, e^ε = {grown}: δ = {found}, {bound} > {error}");
+                        assert!(
+                            bound <= error + 1e-9,
+                            "{law:?} unit {unit}, e^ε = {grown}: δ = {found}, {bound} > {error}"
+                        );
                         if bound > 0.0 {
                             closest = closest.min(error / bound);
                         }

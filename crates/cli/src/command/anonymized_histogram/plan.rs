@@ -89,13 +89,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     text += &format!("Expected L1 error: at most {}.\n", shown(expected));
     text += &format!("With probability {}: at most {}.\n", 1.0 - arguments.beta.get(), shown(error));
     let printed = tenth.map(|bound| format!("Lemma 10 as printed: {}", shown(bound)));
-    let printed: Vec<String> =
-        printed.into_iter().chain(seventh.map(|theorem| format!("Theorem 7: {}", shown(theorem.lower_bound)))).collect();
+    let printed: Vec<String> = printed
+        .into_iter()
+        .chain(seventh.map(|theorem| format!("Theorem 7: {}", shown(theorem.lower_bound))))
+        .collect();
     let printed = if printed.is_empty() { String::new() } else { format!(" ({})", printed.join("; ")) };
-    text += &format!(
-        "Nobody can promise less than {} for every histogram of {elements} elements{printed}.\n",
-        shown(best)
-    );
+    text +=
+        &format!("Nobody can promise less than {} for every histogram of {elements} elements{printed}.\n", shown(best));
     if let Some(factor) = factor {
         text += &format!(
             "The proven error is {factor:.1} times that; measured errors are 2 to 3 times (scumble reproduce anonymized-histogram).\n"
