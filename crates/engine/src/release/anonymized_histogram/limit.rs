@@ -29,15 +29,17 @@ pub(super) struct Reach {
 impl Reach {
     /// Of values: as many as the declared domains have, and an owner's rows within their bounds.
     pub fn of_values(counted: &Counted<'_>, bounds: Option<Bounds>, at_most: Option<u64>) -> Self {
-        let columns = counted.table.columns.iter().filter(|column| counted.names.contains(&column.name));
-        let values = columns.map(|column| number_of(&column.domain)).fold(1u64, u64::saturating_mul);
+        let columns = || counted.table.columns.iter().filter(|column| counted.names.contains(&column.name));
+        let values = columns().map(|column| number_of(&column.domain)).fold(1u64, u64::saturating_mul);
+        // Which values a map or a public table leaves is not looked at.
+        let is_mapped = columns().any(|column| column.recoding.is_some() || column.key_set.is_some());
         let owned = bounds.map_or(Owned::ONE_ELEMENT, |bounds| Owned::Elements {
             elements: bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)),
             values: bounds.groups,
             of_each: bounds.rows_per_group,
         });
         // Both are public: which tables have so many owners and no more rows is not looked at.
-        let is_unknown = counted.table.public_owners.is_some() && at_most.is_some();
+        let is_unknown = is_mapped || counted.table.public_owners.is_some() && at_most.is_some();
         Self { owned, values, largest: u64::MAX, owners: counted.table.public_owners, is_unknown }
     }
 
