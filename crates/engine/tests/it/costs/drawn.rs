@@ -316,7 +316,7 @@ fn anonymized_histogram_of_listed_values() {
         drawn.extend(counts.zip(1..).map(|(count, value)| count - 40 * value));
     }
     assert_eq!(drawn.len(), 2250);
-    as_said("anonymized histogram of listed values", &drawn, &events[0], 1.0);
+    as_said("anonymized histogram of listed values", &drawn, &events[0], 0.7);
 }
 
 /// Forty columns that nobody has: what is published about sets of one and of two is the noise of its own event.
