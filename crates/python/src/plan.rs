@@ -40,7 +40,7 @@ pub fn told(runner: &Runner<'_>, project: &Project, planned: &Planned, delta: Op
         "project": project.digest, "name": planned.request.name, "kind": planned.request.kind, "delta": delta.to_f64(), "costs": whole,
         "errors": plan.expected.iter().map(Expected::json).collect::<Vec<_>>(),
         "limits": plan.limits.iter().map(Floor::json).collect::<Vec<_>>(),
-        "notes": plan.notes, "rule": plan.rule, "tables": plan.tables,
+        "notes": plan.notes, "memory_bytes": plan.memory, "rule": plan.rule, "tables": plan.tables,
         "estimates": plan.estimates.as_ref().map(Estimates::json),
         "attacker": answer(project, &plan.counted)?.map(|answer| answer.json()),
         "events": plan.events.iter().map(event_to_json).collect::<Vec<_>>(),

@@ -4,7 +4,8 @@
 //! is in one node of each level. The number below a threshold is a sum of at most (branching − 1)·levels nodes, so that its
 //! error grows with the *logarithm* of the domain (Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011). Two kinds of
 //! post-processing then use that the counts of children add up to their parent's (least squares: Hay, Rastogi, Miklau,
-//! Suciu 2010) and that the function does not decrease (isotonic regression).
+//! Suciu 2010) and that the function does not decrease (isotonic regression). The last number is the total, which a reader takes as one: it stays as least squares gives it,
+//! without a bias, and the others end there ([`up_to_total`]).
 //!
 //! [`Cdf::release`] gives the whole function for domains of up to 2^22 points; [`Cdf::release_at`] gives it at chosen
 //! thresholds for domains of up to 2^63 points and draws only the nodes that these need.
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 mod around;
 mod consistency;
 pub use around::Spread;
-pub use consistency::isotonic;
+pub use consistency::{isotonic, up_to_total};
 
 /// A tree of noisy counts over the keys 0, …, domain − 1.
 ///
@@ -98,7 +99,7 @@ impl Cdf {
                 sum
             })
             .collect();
-        Ok(isotonic(&prefix))
+        Ok(up_to_total(&prefix))
     }
 
     /// The noisy counts of each level, from the root to the leaves of the padded tree.
@@ -156,7 +157,9 @@ impl Cdf {
             answers.push(sum);
         }
         let mut released = vec![0.0; order.len()];
-        for (index, answer) in order.into_iter().zip(isotonic(&answers)) {
+        let ends = order.last().is_some_and(|last| thresholds[*last] == self.domain - 1);
+        let rising = if ends { up_to_total(&answers) } else { isotonic(&answers) };
+        for (index, answer) in order.into_iter().zip(rising) {
             released[index] = answer;
         }
         Ok(released)

@@ -6,12 +6,19 @@
 //! Of the owner's column it says how many owners have how many rows. What stands in for a value is then an owner, and their rows, of which at most B count, are its elements: an owner
 //! who comes or goes is one value with up to B elements more or less, which moves B cells of the diagram (φ_{≥r}, how many have at least r, by 1 for each r up to B); one who is replaced
 //! moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What their rows say makes no difference: no attribute moves it.
+//!
+//! Where few values can occur, or owners have few rows, noise on each of these few cells is far smaller than on the regions of a layout: then the cells are noised as kind
+//! `histogram` does it, at its cost, and sorted ([`listed`]). Which way is taken follows from public numbers alone, and the plan says it.
+
+mod limit;
+mod listed;
+mod shown;
 
 use super::field::{Field, Word};
 use super::histogram::{COLUMN, COLUMNS, Counted, counted};
-use super::output::{AnswerColumn, Answers, BandedCurve, Cell, Details};
+use super::output::Answers;
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
-use super::{Analysed, CostAbout, Estimates, Expected, Floor, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
 use crate::backend::Backend;
 use crate::backend::bound::Bounds;
 use crate::budget::Spent;
@@ -23,25 +30,21 @@ use crate::sql::below::Ownership;
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, Query};
 use datafusion::common::ScalarValue;
+use limit::Reach;
+use listed::Listed;
 use scumble::event::Event;
-use scumble::limits::anonymized_histogram::lower_bound;
-use scumble::mechanism::anonymized_histogram::{
-    AnonymizedHistogram, LayoutChoice, MOST_ELEMENTS, Partition, Released, Run, Size, Statistics, top_share,
-};
-use scumble::quantity::{Beta, Delta, Epsilon, Exact};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, ListedCounts, Partition, Run, Size};
+use scumble::quantity::{Epsilon, Exact};
 use scumble::scope::{AttributeSet, Scope};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+pub(super) use shown::answers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Bands and bounds hold with this probability.
-const CONFIDENCE: f64 = 0.95;
-/// How likely they may fail for a layout that is large enough; that a private size makes it too small adds 0.0005 at most.
-const BETA: f64 = 0.0495;
-/// The shares of the most frequent values are shown for these many of them.
-const TOPS: [u64; 3] = [1, 10, 100];
-/// This many points make a smooth curve.
-const CURVE_POINTS: u32 = 300;
+/// What is proven about a layout's error is about so many times what is measured (docs/anonymized-histograms.md).
+const PROVEN_TO_MEASURED: f64 = 3.0;
+/// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
+const ASSUMED_ROWS: u64 = 100;
 
 pub(super) const AT_MOST: Field<Option<u64>> = Field::new(
     "at_most",
@@ -87,10 +90,21 @@ pub(super) static KIND: Kind = Kind {
 fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let elements = Rc::new(Elements::new(request, project)?);
     Ok(Analysed::new(move |cost| {
-        let (mechanism, events) = elements.within(cost)?;
+        let (way, events) = elements.at(cost)?;
         let elements = Rc::clone(&elements);
-        Ok(Priced::new(events, move |events| elements.plan(mechanism, events)))
+        Ok(Priced::new(events, move |events| match way {
+            Way::Layout(mechanism) => elements.plan(mechanism, events),
+            Way::Listed(counts) => elements.plan_of_listed(counts, events),
+        }))
     }))
+}
+
+/// How the counts are noised.
+enum Way {
+    /// Areas of a Young diagram.
+    Layout(AnonymizedHistogram),
+    /// Each of few cells.
+    Listed(ListedCounts),
 }
 
 /// What has the counts.
@@ -111,19 +125,25 @@ struct Elements {
     attributes: AttributeSet,
     size: Size,
     layout: LayoutChoice,
+    /// What tables there are, for limits.
+    reach: Reach,
+    /// The cells, where they are few and public.
+    listed: Option<Rc<Listed>>,
 }
 
 impl Elements {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let table = private_table(request, project)?;
-        let (sql, place, counting) = match owner(request, table)? {
-            Some(place) => (of_owners(table), place, Counting::Owners),
+        let (sql, cells, place, counting) = match owner(request, table)? {
+            Some(place) => (of_owners(table), of_owners(table), place, Counting::Owners),
             None => {
                 let Counted { names, place, .. } = counted(request, project)?;
                 // What does not occur has no part in this answer and is never listed.
                 let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>();
                 let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {}", quoted(&table.name), keys.join(", "));
-                (sql, place, Counting::Values)
+                let own = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+                let cells = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {own}", quoted(&table.name));
+                (sql, cells, place, Counting::Values)
             }
         };
         let bounding = bounding(request)?;
@@ -132,21 +152,49 @@ impl Elements {
         let per_owner = elements_per_owner(cut.row_bounds());
         let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
         let public = table.public_owners.map(|owners| owners.saturating_mul(per_owner));
-        let size = AT_MOST.read(request)?.or(public).map_or(Size::Private, Size::AtMost);
+        let at_most = AT_MOST.read(request)?;
+        let size = at_most.or(public).map_or(Size::Private, Size::AtMost);
         let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
-        Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout })
+        let listed = match layout {
+            LayoutChoice::Automatic => Listed::new(&cells, bounding, project, counting)?.map(Rc::new),
+            _ => None,
+        };
+        let reach = match counting {
+            Counting::Owners => Reach::of_owners(per_owner, table),
+            Counting::Values => Reach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
+        };
+        Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout, reach, listed })
     }
 
     fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
         within(cost, self.per_owner, (self.size, self.layout), &self.attributes)
     }
 
+    /// The way with the smaller error, from public numbers alone, and its events.
+    fn at(&self, cost: &Cost) -> Result<(Way, Vec<Event>)> {
+        let (mechanism, events) = self.within(cost)?;
+        if let Some(listed) = &self.listed
+            && let Some((counts, own)) = listed.within(cost)?
+        {
+            let elements = match self.size {
+                Size::AtMost(most) => most,
+                Size::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
+            };
+            if counts.expected_error() <= mechanism.expected_error(elements)? / PROVEN_TO_MEASURED {
+                return Ok((Way::Listed(counts), own));
+            }
+        }
+        Ok((Way::Layout(mechanism), events))
+    }
+
     fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
+        let proven = |elements: u64| mechanism.expected_error(elements);
         let limits = match mechanism.size() {
-            Size::AtMost(elements) => vec![limit(&mechanism, elements)?],
+            Size::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
             Size::Private => Vec::new(),
         };
         let (cut, counting, per_owner) = (Rc::clone(&self.cut), self.counting, self.per_owner);
+        let (reach, charged_for) = (self.reach.clone(), events.clone());
         Ok(Plan {
             events,
             rule: self.rule(&mechanism),
@@ -155,6 +203,7 @@ impl Elements {
             limits,
             counted: crate::attackers::Counted::default(),
             estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            memory: of_layout(&mechanism),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {
@@ -163,7 +212,40 @@ impl Elements {
                     (Counting::Values, Ownership::EachRow) => of_runs(charged.occurrences(&cut)?)?,
                     _ => partition(&cut.query, &charged.integers(&cut)?, counting)?,
                 };
-                let mut answers = answers(&mechanism, &mechanism.release(&partition, charged.bits())?)?;
+                let released = mechanism.release(&partition, charged.bits())?;
+                let elements = shown::elements(&released);
+                let limits = reach.limits(elements, &charged_for, mechanism.expected_error(elements)?)?;
+                let mut answers = answers(&mechanism, &released, limits)?;
+                if counting == Counting::Owners {
+                    say_owners(&mut answers, per_owner);
+                }
+                Ok(answers)
+            }),
+        })
+    }
+
+    fn plan_of_listed(&self, counts: ListedCounts, events: Vec<Event>) -> Result<Plan> {
+        let Some(listed) = self.listed.clone() else { return Err(Error::machine("cells that are not listed")) };
+        let limits = match self.size {
+            Size::AtMost(elements) => self.reach.limits(elements, &events, counts.expected_error())?,
+            Size::Private => Vec::new(),
+        };
+        let (cut, counting, per_owner) = (Rc::clone(&listed.cut), self.counting, self.per_owner);
+        Ok(Plan {
+            rule: listed.rule(&counts),
+            expected: vec![listed.expected(&counts)],
+            notes: vec![listed.note(&counts)],
+            limits,
+            counted: crate::attackers::Counted::default(),
+            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            memory: super::needs::of_query(&cut),
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            events,
+            compute: Box::new(move |charged| {
+                let exact = listed.counts(&charged.integers(&cut)?, counts.cells());
+                let noisy = counts.release(&exact, charged.bits())?;
+                let mut answers = shown::of_cells(&counts, &noisy)?;
                 if counting == Counting::Owners {
                     say_owners(&mut answers, per_owner);
                 }
@@ -325,112 +407,12 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
     }
 }
 
-/// The expected error beside that of the hardest histograms known.
-pub(super) fn limit(mechanism: &AnonymizedHistogram, elements: u64) -> Result<Floor> {
-    // An owner of c elements moves c of them: what holds for ε per element is the bound to compare with.
-    let each = Epsilon::new(mechanism.epsilon().get() / mechanism.elements_per_owner() as f64)?;
-    let (least, _) = lower_bound(elements, each, Delta::new(0.0)?)?;
-    Ok(Floor {
-        column: "how_many".to_string(),
-        error: "all counts together (L1)".into(),
-        expected: mechanism.expected_error(elements)?,
-        least,
-        about: format!(
-            "presence, epsilon {:.4} per row, {elements} rows; the first number is what is proven, measured errors are 2 to 4 times smaller",
-            each.get()
-        ),
-    })
-}
-
-/// The frequency-of-frequencies table, smallest counts first; what follows from it; and the picture. A function of `released` alone.
-pub(super) fn answers(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Answers> {
-    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
-    let runs = || released.partition.runs().rev();
-    let columns = vec![
-        column("count", runs().map(|run| Cell::Whole(i128::from(run.count))).collect()),
-        column("how_many", runs().map(|run| Cell::Whole(i128::from(run.values))).collect()),
-    ];
-    let elements = released.size_estimate.map_or(released.laid_out_for, |estimate| estimate.max(0).unsigned_abs());
-    let limits = vec![limit(mechanism, elements.min(MOST_ELEMENTS))?];
-    let facts = facts(mechanism, released)?;
-    let details = Details { curve: Some(curve(released)?), facts, limits, ..Details::default() };
-    Ok(Answers { columns, notes: notes(mechanism, released)?, details })
-}
-
-fn curve(released: &Released) -> Result<BandedCurve> {
-    // A logarithmic axis has no 0: none is drawn at ½.
-    let height = |values: u64| if values == 0 { 0.5 } else { values as f64 };
-    let points = released
-        .curve(Beta::new(BETA)?, CURVE_POINTS)
-        .into_iter()
-        .map(|point| (point.count as f64, height(point.values), height(point.lower), height(point.upper)));
-    Ok(BandedCurve {
-        title: "How many values occur at least so often".to_string(),
-        x: "count".to_string(),
-        y: "values (none is drawn at ½)".to_string(),
-        promise: format!("holds the truth everywhere with probability {}", CONFIDENCE),
-        points: points.collect(),
-    })
-}
-
-fn facts(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Map<String, Value>> {
-    let partition = &released.partition;
-    let statistics = Statistics::of(partition);
-    let beta = Beta::new(BETA)?;
-    let top = |k: &u64| json!({ "k": k, "share": top_share(partition, *k) });
-    let mut facts = Map::new();
-    facts.insert(
-        "statistics".into(),
-        json!({
-            "elements": statistics.elements,
-            "distinct_values": statistics.values,
-            "singletons": statistics.singletons,
-            "coverage": statistics.coverage,
-            "entropy_bits": statistics.entropy_bits,
-            "entropy_bits_corrected": statistics.entropy_bits_corrected,
-            "collision_probability": statistics.collision_probability,
-            "top": TOPS.iter().map(top).collect::<Vec<Value>>(),
-        }),
-    );
-    facts.insert("size_estimate".into(), json!(released.size_estimate));
-    facts.insert("laid_out_for".into(), json!(released.laid_out_for));
-    facts.insert("noise_scale".into(), json!(released.scale().get()));
-    let error = json!({
-        "l1_at_most": mechanism.error(beta, released.laid_out_for)?,
-        "with_probability": CONFIDENCE,
-        "l1_expected_at_most": mechanism.expected_error(released.laid_out_for)?,
-    });
-    facts.insert("error".into(), error);
-    let band = released.band(beta).into_iter().map(|point| [point.count, point.lower, point.upper]);
-    facts.insert("band".into(), json!(band.collect::<Vec<_>>()));
-    Ok(facts)
-}
-
-fn notes(mechanism: &AnonymizedHistogram, released: &Released) -> Result<Vec<String>> {
-    let partition = &released.partition;
-    let statistics = Statistics::of(partition);
-    let off = mechanism.error(BETA, released.laid_out_for)?;
-    let mut notes = vec![
-        "Each row: how many values occur exactly this often. Which values they are is not published.".to_string(),
-        format!("All counts together are off by at most {off:.0}, with probability {}.", CONFIDENCE),
-        format!(
-            "About {} rows with {} different values, of which {} occur once.",
-            released.size_estimate.map_or(statistics.elements, |estimate| estimate.max(0).unsigned_abs()),
-            statistics.values,
-            statistics.singletons
-        ),
-    ];
-    if let (Some(coverage), Some(entropy)) = (statistics.coverage, statistics.entropy_bits) {
-        let shares = TOPS.iter().filter_map(|k| Some(format!("{k}: {:.4}", top_share(partition, *k)?)));
-        notes.push(format!(
-            "Coverage (Good–Turing) {coverage:.4}; entropy {entropy:.3} bits; share of the most frequent values, {}.",
-            shares.collect::<Vec<_>>().join(", ")
-        ));
+/// See [`Plan::memory`]: of n elements a layout has about 2√n regions, whose noisy areas are projected and sorted.
+pub(super) fn of_layout(mechanism: &AnonymizedHistogram) -> u64 {
+    match mechanism.size() {
+        Size::AtMost(elements) => elements.isqrt().saturating_mul(400),
+        Size::Private => 0,
     }
-    if released.layout.regions() == 0 {
-        notes.push("There is too little data for this cost: the empty histogram is the best answer.".to_string());
-    }
-    Ok(notes)
 }
 
 #[cfg(test)]

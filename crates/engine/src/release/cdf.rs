@@ -7,7 +7,7 @@ use super::field::{Field, Listed, Placed};
 use super::noise::{Demand, Noise, calibrate, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, column, private_table, quoted};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, limits, wide_cdf, wide_keys};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, limits, needs, wide_cdf, wide_keys};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::functions::Grid;
@@ -221,6 +221,11 @@ impl Steps {
         self.cut.values.len() as u64
     }
 
+    /// See [`Plan::memory`]: of each step the errors of noise that is drawn again, 400 times, and a line.
+    fn memory(&self) -> u64 {
+        self.count() * (400 * needs::NUMBER + needs::LINE)
+    }
+
     /// The standard error of each count.
     fn standard_errors(&self, cdf: &Cdf) -> Vec<f64> {
         (0..self.count()).map(|step| cdf.standard_error_at(step)).collect()
@@ -298,6 +303,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
         limits,
         counted: Counted::default(),
         estimates: Estimates::of(steps.query.query.bounds, false),
+        memory: steps.memory(),
         tables: vec![steps.table.clone()],
         query: Some(Rc::clone(&steps.query)),
         compute: Box::new(move |charged| {

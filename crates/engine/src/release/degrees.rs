@@ -2,7 +2,7 @@
 //!
 //! It is the anonymized histogram of the ends of edges: an edge is two elements, one of each of its vertices.
 
-use super::anonymized_histogram::{AT_MOST, LAYOUT, answers, expected, limit, within};
+use super::anonymized_histogram::{AT_MOST, LAYOUT, answers, expected, of_layout, within};
 use super::graph::{Edges, FIELDS};
 use super::output::Answers;
 use super::{Analysed, CostAbout, Kind, Plan, Priced};
@@ -40,10 +40,6 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
 }
 
 fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
-    let limits = match mechanism.size() {
-        Size::AtMost(elements) => vec![limit(&mechanism, elements)?],
-        Size::Private => Vec::new(),
-    };
     let mut rule = edges.rule();
     rule["epsilon_per_element"] = json!(mechanism.epsilon_per_element().get());
     rule["epsilon_for_size"] = json!(mechanism.epsilon_for_size().map(Epsilon::get));
@@ -52,15 +48,17 @@ fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) ->
         rule,
         expected: vec![expected(&mechanism)],
         notes: vec![edges.note()],
-        limits,
+        // The hardest histograms known are no degrees of a graph of so many vertices.
+        limits: Vec::new(),
         counted: Counted::default(),
         estimates: edges.estimates(),
+        memory: edges.memory().saturating_add(of_layout(&mechanism)),
         tables: vec![edges.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
             let graph = charged.graph(&edges)?;
             let degrees = Partition::from_counts(graph.degrees().filter(|degree| *degree > 0))?;
-            let found = answers(&mechanism, &mechanism.release(&degrees, charged.bits())?)?;
+            let found = answers(&mechanism, &mechanism.release(&degrees, charged.bits())?, Vec::new())?;
             Ok(of_vertices(found, edges.note()))
         }),
     })

@@ -9,7 +9,7 @@
 use super::field::{Field, Placed};
 use super::output::{AnswerColumn, Answers, Cell, Details};
 use super::rows::{TABLE, quoted, table};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::{Counted, Finding, answer};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -144,6 +144,7 @@ fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec
         limits: Vec::new(),
         counted,
         estimates: Estimates::of(cut.query.bounds, false),
+        memory: needs::of_query(&cut),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(Rc::clone(&cut)),
         compute: Box::new(move |charged| {

@@ -17,7 +17,7 @@ use super::mode::CHARGED;
 use super::output::{AnswerColumn, Answers, Cell, Details, check_names};
 use super::rows::BOUNDING;
 use super::sql::{cell, rows_without_a_key};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request};
@@ -274,6 +274,7 @@ fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Re
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty()),
+        memory: needs::of_query(&cut),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(cut),
         compute: Box::new(move |charged| {

@@ -6,7 +6,7 @@ use super::noise::Noise;
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
 use super::sql::passed::Passed;
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::budget::own_share;
 use crate::error::{Error, Result};
@@ -240,6 +240,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: attributes.estimates(),
+        memory: needs::of_values(&attributes),
         tables: vec![attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

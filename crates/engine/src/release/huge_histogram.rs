@@ -10,7 +10,7 @@ use super::rows::{bounding, quoted};
 use super::sql::passed::Passed;
 use super::sql::rows_without_a_key;
 use super::top::{BETA, MAX_BYTES, SPURIOUS, texts};
-use super::{Analysed, Estimates, Expected, Plan, Priced};
+use super::{Analysed, Estimates, Expected, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -103,6 +103,7 @@ impl Counts {
             limits: Vec::new(),
             counted: Counted::Other("its texts are too many for beliefs about them".into()),
             estimates: Estimates::of(bounds, true),
+            memory: needs::of_query(&self.cut),
             tables,
             query: Some(Rc::new(self.cut.clone())),
             events: Vec::new(),

@@ -8,7 +8,7 @@ use super::fitted::Fitting;
 use super::records;
 use super::rows::private_table;
 use super::universe::Universe;
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
@@ -161,6 +161,7 @@ impl Declared {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: self.universe.attributes.estimates(),
+            memory: (self.universe.domain.cells() as u64).saturating_mul(6 * needs::NUMBER),
             tables: vec![self.universe.attributes.table().to_string()],
             query: None,
             // Not reached: a runner refuses to release it.

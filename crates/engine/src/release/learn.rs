@@ -9,7 +9,7 @@ use super::noise::{Demand, calibrate};
 use super::output::{AnswerColumn, Answers, Cell, Details};
 use super::records::{self, Attributes, Records};
 use super::rows::quoted;
-use super::{Analysed, CostAbout, Expected, Kind, Plan};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
@@ -218,6 +218,9 @@ fn fitted(cost: &Cost, moves: &Moves, is_choice: bool) -> Result<super::noise::C
     )
 }
 
+/// Of no more combinations of values than this something is held at once.
+const MOST_HELD: u64 = 1_000_000;
+
 /// What is said of a rule before it is learnt.
 struct Promise {
     /// How well it does, in words.
@@ -257,6 +260,7 @@ fn plan(
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),
+        memory: needs::of_combinations(&asked.attributes, MOST_HELD, 4 * needs::NUMBER),
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

@@ -133,7 +133,7 @@ impl Privacy {
         match self {
             Self::Pure { epsilon, delta } if delta.get() == 0.0 => format!("epsilon {}", rounded_up(epsilon.get())),
             Self::Pure { epsilon, delta } => {
-                format!("epsilon {}, delta {}, whole numbers", rounded_up(epsilon.get()), rounded_up(delta.get()))
+                format!("epsilon {}, delta {}", rounded_up(epsilon.get()), rounded_up(delta.get()))
             }
             Self::Concentrated(rho) => format!("rho {}", rounded_up(rho.get())),
         }

@@ -34,6 +34,7 @@ mod learn;
 mod limits;
 mod marginals;
 mod mode;
+mod needs;
 pub mod noise;
 mod output;
 mod outside;

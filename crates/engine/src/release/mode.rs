@@ -4,7 +4,7 @@ use super::field::{Field, Placed};
 use super::fitted::{Fitting, budget_delta};
 use super::output::{AnswerColumn, Answers, Cell, Details};
 use super::records::{self, Attributes, Records};
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::Result;
 use crate::project::{Project, Request};
@@ -77,6 +77,7 @@ fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> 
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: attributes.estimates(),
+        memory: needs::of_values(&attributes),
         tables: vec![attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

@@ -84,6 +84,8 @@ pub struct Plan {
     pub counted: Counted,
     /// What its numbers are about, where owners have rows that may not count; none where every row counts.
     pub estimates: Option<Estimates>,
+    /// How many bytes of memory it takes whatever rows there are, about: what public numbers alone make it hold.
+    pub memory: u64,
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.

@@ -6,7 +6,8 @@ use super::kept::request_digest;
 use super::publish::{Places, file_names};
 use super::published::part;
 use super::waiting::Work;
-use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, sql};
+use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, needs, sql};
+use crate::backend::memory::Memory;
 use crate::backend::{Backend, Watch};
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::check::{self, TableState};
@@ -125,7 +126,8 @@ impl<'a> Runner<'a> {
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
         let planned = (kinds::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
-            let plan = analysed.at(&request.cost)?.plan()?;
+            let mut plan = analysed.at(&request.cost)?.plan()?;
+            plan.notes.extend(needs::note(plan.memory));
             Ok(Planned { request: request.clone(), plan, analysed })
         });
         // Where no field is to blame, the release is.
@@ -276,6 +278,7 @@ impl<'a> Runner<'a> {
     ) -> Result<(Vec<Outcome>, Head)> {
         self.hold_budget()?;
         self.admitted([planned])?;
+        needs::refuse_too_large(planned, &Memory::of(self.project), self.project.memory.is_some())?;
         let given = self.given(planned, folder)?;
         self.refuse_own_files(out, std::slice::from_ref(planned))?;
         let places = places(out, planned, &self.ledger)?;
@@ -328,6 +331,7 @@ impl<'a> Runner<'a> {
             backend = machine.of(backend);
         }
         for planned in releases {
+            needs::refuse_too_large(planned, &backend.memory, self.project.memory.is_some())?;
             if job::place(&planned.request, &planned.plan.tables, self.project)?.is_some() {
                 continue;
             }

@@ -8,7 +8,7 @@ use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::records::{self, Records};
 use super::rows::private_table;
 use super::universe::Universe;
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Project, Request};
@@ -146,6 +146,14 @@ impl Asked {
         Ok((Drawn { table, size, counting }, events))
     }
 
+    /// See [`Plan::memory`]: which condition each combination fulfils (twice: by condition and by combination), and how many tables have each distance, which is one of size + 1 for each condition.
+    fn memory(&self, drawn: &Drawn) -> u64 {
+        let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
+        let distances = conditions.saturating_mul(drawn.size.saturating_add(1)).min(drawn.table.candidates());
+        let held = cells.saturating_mul(2 * conditions + 2 * needs::NUMBER);
+        held.saturating_add(distances.saturating_mul(64)).saturating_add(conditions.saturating_mul(needs::LINE))
+    }
+
     fn plan(self: Rc<Self>, drawn: Drawn, events: Vec<Event>) -> Result<Plan> {
         let half = drawn.half_width(self.people)?;
         let expected = Expected {
@@ -180,6 +188,7 @@ impl Asked {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: self.universe.attributes.estimates(),
+            memory: self.memory(&drawn),
             tables: vec![self.universe.attributes.table().to_string()],
             query: None,
             compute: Box::new(move |charged| {

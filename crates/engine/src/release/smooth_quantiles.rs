@@ -5,7 +5,7 @@ use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, six_digit
 use super::quantiles::KIND;
 use super::rows::bounding;
 use super::smooth_noise::{self, SmoothNoise};
-use super::{Analysed, Estimates, Expected, Plan, Priced};
+use super::{Analysed, Estimates, Expected, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -134,6 +134,7 @@ impl Quantiles {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: Estimates::of(cut.query.bounds, false),
+            memory: needs::of_query(&cut),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {

@@ -210,6 +210,7 @@ impl Asked {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: edges.estimates(),
+            memory: edges.memory(),
             tables: vec![edges.table().to_string()],
             query: None,
             compute: Box::new(move |charged| {

@@ -5,7 +5,7 @@ use super::noise::Noise;
 use super::output::{AnswerColumn, Answers, Cell, Details, Drawn, check_names};
 use super::wide_keys::Values;
 use super::wide_quantiles::{BETA, tree};
-use super::{Analysed, Estimates, Expected, Plan, Priced};
+use super::{Analysed, Estimates, Expected, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::Request;
@@ -93,6 +93,7 @@ fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: Estimates::of(cut.query.bounds, false),
+        memory: u64::from(points).saturating_mul(needs::LINE),
         tables: vec![values.table.clone()],
         query: Some(cut),
         compute: Box::new(move |charged| {

@@ -5,7 +5,7 @@
 use super::noise::{Demand, calibrate};
 use super::output::{AnswerColumn, Answers, Cell, Details};
 use super::wide_keys::Values;
-use super::{Analysed, Estimates, Expected, Plan, Priced};
+use super::{Analysed, Estimates, Expected, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::Cost;
@@ -172,6 +172,7 @@ fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Eve
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: Estimates::of(cut.query.bounds, false),
+        memory: needs::of_query(&values.cut),
         tables: vec![values.table.clone()],
         query: Some(cut),
         compute: Box::new(move |charged| {

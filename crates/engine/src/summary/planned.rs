@@ -76,6 +76,6 @@ pub fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delt
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
         "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),
-        "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
+        "memory_bytes": planned.plan.memory, "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
     }))
 }

@@ -162,6 +162,31 @@ const CASES: &[Case] = &[
         rho: false,
         ..SQL
     },
+    // Few listed values, and owners with few rows: each cell has noise, as in a histogram.
+    Case {
+        kind: "anonymized-histogram",
+        fields: "table = \"people\"\ncolumns = [\"age\", \"sex\"]",
+        rho: false,
+        ..SQL
+    },
+    Case {
+        kind: "anonymized-histogram",
+        fields: "table = \"visits\"\ncolumn = \"day\"\nat_most = 100000",
+        rho: false,
+        ..SQL
+    },
+    Case {
+        kind: "anonymized-histogram",
+        fields: "table = \"once\"\ncolumn = \"id\"\nat_most = 100000",
+        rho: false,
+        ..SQL
+    },
+    Case {
+        kind: "anonymized-histogram",
+        fields: "table = \"people\"\ncolumn = \"sex\"\nlayout = \"rows-and-columns\"",
+        rho: false,
+        ..SQL
+    },
     Case {
         kind: "marginals",
         fields: "table = \"people\"\ncolumns = [\"age\", \"sex\", \"smokes\"]\nmethod = \"residual\"",

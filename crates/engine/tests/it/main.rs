@@ -3,10 +3,12 @@
 
 mod arrows;
 mod costs;
+mod floors;
 mod fuzz;
 mod in_memory;
 mod kinds;
 mod ledger;
+mod needs;
 mod nested;
 mod pictures;
 mod strings;

@@ -4,7 +4,7 @@ use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::limits::anonymized_histogram::{lemma_10, lower_bound, theorem_7};
+use scumble::limits::anonymized_histogram::{Owned, Room, lemma_10, lower_bound_within, theorem_7};
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
 use scumble::quantity::{Beta, Delta};
 use serde_json::json;
@@ -58,11 +58,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let expected = mechanism.expected_error(elements)?;
     let error = mechanism.error(arguments.beta, elements)?;
-    // An owner of c elements moves c of them: what holds for ε per element is the bound to compare with.
-    let per_element =
-        scumble::quantity::Epsilon::new(mechanism.epsilon().get() / mechanism.elements_per_owner() as f64)?;
-    let (best, blocks) = lower_bound(elements, per_element, delta)?;
-    let (tenth, seventh) = (lemma_10(elements, per_element, delta), theorem_7(elements, per_element));
+    let (epsilon, each) = (mechanism.epsilon(), mechanism.elements_per_owner());
+    // An owner has up to c elements of any values: who moves fewer than c costs as much as who moves all.
+    let owned = Owned::Elements { elements: each, values: each, of_each: each };
+    let (best, blocks) = lower_bound_within(&Room::of(elements), &owned, epsilon, delta)?;
+    // The paper's are about owners of one element.
+    let tenth = (each == 1).then(|| lemma_10(elements, epsilon, delta));
+    let seventh = if each == 1 { theorem_7(elements, epsilon) } else { None };
     let factor = if best > 0.0 { Some(expected / best) } else { None };
     if arguments.json {
         return print(&format!(
@@ -86,12 +88,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut text = cost(&mechanism);
     text += &format!("Expected L1 error: at most {}.\n", shown(expected));
     text += &format!("With probability {}: at most {}.\n", 1.0 - arguments.beta.get(), shown(error));
-    text += &format!(
-        "Nobody can promise less than {} for every histogram of {elements} elements (Lemma 10 as printed: {}{}).\n",
-        shown(best),
-        shown(tenth),
-        seventh.map_or(String::new(), |theorem| format!("; Theorem 7: {}", shown(theorem.lower_bound)))
-    );
+    let printed = tenth.map(|bound| format!("Lemma 10 as printed: {}", shown(bound)));
+    let printed: Vec<String> = printed
+        .into_iter()
+        .chain(seventh.map(|theorem| format!("Theorem 7: {}", shown(theorem.lower_bound))))
+        .collect();
+    let printed = if printed.is_empty() { String::new() } else { format!(" ({})", printed.join("; ")) };
+    text +=
+        &format!("Nobody can promise less than {} for every histogram of {elements} elements{printed}.\n", shown(best));
     if let Some(factor) = factor {
         text += &format!(
             "The proven error is {factor:.1} times that; measured errors are 2 to 3 times (scumble reproduce anonymized-histogram).\n"

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::quantity::{Beta, Epsilon, Scale, checked};
 
 /// Floating-point slack on bounds that are computed with a handful of operations.
-const UPWARD: f64 = 1.0 + 1e-9;
+pub(super) const UPWARD: f64 = 1.0 + 1e-9;
 
 impl AnonymizedHistogram {
     /// An upper bound on E‖p̂ − p‖₁ for every histogram of at most `elements` elements.
@@ -143,7 +143,7 @@ pub(super) fn largest_noise(regions: u64, scale: Scale, beta: Beta) -> u64 {
 
 /// A bound on the sum of `regions` absolute noises that fails with probability β: the least over t of (K·ln E e^{t|z|} + ln(1/β))/t. Every t gives
 /// a valid bound, so the search need not be exact.
-fn sum_of_noises(regions: f64, epsilon: f64, beta: Beta) -> f64 {
+pub(super) fn sum_of_noises(regions: f64, epsilon: f64, beta: Beta) -> f64 {
     let alpha = libm::exp(-epsilon);
     let bound = |t: f64| {
         let raised = libm::exp(t - epsilon);

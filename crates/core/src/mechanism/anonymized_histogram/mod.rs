@@ -20,6 +20,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
+//! Where few values are listed, their noisy counts are sorted instead ([`ListedCounts`]): as many noises as there are values, not as √n.
+//!
 //! **Where we differ from the paper** and why: the projections ignore the constraint that the counts sum to at most n (only the feasibility of the truth
 //! is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of ε instead of a whole 1 (the paper's split multiplies the error by e·√2), and nothing is cut off afterwards to make the
 //! counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones, and the error bound does not need it;
@@ -30,6 +32,7 @@ mod curve;
 mod error;
 mod family;
 mod layout;
+mod listed;
 mod partition;
 mod profile;
 mod projection;
@@ -41,6 +44,7 @@ mod tests;
 pub use curve::CurvePoint;
 pub use family::Family;
 pub use layout::{Areas, Layout, LayoutChoice, Phase};
+pub use listed::{CellsOf, ListedCounts, NoisyCells};
 pub use partition::{MOST_ELEMENTS, Partition, Run};
 pub use reconstruct::{BandPoint, Projection, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};

@@ -45,3 +45,16 @@ pub fn isotonic(values: &[f64]) -> Vec<f64> {
     }
     pools.into_iter().flat_map(|(mean, count)| std::iter::repeat_n(mean, count)).collect()
 }
+
+/// The never decreasing sequence with the last number as it is that is closest in the sum of squares: the others by themselves, cut off at the last (bounds of an isotonic
+/// regression are kept by cutting it off).
+///
+/// Without this the last number is the largest mean of the last ones, which is too large on average wherever the truth is flat there.
+///
+/// ```
+/// assert_eq!(scumble::mechanism::cdf::up_to_total(&[1.0, 3.0, 2.0, 2.25]), [1.0, 2.25, 2.25, 2.25]);
+/// ```
+pub fn up_to_total(values: &[f64]) -> Vec<f64> {
+    let Some((total, others)) = values.split_last() else { return Vec::new() };
+    isotonic(others).into_iter().map(|value| value.min(*total)).chain([*total]).collect()
+}

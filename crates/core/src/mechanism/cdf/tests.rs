@@ -196,7 +196,7 @@ fn the_whole_tree_costs_what_its_event_says() {
     let released = |values: &Vec<u64>| {
         tree(values).map(|((root, left), right)| {
             let leaves = consistency::leaves(vec![vec![*root], vec![*left, *right]], 2);
-            ordered(&isotonic(&[leaves[0], leaves[0] + leaves[1]]))
+            ordered(&up_to_total(&[leaves[0], leaves[0] + leaves[1]]))
         })
     };
     for (scope, pairs) in
@@ -267,4 +267,29 @@ fn intervals_hold_where_the_function_is_flat_and_where_it_is_steep() {
             assert!((0.935..=0.975).contains(&share), "{name}: {share}");
         }
     }
+}
+
+/// The end of a function that is flat there was too large in nearly all runs (by 119 of 20,000 rows, ± 19), because monotone regression makes the last number the largest mean of the last ones.
+/// With the total as least squares gives it, the mean of 400 runs is within five of its standard errors (false alarm below 1e-6), and no run decreases.
+#[test]
+fn the_total_has_no_bias() {
+    let mut counts = vec![0i64; 1000];
+    counts[..100].fill(50);
+    let cdf = Cdf::new(1000, gaussian(40.0)).unwrap();
+    let mut bits = InsecureSeededSource::new(38);
+    let (mut whole, mut chosen) = (0.0, 0.0);
+    let values: Vec<u64> = (0..100u64).flat_map(|value| std::iter::repeat_n(value, 50)).collect();
+    let thresholds: Vec<u64> = (0..1000).step_by(50).chain([999]).collect();
+    for _ in 0..400 {
+        let below = cdf.release(&counts, &mut bits).unwrap();
+        assert!(below.is_sorted_by(|left, right| left <= right));
+        whole += (below[999] - 5000.0) / 400.0;
+        let at = cdf.release_at(&values, &thresholds, &mut bits).unwrap();
+        assert!(at.is_sorted_by(|left, right| left <= right));
+        chosen += (at.last().unwrap() - 5000.0) / 400.0;
+    }
+    assert!(whole.abs() < 5.0 * cdf.standard_error_at(999) / 20.0, "{whole}");
+    // Of chosen thresholds the total is the sum of few nodes.
+    let nodes = cdf.nodes_below(1000).len() as f64;
+    assert!(chosen.abs() < 5.0 * 40.0 * nodes.sqrt() / 20.0, "{chosen}");
 }

@@ -22,7 +22,7 @@ use super::noise::{Aside, Demand, Noise, calibrate, described};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::rows::{BOUNDING, bounding};
 use super::sql::{AnalysedQuery, of_release};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::backend::bound::Bounds;
 use crate::error::{Error, Result};
@@ -167,6 +167,7 @@ impl Looking {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: Estimates::of(Some(self.most), !query.query.keys.is_empty()),
+            memory: (self.levels.cells() as u64).saturating_mul(4 * needs::NUMBER),
             tables: query.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&query)),
             compute: Box::new(move |charged| {

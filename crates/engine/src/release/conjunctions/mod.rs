@@ -11,7 +11,7 @@ use super::field::{Field, Placed, Word};
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use super::records::{self, Attributes, Records};
 use super::rows::private_table;
-use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -273,6 +273,7 @@ fn plan(asked: Rc<Conjunctions>, chosen: Chosen, granted: Value, events: Vec<Eve
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),
+        memory: plan.numbers().saturating_mul(2 * needs::NUMBER + needs::LINE),
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

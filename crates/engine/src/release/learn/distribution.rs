@@ -12,7 +12,7 @@ use crate::project::{Project, Request};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
 use crate::release::records::{Attributes, Records};
 use crate::release::rows::private_table;
-use crate::release::{Analysed, Expected, Plan, Priced};
+use crate::release::{Analysed, Expected, Plan, Priced, needs};
 use counting::{Counting, Noisy, Places};
 use scumble::event::Event;
 use scumble::learn::distribution::nearest;
@@ -56,6 +56,11 @@ impl Domain {
     fn keys(&self) -> Option<u128> {
         let all = self.sizes.iter().try_fold(1u128, |keys, size| keys.checked_mul(*size as u128));
         all.filter(|keys| *keys <= 1 << counting::MOST_KEY_BITS)
+    }
+
+    /// See [`Plan::memory`]: every combination, where they are few enough to be counted one by one.
+    fn memory(&self) -> u64 {
+        needs::of_combinations(&self.attributes, super::MOST_HELD, needs::LINE)
     }
 
     /// The number of a record's combination.
@@ -117,6 +122,7 @@ fn plan(domain: Rc<Domain>, counting: Counting, events: Vec<Event>) -> Result<Pl
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: domain.attributes.estimates(),
+        memory: domain.memory(),
         tables: vec![domain.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

@@ -16,7 +16,7 @@ use super::field::{Field, Placed, Word};
 use super::limits::{self, AllTables};
 use super::records::{self, Attributes};
 use super::rows::private_table;
-use super::{Analysed, CostAbout, Floor, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Floor, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -245,6 +245,16 @@ impl Marginals {
         Ok((work, choice, events, granted))
     }
 
+    /// See [`Plan::memory`]: the counts of all combinations, exact, measured and fitted, and a line for each cell that is published; of pairs of binary columns a few square matrices.
+    fn memory(&self) -> u64 {
+        let Some(domain) = &self.domain else {
+            return (self.attributes.names().len() as u64).pow(2).saturating_mul(8 * needs::NUMBER + 4 * needs::LINE);
+        };
+        let lines = self.tables.iter().map(|table| domain.table_cells(*table) as u64).fold(0, u64::saturating_add);
+        let lines = if matches!(self.published, Published::Rows) { 0 } else { lines.saturating_mul(needs::LINE) };
+        (domain.cells() as u64).saturating_mul(5 * needs::NUMBER).saturating_add(lines)
+    }
+
     fn delta(&self, cost: &Cost) -> Result<Exact> {
         let what = if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" };
         delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
@@ -301,6 +311,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
         limits,
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),
+        memory: asked.memory(),
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

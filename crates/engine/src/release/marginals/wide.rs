@@ -10,7 +10,7 @@ use super::super::field::{Field, Placed};
 use super::super::output::{AnswerColumn, Answers, Cell, Details};
 use super::super::records::{self, Attributes};
 use super::super::rows::private_table;
-use super::super::{Analysed, Expected, Plan, Priced};
+use super::super::{Analysed, Expected, Plan, Priced, needs};
 use super::answers::{Published, refuse_noise_alone};
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
@@ -230,6 +230,22 @@ impl Asked {
         Ok((work, events, granted))
     }
 
+    /// See [`Plan::memory`]: of rows the columns' own tables and, where their number is public, the rows; of tables the measured residuals.
+    fn memory(&self) -> u64 {
+        let values: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
+        let held = match self.published {
+            Published::Rows => {
+                let rows = self.rows.map(|rows| rows as u64).or(self.public_people).unwrap_or(0).min(MOST_ROWS as u64);
+                rows.saturating_mul(self.sizes.len() as u64).saturating_mul(2 * needs::NUMBER)
+            }
+            _ => {
+                let cells: f64 = (1..=self.order).map(|order| all_cells(&self.sizes, order)).sum();
+                (cells as u64).saturating_mul(needs::NUMBER)
+            }
+        };
+        held.saturating_add(values * 200)
+    }
+
     fn tables(&self) -> impl Iterator<Item = Vec<usize>> {
         (1..=self.order).flat_map(|size| sets_of_size(self.sizes.len(), size))
     }
@@ -260,6 +276,7 @@ fn plan(asked: Rc<Asked>, work: Work, granted: Value, events: Vec<Event>) -> Pla
         limits: Vec::new(),
         counted: Counted::default(),
         estimates: asked.attributes.estimates(),
+        memory: asked.memory(),
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {

@@ -27,7 +27,7 @@ use super::field::{Field, Listed};
 use super::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use super::output::{ENDS, check_names};
 use super::rows::{BOUNDING, bounding};
-use super::{Analysed, CostAbout, Estimates, Kind, Plan, Priced, histogram, limits};
+use super::{Analysed, CostAbout, Estimates, Kind, Plan, Priced, histogram, limits, needs};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::backend::bound::Bounds;
@@ -423,6 +423,7 @@ impl AnalysedQuery {
                 Some(report) => estimates.map(|estimates| estimates.except(&report.about())),
                 None => estimates,
             },
+            memory: needs::of_query(&cut),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             events,

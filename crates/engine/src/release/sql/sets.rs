@@ -7,7 +7,7 @@ use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::project::Cost;
-use crate::release::{Charged, Expected};
+use crate::release::{Charged, Expected, needs};
 use crate::sql::Cut;
 use crate::sql::sets::Set;
 use scumble::event::Moves;
@@ -75,6 +75,7 @@ pub(super) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
         limits: Vec::new(),
         counted: Counted::Other("several groupings of the same rows are published at once".into()),
         estimates: Estimates::of_several(&bounded),
+        memory: needs::of_query(&cut),
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(Rc::clone(&cut)),
         events: priced.events,

@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::backend::bound::Bounds;
 use crate::error::Result;
 use crate::project::{Cost, Project};
-use crate::release::{Answers, Charged, Expected};
+use crate::release::{Answers, Charged, Expected, needs};
 #[cfg(any(test, feature = "generator"))]
 use crate::sql::integers::Integers;
 use crate::sql::{Cut, United};
@@ -81,6 +81,7 @@ impl UnionQuery {
             limits: Vec::new(),
             counted: Counted::Other("several queries are published in one answer".into()),
             estimates: Estimates::of_several(&self.bounded()),
+            memory: self.branches.iter().map(|branch| needs::of_query(&branch.query.cut)).fold(0, u64::saturating_add),
             tables: tables.into_iter().cloned().collect(),
             query: Some(self.read()),
             events: priced.events,

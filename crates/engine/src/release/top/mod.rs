@@ -8,7 +8,7 @@ use super::noise::described;
 use super::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use super::rows::{BOUNDING, TABLE, bounding, private_table, quoted};
 use super::sql::{cell, rows_without_a_key};
-use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced};
+use super::{Analysed, CostAbout, Estimates, Expected, Kind, Plan, Priced, needs};
 use crate::attackers::Counted;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -255,6 +255,7 @@ impl Scores {
             limits: Vec::new(),
             counted: Counted::default(),
             estimates: Estimates::of(cut.row_bounds(), true),
+            memory: needs::of_query(&cut),
             tables: vec![self.table.clone()],
             query: Some(Rc::clone(&cut)),
             events,

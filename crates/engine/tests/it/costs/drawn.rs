@@ -301,6 +301,24 @@ fn anonymized_histogram() {
     as_said("anonymized histogram", &drawn, &events[0], 0.7);
 }
 
+/// The same of values that are listed: their counts lie so far apart that sorting leaves them in their places. Each is off by the noise of the one event.
+#[test]
+fn anonymized_histogram_of_listed_values() {
+    let rows: String = (0..25).flat_map(|value| std::iter::repeat_n(format!("{value}\n"), 40 * (value + 1))).collect();
+    let request =
+        "kind = \"anonymized-histogram\"\ntable = \"t\"\ncolumn = \"x\"\nat_most = 1000000\ncost = { epsilon = 1 }";
+    let (events, answers) = released(&whole_numbers(24), &format!("x\n{rows}"), request, 90, 38);
+    assert_eq!(events.len(), 1);
+    let mut drawn = Vec::new();
+    for answers in &answers {
+        let pairs = numbers(answers, "count").zip(numbers(answers, "how_many"));
+        let counts = pairs.flat_map(|(count, values)| std::iter::repeat_n(count as i64, values as usize));
+        drawn.extend(counts.zip(1..).map(|(count, value)| count - 40 * value));
+    }
+    assert_eq!(drawn.len(), 2250);
+    as_said("anonymized histogram of listed values", &drawn, &events[0], 0.7);
+}
+
 /// Forty columns that nobody has: what is published about sets of one and of two is the noise of its own event.
 #[test]
 fn conjunctions() {

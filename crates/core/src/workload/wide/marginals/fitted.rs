@@ -76,6 +76,38 @@ pub(in super::super) fn nearest(table: &[f64], total: f64) -> Vec<f64> {
     table.iter().map(|value| (value - lowered).max(0.0)).collect()
 }
 
+/// A table of counts that are not negative and add up to `total`, near to the noisy counts of a column's values in their order: half by half.
+///
+/// [`nearest`] cuts every cell at 0 by itself. Where a thousand cells have nobody, much of their noise stays, and the means of 20 columns with long tails were 5 to 7% too high in every run, for 100,000 people, and 29% for 20,000. The noise of a
+/// half adds up to far less than its cells' cut one by one: so the whole goes to the two halves of the values, as their own sums say (cut at 0, what is too much or too little shared by their
+/// numbers of values, which is the projection weighted by the variances), and on to the halves of each.
+pub(in super::super) fn by_halves(table: &[f64], total: f64) -> Vec<f64> {
+    let before: Vec<f64> = std::iter::once(0.0)
+        .chain(table.iter().scan(0.0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        }))
+        .collect();
+    let mut shared = vec![0.0; table.len()];
+    let mut open = vec![(0, table.len(), total)];
+    while let Some((start, end, total)) = open.pop() {
+        match end - start {
+            0 => {}
+            1 => shared[start] = total,
+            _ if total <= 0.0 => {}
+            width => {
+                let middle = start + width / 2;
+                let (lower, upper) = (before[middle] - before[start], before[end] - before[middle]);
+                let part = (middle - start) as f64 / width as f64;
+                let lower = (lower + (total - lower - upper) * part).clamp(0.0, total);
+                open.push((start, middle, lower));
+                open.push((middle, end, total - lower));
+            }
+        }
+    }
+    shared
+}
+
 /// A table with exactly these margins, near to one that is not negative: proportional fitting, then rounding to the polytope of such tables \[AWR17\].
 pub(in super::super) fn with_margins(table: &[f64], rows: &[f64], columns: &[f64]) -> Vec<f64> {
     let (width, total) = (columns.len(), rows.iter().sum::<f64>().max(f64::MIN_POSITIVE));

@@ -1,6 +1,6 @@
 //! What is asked next, and what was learnt from noisy answers. Nothing here sees records, so that everything here is post-processing.
 
-use super::super::marginals::fitted::{nearest, with_margins};
+use super::super::marginals::fitted::{by_halves, nearest, with_margins};
 use super::super::records::Records;
 use super::Plan;
 use super::budget::OF_TABLE;
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
             self.plan.people.map_or((sum / weights).round().clamp(1.0, super::MOST_PEOPLE), |people| people as f64);
         for (column, answer) in answers.iter().enumerate() {
             let counts: Vec<f64> = answer.iter().map(|&count| count as f64).collect();
-            let shares = nearest(&counts, self.people).into_iter().map(|count| count / self.people).collect();
+            let shares = by_halves(&counts, self.people).into_iter().map(|count| count / self.people).collect();
             self.shares.push(self.plan.possible(column, shares));
             self.levels[column] = Levels::new(&self.shares[column], &self.plan.classes(column));
         }

@@ -280,3 +280,29 @@ fn columns_of_many_values_are_not_held_against_each_other() {
     assert!(refused.contains("10000001 values together") && refused.contains("join values, with bins"), "{refused}");
     assert!(Plan::new(&[many[0], 1], &presence(1.0)).is_ok(), "what is held is counted, not how it is spread");
 }
+
+/// The means of 20 columns with long tails were 6 to 7% too high in every run: the noise of every empty cell was cut at 0 by itself, and what stayed of it lies far above the mean.
+/// Six columns of 0 to 999, most people near 0: cut one by one, the means would be 11 to 18% too high.
+#[test]
+fn means_of_columns_with_long_tails_have_no_bias_to_speak_of() {
+    let sizes = [1000u32; 6];
+    let mut dice = rows::Dice::new(7);
+    let mut column = || -> Vec<u32> {
+        let uniform = |bits: u64| ((bits >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        (0..20_000).map(|_| (-100.0 * uniform(dice.next()).ln()).min(999.0) as u32).collect()
+    };
+    let columns: Vec<Vec<u32>> = (0..sizes.len()).map(|_| column()).collect();
+    let mean = |column: &[u32]| column.iter().map(|value| f64::from(*value)).sum::<f64>() / column.len() as f64;
+    let truth: Vec<f64> = columns.iter().map(|column| mean(column)).collect();
+    let records = Records::new(sizes.to_vec(), columns).unwrap();
+    let plan = Plan::new(&sizes, &presence(0.5)).unwrap();
+    let mut off = Vec::new();
+    for seed in 0..8 {
+        let made = plan.release(&records, 1 << 20, &mut InsecureSeededSource::new(seed)).unwrap();
+        off.extend(made.columns.iter().zip(&truth).map(|(column, truth)| mean(column) / truth - 1.0));
+    }
+    let all = off.iter().sum::<f64>() / off.len() as f64;
+    assert!(all.abs() < 0.03, "the means are {:.1}% off on average", 100.0 * all);
+    let high = off.iter().filter(|off| **off > 0.0).count();
+    assert!((8..=40).contains(&high), "{high} of 48 are too high");
+}
