@@ -8,6 +8,7 @@ mod in_memory;
 mod kinds;
 mod ledger;
 mod pictures;
+mod replay;
 mod strings;
 #[path = "../support/mod.rs"]
 mod support;
