@@ -15,6 +15,7 @@ pub mod threshold;
 
 pub use example::Example;
 
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 
 /// A candidate with probability exactly ∝ e^{coefficient·score}: a uniform candidate, kept with probability e^{−coefficient·(U − score)}.
@@ -24,11 +25,14 @@ use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 /// not part of the guarantee.
 pub(crate) fn exponential_choice<S: BitSource + ?Sized>(scores: &[i64], coefficient: &Fraction, bits: &mut S) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
-    loop {
-        let candidate = uniform::below(bits, scores.len() as u64) as usize;
-        let gap = Fraction::whole(best.abs_diff(scores[candidate]));
-        if bernoulli::exp_minus(bits, &coefficient.times(&gap)) {
-            return candidate;
+    let said = || Said::scores(coefficient.to_f64(), (0u128..).zip(scores.iter().map(|score| -i128::from(*score))));
+    tape::through(bits, said, |bits| {
+        loop {
+            let candidate = uniform::below(bits, scores.len() as u64) as usize;
+            let gap = Fraction::whole(best.abs_diff(scores[candidate]));
+            if bernoulli::exp_minus(bits, &coefficient.times(&gap)) {
+                return candidate;
+            }
         }
-    }
+    })
 }

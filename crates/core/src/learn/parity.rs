@@ -23,6 +23,7 @@ use super::Example;
 use crate::error::{Error, Result};
 use crate::event::{self, Event, Moves, Quotient, Shift, Touch, Word};
 use crate::loss::parity_epsilons;
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon, checked};
 use crate::scope::AttributeSet;
@@ -127,7 +128,8 @@ impl Parity {
         bits: &mut S,
     ) -> Result<Option<Hypothesis>> {
         check(rows, attributes)?;
-        self.run(rows.iter(), attributes, bits)
+        let said = || Said::records("parity", rows.iter().map(|row| (format!("{row:?}"), 1)));
+        tape::through_result(bits, said, |bits| self.run(rows.iter(), attributes, bits))
     }
 
     /// The same `parts` times on parts of the rows, each row in a part of its own choice, so that it costs no more: the first parity that is found. All

@@ -5,6 +5,7 @@ use crate::calibrate::{
 };
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
@@ -138,7 +139,14 @@ impl Noise {
             Self::Gaussian(noise) => noise.add_to_all(answers, bits),
             Self::SinhNormal(noise) => noise.add_to_all(answers, bits),
             // This never leaves the range by itself.
-            Self::TruncatedLaplace(..) => self.add_bounded(answers, bits),
+            Self::TruncatedLaplace(..) => {
+                tape::through_all(
+                    bits,
+                    answers,
+                    |values| self.said(values),
+                    |answers, bits| self.add_bounded(answers, bits),
+                );
+            }
         }
     }
 
@@ -147,8 +155,27 @@ impl Noise {
         match self {
             Self::Laplace(noise) => noise.add_to_wide(answer, bits),
             Self::Gaussian(noise) => noise.add_to_wide(answer, bits),
-            Self::TruncatedLaplace(..) | Self::SinhNormal(_) => answer.saturating_add(self.sample(bits).into()),
+            Self::TruncatedLaplace(..) | Self::SinhNormal(_) => {
+                tape::through(bits, || self.said([answer]), |bits| answer.saturating_add(self.sample(bits).into()))
+            }
         }
+    }
+
+    fn said(&self, answers: impl IntoIterator<Item = i128>) -> Said {
+        let (name, parameters) = self.law();
+        Said::cells(name, &parameters, answers)
+    }
+
+    /// What a replay calls it.
+    #[doc(hidden)]
+    pub fn law(&self) -> tape::Law {
+        let parameters = match self {
+            Self::TruncatedLaplace(noise) => vec![noise.scale().get(), noise.bound() as f64],
+            Self::SinhNormal(noise) => vec![noise.sigma().get(), noise.a().get()],
+            Self::Laplace(noise) => vec![noise.scale().get()],
+            Self::Gaussian(noise) => vec![noise.sigma().get()],
+        };
+        (self.name(), parameters)
     }
 
     fn add_bounded<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {

@@ -11,6 +11,7 @@ use super::smooth::Steps;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, TruncatedDiscreteLaplace};
 use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, checked};
 
@@ -77,9 +78,12 @@ impl BoundedSensitivity {
     /// # Guarantee
     /// If `local` moves by at most 1 between neighbours, and their answers differ by at most the lesser of theirs, [`BoundedSensitivity::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, local: u64, bits: &mut S) -> Result<Bounded> {
-        // Z + T is at least 0.
-        let above = (self.noise.sample(bits) + self.noise.bound()) as u64;
-        let bound = local.saturating_add(above).max(1);
+        let said = || Said::cells("approximate", &[self.epsilon_bound.get(), self.delta.get()], [local.into()]);
+        let bound = tape::through(bits, said, |bits| {
+            // Z + T is at least 0.
+            let above = (self.noise.sample(bits) + self.noise.bound()) as u64;
+            local.saturating_add(above).max(1)
+        });
         let value = DiscreteLaplace::new(self.scale(bound)?).add_to(value, bits);
         Ok(Bounded { value, bound })
     }

@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
 use crate::quantity::{Beta, Exact, Scale, checked};
 use num_bigint::{BigInt, BigUint};
@@ -79,16 +80,24 @@ impl HugeDomainHistogram {
             let held = present.entry(*key).or_default();
             *held = held.saturating_add(*count);
         }
+        let said = || {
+            let keys = present.iter().map(|(key, count)| (key.to_string(), i128::from(*count)));
+            Said::keys(("discrete-laplace", vec![self.scale.get()]), keys)
+        };
+        tape::through_result(bits, said, |bits| self.drawn(&present, bits))
+    }
+
+    fn drawn<S: BitSource + ?Sized>(&self, present: &BTreeMap<u128, i64>, bits: &mut S) -> Result<Vec<(u128, i64)>> {
         let noise = DiscreteLaplace::new(self.scale);
         let mut published = BTreeMap::new();
-        for (key, count) in &present {
+        for (key, count) in present {
             let noisy = noise.add_to(*count, bits);
             if noisy >= self.threshold {
                 published.insert(*key, noisy);
             }
         }
         let tail = Geometric::new(self.scale);
-        for key in surviving_absent(&UpTo(self.last), &present, &self.tail()?, bits) {
+        for key in surviving_absent(&UpTo(self.last), present, &self.tail()?, bits) {
             published.insert(key, tail.add_to(self.threshold, bits));
         }
         Ok(published.into_iter().collect())

@@ -5,6 +5,7 @@
 //! uniform point of it. Domains up to 2^160 points.
 
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, uniform};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
@@ -37,9 +38,13 @@ pub(crate) fn sample<S: BitSource + ?Sized>(
     bits: &mut S,
 ) -> Option<u128> {
     let length = |segment: &Segment| BigUint::from(segment.last - segment.first) + 1u32;
-    let segment = choose_segment(segments, length, rate, unit, bits)?;
-    let offset = uniform::below(bits, &length(&segment));
-    Some(segment.first + offset.to_u128().unwrap_or(0))
+    let scores = segments.iter().map(|segment| (segment.last, segment.distance as i128));
+    let said = || Said::scores(rate.to_f64().unwrap_or(f64::NAN), scores);
+    tape::through(bits, said, |bits| {
+        let segment = choose_segment(segments, length, rate, unit, bits)?;
+        let offset = uniform::below(bits, &length(&segment));
+        Some(segment.first + offset.to_u128().unwrap_or(0))
+    })
 }
 
 /// The same over candidates of which only is known how many have each distance: a distance, and which of its candidates, from 0 on.

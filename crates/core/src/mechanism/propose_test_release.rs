@@ -14,6 +14,7 @@ use super::stability::KeySelection;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, Scale, Sensitivity, checked};
 
@@ -89,8 +90,10 @@ impl ProposeTestRelease {
         bound: impl Fn(u64) -> u64,
         bits: &mut S,
     ) -> Result<Option<i64>> {
-        let chance = Probability::new(self.probability(self.distance(bound)))?;
-        let is_published = bernoulli::probability(bits, chance);
+        let distance = self.distance(bound);
+        let chance = Probability::new(self.probability(distance))?;
+        let said = || Said::cells("approximate", &[self.epsilon.get(), self.delta.get()], [distance.into()]);
+        let is_published = tape::through(bits, said, |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then(|| DiscreteLaplace::new(self.scale).add_to(value, bits)))
     }
 

@@ -12,6 +12,7 @@ use super::smooth::Steps;
 use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
+use crate::noise::tape::{self, Input, Said};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Exact, Scale, checked};
 use crate::scope::AttributeSet;
@@ -107,9 +108,14 @@ impl SparseVector {
     /// [`SparseVector::events`] says: for each value r of ρ, compare with ρ = r + 1 (for which every ⊥ is at least as likely on the other data), and then the one ⊤ with a threshold and a score that moved by 1 each.
     #[must_use]
     pub fn ask<S: BitSource + ?Sized>(&self, round: Round, score: i64, threshold: i64, bits: &mut S) -> Option<Round> {
-        let noisy = self.question.add_to_wide(score.into(), bits);
         let limit = round.0.saturating_add(threshold.into());
-        (noisy < limit).then_some(round)
+        let said = || Said {
+            name: "question",
+            law: None,
+            input: Input::Cells(vec![i128::from(score) - i128::from(threshold)]),
+        };
+        let goes_on = tape::through(bits, said, |bits| self.question.add_to_wide(score.into(), bits) < limit);
+        goes_on.then_some(round)
     }
 
     /// A whole round: the first score that reaches the threshold; none if none does.

@@ -10,6 +10,7 @@ use super::additive::Noise;
 use crate::calibrate::{Moved, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Moves, Shift, Word, charged_by_scope};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Exact, Probability, checked};
 use crate::scope::{AttributeSet, Scope};
@@ -263,7 +264,12 @@ impl KeySelection {
     pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, owners: &[(Key, u64)], bits: &mut S) -> Result<Vec<Key>> {
         let mut published = Vec::new();
         for (key, count) in owners {
-            if bernoulli::probability(bits, Probability::new(self.probability(*count))?) {
+            let chance = Probability::new(self.probability(*count))?;
+            let keys = f64::from(self.keys);
+            let said = || {
+                Said::cells("approximate", &[self.epsilon.get() / keys, self.delta.get() / keys], [i128::from(*count)])
+            };
+            if tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance)) {
                 published.push(key.clone());
             }
         }

@@ -13,6 +13,7 @@ use super::smooth::Steps;
 use super::stability::KeySelection;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Word};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
 
@@ -70,7 +71,11 @@ impl StableValue {
         distance: u64,
         bits: &mut S,
     ) -> Result<Option<Value>> {
-        let is_published = bernoulli::probability(bits, Probability::new(self.probability(distance))?);
+        let chance = Probability::new(self.probability(distance))?;
+        let values = f64::from(self.test.keys_per_owner());
+        let said =
+            || Said::cells("approximate", &[self.epsilon.get() / values, self.delta.get() / values], [distance.into()]);
+        let is_published = tape::through(bits, said, |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then_some(value))
     }
 

@@ -10,6 +10,7 @@
 
 use super::fraction::Fraction;
 use super::source::BitSource;
+use super::tape::{Said, through};
 use super::uniform::{below, between};
 use super::{add, into_i64};
 use crate::quantity::Scale;
@@ -69,7 +70,8 @@ impl Cauchy4 {
 
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
-        add(value, self.sample_wide(bits))
+        let said = || Said::cells("cauchy4", &[self.scale().get()], [value.into()]);
+        through(bits, said, |bits| add(value, self.sample_wide(bits)))
     }
 
     /// One draw, brought into the range of an i128.

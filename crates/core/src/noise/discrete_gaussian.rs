@@ -6,6 +6,7 @@ use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
 use super::prepared::{Drawn, Prepared};
 use super::source::BitSource;
+use super::tape::{Said, through, through_all, through_or};
 use super::{add, discrete_laplace, into_i64};
 use crate::quantity::Sigma;
 use num_bigint::{BigInt, BigUint};
@@ -56,17 +57,22 @@ impl DiscreteGaussian {
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
     #[inline]
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
-        add(value, self.prepared.sample_wide(bits))
+        through(bits, || self.said([value.into()]), |bits| add(value, self.prepared.sample_wide(bits)))
     }
 
     /// The same for a wide value; brought into the range of an i128 only after the sum.
     pub fn add_to_wide<S: BitSource + ?Sized>(&self, value: i128, bits: &mut S) -> i128 {
-        self.prepared.sample_wide(bits).saturating_add(value)
+        let unseen = Some(i128::MIN / 2);
+        through_or(bits, || self.said([value]), unseen, |bits| self.prepared.sample_wide(bits).saturating_add(value))
     }
 
     /// Adds independent draws to `values`, each brought into the range of an i64 only after the sum.
     pub fn add_to_all<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
-        self.prepared.add_to_all(values, bits);
+        through_all(bits, values, |values| self.said(values), |values, bits| self.prepared.add_to_all(values, bits));
+    }
+
+    fn said(&self, values: impl IntoIterator<Item = i128>) -> Said {
+        Said::cells("discrete-gaussian", &[self.sigma.get()], values)
     }
 }
 

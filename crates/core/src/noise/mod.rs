@@ -43,6 +43,8 @@ mod secure_source;
 pub mod sinh_normal;
 mod source;
 pub mod subset;
+#[doc(hidden)]
+pub mod tape;
 mod truncated_discrete_laplace;
 pub mod uniform;
 

@@ -1,5 +1,6 @@
 //! Where random bits come from: what a source is, and the one that is reproducible and says that it is insecure.
 
+use super::tape::Tape;
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -32,6 +33,12 @@ pub trait BitSource {
 
     /// Whether what is drawn from here may be called private. False for seeded sources: a release made with one is marked.
     fn is_secure(&self) -> bool;
+
+    /// Where mechanisms note what they are given and what they draw, in a test that replays them.
+    #[doc(hidden)]
+    fn tape(&mut self) -> Option<&mut Tape> {
+        None
+    }
 }
 
 /// Reproducible bits for tests. Anybody who knows the seed can subtract the noise: nothing made with this is private.

@@ -15,6 +15,7 @@ use crate::calibrate::{Moved, down, range_for_zcdp, share_of, sigma_for_zcdp, up
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
 use crate::quantity::{Rho, Sensitivity, Sigma};
 use num_bigint::BigUint;
@@ -208,12 +209,19 @@ impl Mwem {
         exact.iter().zip(expected).map(|(&exact, expected)| exact.abs_diff(expected)).collect()
     }
 
+    /// One choice among all queries. Of a family that is chosen together it is the least that is given away.
+    fn said(&self, scores: &[u64]) -> Said {
+        Said::scores(self.coefficient, (0u128..).zip(scores.iter().map(|score| -i128::from(*score))))
+    }
+
     fn pick<S: BitSource + ?Sized>(&self, scores: &[u64], bits: &mut S) -> Result<Vec<usize>> {
         let coefficient = BigRational::from_float(self.coefficient).unwrap_or_else(BigRational::zero);
         let attributes = self.queries.attributes();
         if self.families == Families::Joint {
             let weights = exponential_weights(scores, &coefficient);
-            return Ok(joint_family(self.queries.domain().all(), &attributes, &weights, self.disjoint, bits));
+            let all = self.queries.domain().all();
+            let draw = |bits: &mut S| joint_family(all, &attributes, &weights, self.disjoint, bits);
+            return Ok(tape::through(bits, || self.said(scores), draw));
         }
         let order = permutation::of(bits, self.queries.domain().attributes());
         let length = order.len().div_ceil(self.disjoint);
@@ -224,7 +232,7 @@ impl Mwem {
                 let own: Vec<u64> = inside.iter().map(|&query| scores[query]).collect();
                 let weights = exponential_weights(&own, &coefficient);
                 let cells = |precision: Precision| Weights { cells: weights(precision), beyond: BigUint::zero() };
-                family.push(inside[choose(bits, cells)]);
+                family.push(inside[tape::through(bits, || self.said(&own), |bits| choose(bits, cells))]);
             }
         }
         Ok(family)

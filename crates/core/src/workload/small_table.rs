@@ -12,9 +12,11 @@ use crate::event::{Event, Word};
 use crate::mechanism::piecewise::sample_group;
 use crate::mechanism::smooth::Steps;
 use crate::noise::BitSource;
+use crate::noise::tape::{self, Said};
 use crate::quantity::{Beta, Epsilon, Exact, checked};
 use crate::scope::AttributeSet;
 use num_rational::BigRational;
+use num_traits::ToPrimitive;
 use std::collections::{BTreeMap, HashMap};
 
 /// Candidates times conditions: more are refused.
@@ -99,6 +101,19 @@ impl SmallTable {
         if people >= MOST_PEOPLE || total >= MOST_PEOPLE {
             return Err(Error::refused("a small table is drawn for fewer than 2^40 owners"));
         }
+        let rate = self.rate()?;
+        let said = || {
+            let mut scores = Vec::new();
+            self.walk(counts, total, |_, off| {
+                scores.push((scores.len() as u128, i128::from(off)));
+                true
+            });
+            Said::scores(rate.to_f64().unwrap_or(f64::NAN), scores)
+        };
+        Ok(tape::through(bits, said, |bits| self.drawn(counts, total, &rate, bits)))
+    }
+
+    fn drawn<S: BitSource + ?Sized>(&self, counts: &[u64], total: u64, rate: &BigRational, bits: &mut S) -> Vec<u32> {
         let mut groups: HashMap<u64, u64> = HashMap::new();
         self.walk(counts, total, |_, off| {
             *groups.entry(off).or_default() += 1;
@@ -106,7 +121,7 @@ impl SmallTable {
         });
         let groups: BTreeMap<u64, u64> = groups.into_iter().collect();
         // Distances have no common step, and are few: each weight is computed on its own.
-        let (distance, mut place) = sample_group(&groups, &self.rate()?, u128::MAX, bits).unwrap_or((0, 0));
+        let (distance, mut place) = sample_group(&groups, rate, u128::MAX, bits).unwrap_or((0, 0));
         let mut drawn = Vec::new();
         self.walk(counts, total, |table, off| {
             if off == distance && place == 0 {
@@ -116,7 +131,7 @@ impl SmallTable {
             place -= u64::from(off == distance);
             true
         });
-        Ok(drawn)
+        drawn
     }
 
     /// ε/2m, exactly.

@@ -14,6 +14,7 @@ use crate::project::{Cost, Goal, Project, Request};
 use scumble::calibrate::{Stop, halve};
 use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
+use scumble::noise::tape::{self, Said};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -248,25 +249,40 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
             let domains =
                 records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));
             let finder = HeavyHitters::new(tree.clone(), domains.collect())?;
-            let found = finder.release(&records.columns, charged.bits())?;
+            let root = tree.root();
+            let listed = Listed { noise: &noise, threshold: root.threshold, clip: root.clip };
+            // Codes of values that nobody knows beforehand depend on which there are.
+            let (threshold, is_cut, columns) = tape::through_result(
+                charged.bits(),
+                || said(&records),
+                |bits| {
+                    let found = finder.release(&records.columns, bits)?;
+                    let (threshold, is_cut) = (found.threshold, found.is_cut);
+                    Ok::<_, Error>((threshold, is_cut, columns(attributes.names(), &records, found, &listed)))
+                },
+            )?;
             let mut notes = vec![format!(
                 "Listed are combinations with a noisy count above {}; one that at least {found_from} people share is missing with probability at most 5%, if there are no more than a million people.",
-                found.threshold
+                threshold
             )];
-            if found.is_cut {
+            if is_cut {
                 notes.push("A list of candidates became as long as one may be: combinations may be missing, however many people share them. Ask for fewer columns, or at a higher cost.".to_string());
             }
             notes.extend(attributes.note());
-            let root = tree.root();
-            let columns = columns(
-                attributes.names(),
-                &records,
-                found,
-                &Listed { noise: &noise, threshold: root.threshold, clip: root.clip },
-            );
             Ok(Answers { columns, notes, details: Details::default() })
         }),
     })
+}
+
+/// For a test that replays it: the values of each record.
+fn said(records: &Records) -> Said {
+    let value = |attribute: usize, row: usize| {
+        let code = records.columns[attribute][row] as usize;
+        records.values[attribute].get(code).map(Cell::text).unwrap_or_default()
+    };
+    let record =
+        |row: usize| (0..records.columns.len()).map(|attribute| value(attribute, row)).collect::<Vec<_>>().join("\t");
+    Said::records("heavy hitters", (0..records.number()).map(|row| (record(row), 1)))
 }
 
 fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {

@@ -72,23 +72,24 @@ enum Asked {
 }
 
 /// One release of a kind: its fields, which columns it reads, and how it is calibrated.
-struct Case {
-    kind: &'static str,
-    fields: &'static str,
+pub struct Case {
+    pub kind: &'static str,
+    pub fields: &'static str,
     /// Why the calibration is not continuous, so that no tightness is asked for; empty where it is.
     loose: &'static str,
     /// Whether keys or values are selected privately, which takes a δ.
     selects: bool,
     /// Whether the noise is pure (so that a cost of ε alone is met without δ); otherwise ε takes the budget's δ.
     pure: bool,
-    rho: bool,
-    attributes: &'static [&'static str],
+    pub rho: bool,
+    pub attributes: &'static [&'static str],
 }
 
-const SQL: Case = Case { kind: "sql", fields: "", loose: "", selects: false, pure: true, rho: true, attributes: &[] };
+pub const SQL: Case =
+    Case { kind: "sql", fields: "", loose: "", selects: false, pure: true, rho: true, attributes: &[] };
 
 /// At least one of each kind; [`every_kind_has_a_case`] sees to it.
-const CASES: &[Case] = &[
+pub const CASES: &[Case] = &[
     Case { fields: r#"sql = "SELECT sex, COUNT(*) AS n, SUM(income) AS s FROM people GROUP BY sex""#, ..SQL },
     Case {
         fields: r#"sql = "SELECT AVG(income) AS a, MEDIAN(age) AS m, COUNT(*) AS n FROM people WHERE smokes""#,
@@ -256,7 +257,7 @@ const CASES: &[Case] = &[
 const SIXTEENTHS: &str = "scales of smooth noise are multiples of 1/16, of which the worst level decides";
 
 /// Kinds beyond the worst-case sensitivity.
-const BEYOND: &[Case] = &[
+pub const BEYOND: &[Case] = &[
     Case {
         kind: "triangles",
         fields: "table = \"friends\"\nmethod = \"smooth\"",
@@ -400,7 +401,7 @@ const BEYOND: &[Case] = &[
 ];
 
 /// The release that others are about.
-const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(*) AS n FROM visits GROUP BY day\"\ncost = { epsilon = 1 }\n";
+pub const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(*) AS n FROM visits GROUP BY day\"\ncost = { epsilon = 1 }\n";
 
 /// A plan of one release, made without data.
 fn planned(fields: &str, kind: &str, cost: &str) -> Planned {

@@ -11,6 +11,7 @@ mod ledger;
 mod needs;
 mod nested;
 mod pictures;
+mod replay;
 mod strings;
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,6 +2,7 @@
 
 use super::tree::{Child, Node, Tree};
 use crate::error::{Error, Result};
+use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli};
 use std::collections::HashMap;
 
@@ -101,6 +102,13 @@ impl HeavyHitters {
         bits: &mut S,
     ) -> Result<Found> {
         self.check(columns)?;
+        let record =
+            |row: usize| columns.iter().map(|column| column[row].into().to_string()).collect::<Vec<_>>().join(" ");
+        let said = || Said::records("heavy hitters", (0..columns[0].len()).map(|row| (record(row), 1)));
+        tape::through_result(bits, said, |bits| self.found(columns, bits))
+    }
+
+    fn found<V: Copy + Into<u32>, S: BitSource + ?Sized>(&self, columns: &[Vec<V>], bits: &mut S) -> Result<Found> {
         let nodes = self.tree.nodes();
         let mut lists: Vec<Option<Selected>> = Vec::with_capacity(nodes.len());
         let mut is_cut = false;

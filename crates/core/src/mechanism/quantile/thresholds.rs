@@ -60,7 +60,7 @@ impl ThresholdCounts {
     /// As accounting says of [`ThresholdCounts::events`].
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Counts> {
         let points = self.tree.release(values, bits)?;
-        let total = (values.len() as i64).saturating_add(self.total.sample(bits)).max(0) as f64;
+        let total = self.total.add_to_wide(values.len() as i128, bits).clamp(0, i64::MAX.into()) as f64;
         Ok(Counts { points, total })
     }
 

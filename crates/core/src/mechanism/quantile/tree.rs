@@ -8,6 +8,7 @@ use crate::event::{Event, Word};
 use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
+use crate::noise::tape::{self, Said};
 use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
 use crate::scope::AttributeSet;
 
@@ -112,6 +113,12 @@ impl QuantileTree {
     /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part per level. The bits
     /// that break ties are a value's own: for each outcome of theirs the claim holds, and so for their mixture.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
+        let said =
+            || Said::records("tree of quantiles", values.iter().map(|value| (value.min(&self.last).to_string(), 1)));
+        tape::through_result(bits, said, |bits| self.drawn(values, bits))
+    }
+
+    fn drawn<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
         let mut sorted: Vec<Leaf> =
             values.iter().map(|value| self.places.place_of(*value.min(&self.last), bits)).collect();
         sorted.sort_unstable();

@@ -15,6 +15,7 @@ use crate::calibrate::Target;
 use crate::error::{Error, Result};
 use crate::event::{Event, Family, Moves, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
+use crate::noise::tape::{self, Input, Said};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
 use crate::quantity::{Beta, Scale, Sigma, checked};
 use crate::scope::{AttributeSet, Scope};
@@ -136,7 +137,8 @@ impl Smooth {
     /// # Guarantee
     /// If the bounds are as the module says, and never above the limit that the noise was made for, [`Smooth::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, bound: impl Fn(u64) -> u64, bits: &mut S) -> i64 {
-        self.noised(value, self.levels.smooth(bound), bits)
+        let level = self.levels.smooth(&bound);
+        tape::through(bits, || said(value, level, bound), |bits| self.noised(value, level, bits))
     }
 
     /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be made of ([`Smooth::error_beside`]).
@@ -150,8 +152,9 @@ impl Smooth {
         scale: Scale,
         bits: &mut S,
     ) -> (i64, i64) {
-        let level = self.levels.smooth(bound);
-        (self.noised(value, level, bits), DiscreteLaplace::new(scale).add_to(i64::from(level), bits))
+        let level = self.levels.smooth(&bound);
+        let noisy = tape::through(bits, || said(value, level, bound), |bits| self.noised(value, level, bits));
+        (noisy, DiscreteLaplace::new(scale).add_to(i64::from(level), bits))
     }
 
     fn noised<S: BitSource + ?Sized>(&self, value: i64, level: u32, bits: &mut S) -> i64 {
@@ -220,6 +223,19 @@ impl Smooth {
         })
     }
 }
+
+/// For a test that replays it: the number, the level of its noise, and by how much the next owners can move it.
+fn said(value: i64, level: u32, bound: impl Fn(u64) -> u64) -> Said {
+    let next = (0..NEXT_OWNERS).map(bound).collect();
+    Said {
+        name: "smooth",
+        law: Some(("smooth-noise", Vec::new())),
+        input: Input::Scaled(value.into(), level.into(), next),
+    }
+}
+
+/// How many owners' moves are noted.
+const NEXT_OWNERS: u64 = 16;
 
 /// How far off an answer may be, from its published level.
 #[derive(Debug, Clone, Copy, PartialEq)]

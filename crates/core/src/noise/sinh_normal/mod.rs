@@ -9,6 +9,7 @@
 //! a Gaussian; we compute the divergence from the very integers that are sampled ([`Certificate`]).
 
 use super::BitSource;
+use super::tape::{Said, through_all};
 use crate::error::{Error, Result};
 use crate::quantity::{Exact, Scale, Sigma};
 use std::sync::Arc;
@@ -105,7 +106,10 @@ impl SinhNormal {
     /// # Guarantee
     /// As [`SinhNormal::sample`].
     pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
-        self.draw_for_each(bits, answers, |answer, draw| *answer = answer.saturating_add(draw));
+        let said = |values: Vec<i128>| Said::cells("sinh-normal", &[self.sigma().get(), self.a().get()], values);
+        through_all(bits, answers, said, |answers, bits| {
+            self.draw_for_each(bits, answers, |answer, draw| *answer = answer.saturating_add(draw));
+        });
     }
 
     fn draw_for_each<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64], place: impl Fn(&mut i64, i64)) {

@@ -21,7 +21,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
-use scumble::noise::BitSource;
+use scumble::noise::{BitSource, tape};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(super) trait Chance {
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
     /// Whether a key of this many owners is published, where only keys are asked for.
     fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
+    /// What comes next is about this key, which nobody knows beforehand; none where that ends. Only a replay asks.
+    fn about(&mut self, _key: Option<&[ScalarValue]>) {}
 }
 
 /// Randomness from a source of bits.
@@ -55,6 +57,10 @@ impl Chance for Drawn<'_> {
 
     fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool {
         selection.release(&[((), owners)], self.0).is_ok_and(|shown| !shown.is_empty())
+    }
+
+    fn about(&mut self, key: Option<&[ScalarValue]>) {
+        tape::about(self.0, || key.map(|key| format!("{key:?}")));
     }
 }
 
@@ -88,6 +94,7 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
     }
     let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
     for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        chance.about(private.threshold.is_some().then_some(&key));
         let sums: Vec<i128> = match &private.joint {
             Some(joint) => chance.noised_jointly(joint, cell.sums),
             None => cell.sums.into_iter().zip(&private.noises).map(|(sum, noise)| chance.noised(noise, sum)).collect(),
@@ -105,6 +112,7 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
         noisy.cells.push(NoisyCell { sums, quantiles: quantiles.collect() });
         noisy.keys.push(key);
     }
+    chance.about(None);
     noisy
 }
 
@@ -112,11 +120,13 @@ pub(super) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &
 fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance: &mut dyn Chance) -> Noisy {
     let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
     for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        chance.about(Some(&key));
         if chance.is_shown(selection, u64::try_from(cell.sums[owners]).unwrap_or(0)) {
             noisy.cells.push(NoisyCell { sums: vec![0; cell.sums.len()], quantiles: Vec::new() });
             noisy.keys.push(key);
         }
     }
+    chance.about(None);
     noisy
 }
 

@@ -18,6 +18,7 @@ use scumble::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
 use scumble::event::{Event, Moves, Shift};
 use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::noise::BitSource;
+use scumble::noise::tape::{self, Input, Said};
 use scumble::quantity::{Epsilon, Exact, Scale, Sensitivity};
 use scumble::scope::Scope;
 use std::rc::Rc;
@@ -178,8 +179,24 @@ impl Joint {
     /// # Guarantee
     /// Before: the numbers of neighbours differ as [`sensitivity::together`] says. After: as accounting says of [`Joint::event`].
     pub fn noised(&self, sums: Vec<i128>, bits: &mut dyn BitSource) -> Vec<i128> {
-        let noise = self.steps.iter().zip(self.mechanism.noise(bits)).map(|(steps, drawn)| rounded(drawn, *steps));
-        sums.into_iter().zip(noise).map(|(sum, drawn)| sum.saturating_add(drawn)).collect()
+        let unseen = Some(vec![i128::MIN / 2; sums.len()]);
+        tape::through_or(
+            bits,
+            || self.said(&sums),
+            unseen,
+            |bits| {
+                let noise =
+                    self.steps.iter().zip(self.mechanism.noise(bits)).map(|(steps, drawn)| rounded(drawn, *steps));
+                sums.iter().zip(noise).map(|(sum, drawn)| sum.saturating_add(drawn)).collect()
+            },
+        )
+    }
+
+    /// For a test that replays it: each number in units of which a move costs ε = 1.
+    fn said(&self, sums: &[i128]) -> Said {
+        let unit = |(sum, steps): (&i128, &i128)| *sum as f64 * *steps as f64 / self.scale.get();
+        let input = Input::Jointly(sums.iter().zip(&self.steps).map(unit).collect());
+        Said { name: "joint noise", law: Some(("pure", vec![1.0])), input }
     }
 
     /// The standard error of a number, in its own steps.

@@ -12,6 +12,7 @@ use scumble::mechanism::selection::Change;
 use scumble::mechanism::selection::top::{GeneralizedHistogram, UnknownTop, leads, moves_of_a_pair};
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::noise::BitSource;
+use scumble::noise::tape::{self, Said};
 use scumble::quantity::{Beta, Delta, Scale};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -141,11 +142,18 @@ impl Way {
             }
             (Values::Unknown, method) => {
                 let delta = self.delta.ok_or_else(|| Error::machine("unknown values without a delta"))?;
-                let found = match method {
-                    TopMethod::Gap => UnknownTop::new(number, self.noise.clone(), delta)?.release(scored, bits),
-                    _ => self.stable(delta)?.release(scored, bits),
+                let said = || {
+                    let noised = if method == TopMethod::Gap { leads(scored, number) } else { scored.to_vec() };
+                    let keys = noised.into_iter().map(|(key, owners)| (format!("{key:?}"), i128::from(owners)));
+                    Said::keys(self.noise.law(), keys)
                 };
-                found.into_iter().map(|(key, noisy)| (shown(&key), noisy)).collect()
+                tape::through_result(bits, said, |bits| {
+                    let found = match method {
+                        TopMethod::Gap => UnknownTop::new(number, self.noise.clone(), delta)?.release(scored, bits),
+                        _ => self.stable(delta)?.release(scored, bits),
+                    };
+                    Ok::<_, Error>(found.into_iter().map(|(key, noisy)| (shown(&key), noisy)).collect::<Vec<_>>())
+                })?
             }
             (Values::Texts(texts), method) => {
                 let key = |(key, owners): &(Vec<ScalarValue>, i64)| match &key[..] {
