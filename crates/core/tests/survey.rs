@@ -3,7 +3,7 @@
 use scumble::attack::{Queries, boneh_shaw, exhaustive, least_squares, membership, tardos};
 use scumble::audit::one_run::OneRun;
 use scumble::audit::{Claim, Counts, dkw_half_width};
-use scumble::limits::{fingerprinting, information, neighbours, packing, singular};
+use scumble::limits::{count, fingerprinting, information, neighbours, packing, singular};
 use scumble::quantity::{Delta, Epsilon};
 use serde_json::Value;
 
@@ -182,4 +182,26 @@ fn tracing_is_that_of_the_vectors() {
     let threshold = attack.threshold(number(vector, "false_positive")).unwrap();
     agrees(vector, "threshold", threshold);
     agrees(vector, "exact_false_positive", attack.exact_false_positive(threshold).unwrap());
+}
+
+/// Half of δ in the least error of a count passed all tests: nothing that is private was held beside it. This noise has the tails P\[Z ≥ t + 1\] = e^{−ε}(P\[Z ≥ t\] − δ), and the same
+/// below: it is (ε, δ)-private, which is computed here, and so nobody's least error is above its own.
+#[test]
+fn a_count_is_answered_with_the_least_error_or_more() {
+    for (epsilon, delta) in [(0.5f64, 0.01f64), (1.0, 0.05), (0.1, 0.001), (2.0, 0.2), (0.05, 1e-4)] {
+        let mut tails = vec![(-epsilon).exp() * (1.0 - delta) / (1.0 + (-epsilon).exp())];
+        while *tails.last().unwrap() > 0.0 {
+            tails.push(((-epsilon).exp() * (tails.last().unwrap() - delta)).max(0.0));
+        }
+        let mass = |z: i64| match z.unsigned_abs() as usize {
+            0 => 1.0 - 2.0 * tails[0],
+            z => tails.get(z - 1).unwrap_or(&0.0) - tails.get(z).unwrap_or(&0.0),
+        };
+        let reach = tails.len() as i64 + 1;
+        let lost: f64 = (-reach..=reach).map(|z| (mass(z - 1) - epsilon.exp() * mass(z)).max(0.0)).sum();
+        assert!(lost <= delta * (1.0 + 1e-9), "{epsilon} {delta}: {lost}");
+        let variance: f64 = (-reach..=reach).map(|z| (z * z) as f64 * mass(z)).sum();
+        let least = count::standard_error_lower(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+        assert!(least <= variance.sqrt() && least > 0.5 * variance.sqrt(), "{epsilon} {delta}: {least} {variance}");
+    }
 }

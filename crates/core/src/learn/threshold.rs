@@ -268,6 +268,24 @@ mod tests {
         }
     }
 
+    /// Heavy hitters with twice the prefix's ε passed all tests: nobody compared the tree that is drawn from with the part of the budget that pays for it. Its thresholds follow the
+    /// number of people, and `epsilon_person` is computed for one number of them.
+    #[test]
+    fn the_prefix_is_found_with_its_own_part_of_the_budget() {
+        let learner = Learner { prefix: Epsilon::new(0.7).unwrap(), ..learner() };
+        let person = learner.epsilon_person(10).unwrap() - 3.0;
+        for length in 1..=10 {
+            for people in [1, 100, 1000, 60_000, 10_000_000] {
+                let tree = learner.tree(length, people).unwrap();
+                for attribute in 0..=length as usize {
+                    let found = tree.epsilon(&[attribute]);
+                    assert!(found <= 0.7 && found > 0.5, "{length} {people} {attribute}: {found}");
+                }
+                assert!(tree.epsilon_person() <= person * (1.0 + 1e-9), "{length} {people}");
+            }
+        }
+    }
+
     #[test]
     fn the_person_pays_more_than_an_attribute_and_less_than_all_of_them() {
         let (feature, person) = (learner().epsilon_feature(), learner().epsilon_person(20).unwrap());

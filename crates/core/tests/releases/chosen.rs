@@ -245,6 +245,9 @@ pub fn generalized_histogram() {
     let mut bits = InsecureSeededSource::new(60);
     let drawn = (0..DRAWS).map(|_| top.release(&[7, 3], &mut bits).unwrap()[0]);
     outcomes("generalized histogram", drawn, &law(1.0), &law(SLIP));
+    // A lead of 500, which always wins, is published with the same noise.
+    let leads: Vec<i64> = (0..DRAWS).map(|_| top.release_leads(&[503, 3], &mut bits).unwrap()[0].1 - 500).collect();
+    noise_as_said("a lead", &leads, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
 }
 
 /// A threshold that was one too low passed all tests: they wrote the rule a second time. Here a key shows as the code says, and a new key of

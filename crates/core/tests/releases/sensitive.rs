@@ -42,9 +42,16 @@ pub fn level() {
     let event = smooth.event_of_level(scale, &Steps::one()).unwrap();
     let level = i64::from(word.table().unwrap().smooth(|k| (3 + k).min(16)));
     let mut bits = InsecureSeededSource::new(205);
-    let drawn: Vec<i64> =
-        (0..DRAWS).map(|_| smooth.release_with_level(1000, |k| (3 + k).min(16), scale, &mut bits).1 - level).collect();
-    noise_as_said("a level", &drawn, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+    let (answers, levels): (Vec<i64>, Vec<i64>) =
+        (0..DRAWS).map(|_| smooth.release_with_level(1000, |k| (3 + k).min(16), scale, &mut bits)).unzip();
+    let off = |drawn: &[i64], from: i64| drawn.iter().map(|value| value - from).collect::<Vec<i64>>();
+    noise_as_said("a level", &off(&levels, level), &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+    // The answer beside it has all the noise of its level.
+    let law = |factor: f64| {
+        let scale = word.table().unwrap().scale(level as u32) * factor;
+        Law::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4)))
+    };
+    noise_as_said("an answer beside its level", &off(&answers, 1000), &law(1.0), &law(SLIP));
 }
 
 /// π(k + 1) = min(e^ε·π(k) + δ, 1 − e^{−ε}(1 − π(k) − δ), 1) of the event's ε and δ.

@@ -143,6 +143,19 @@ fn groups_cost_as_many_times_as_they_have_owners() {
     assert!(2.0 * learner.epsilon_presence() > learner.epsilon_person() * 1.1, "otherwise this tests nothing");
 }
 
+/// Three steps charged as two passed all tests: no owner had more than two.
+#[test]
+fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
+    let learner = learner("1/2", "1/5");
+    let word = learner.events(None).unwrap().remove(0).word().clone();
+    let three = crate::Event::new(word, Moves::everywhere(Shift::one_cell(3.0).unwrap()));
+    let charged = crate::Loss::of([three], Scope::Presence).unwrap().epsilon(0.0).unwrap().upper;
+    let pairs: Vec<_> = universe(2).into_iter().map(|row| (vec![], vec![row; 3])).collect();
+    let claim = Claim { pure: Some(charged), ..Claim::default() };
+    check(&pairs, |table| law(table, 2, &learner), &claim, Slack::ANY);
+    assert!(charged > 1.5 * learner.epsilon_person(), "{charged}: two steps are one replacement");
+}
+
 #[test]
 fn targets_are_met_and_used_up() {
     for epsilon in [1e-6, 0.01, 0.5, 1.0, 3.0, 20.0] {

@@ -231,3 +231,20 @@ fn other_families_are_calibrated_to_their_own_notions() {
         assert!(Smooth::within(family, target, 100).is_err(), "{family:?} {target}");
     }
 }
+
+/// Two steps for an owner of several rows, instead of two for each row, passed all tests but an example in the documentation.
+#[test]
+fn steps_are_those_of_all_rows() {
+    let cost = |steps: &Steps, scope: Scope| {
+        let event = Event::new(Word::Pure { epsilon: 0.1.try_into().unwrap() }, steps.moves(1.0).unwrap());
+        Claim::of(&[event], &scope, &[]).pure.unwrap()
+    };
+    for (steps, person) in [(Steps::one(), 0.3), (Steps::two(), 0.6)] {
+        let steps = steps.of_rows(3).reading(set("value"));
+        let near = |scope: Scope, expected: f64| assert!((cost(&steps, scope) - expected).abs() < 1e-12, "{steps:?}");
+        near(Scope::Presence, 0.3);
+        near(Scope::Person, person);
+        near(Scope::Attributes(set("value")), person);
+        near(Scope::Attributes(set("other")), 0.0);
+    }
+}

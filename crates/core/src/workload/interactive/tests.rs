@@ -167,6 +167,18 @@ fn the_claim_of_a_round_is_tight() {
     assert!(std::panic::catch_unwind(|| check(&pairs, run, &claim(0.99 * claimed), Slack::ANY)).is_err());
 }
 
+/// One round too few in the charge of all rounds passed all tests.
+#[test]
+fn all_rounds_cost_as_many_times_as_they_are() {
+    let attributes = AttributeSet::new(["a"]).unwrap();
+    let plan = Interactive::new(4, 100, 9, 7, 0.3, 0.05).unwrap();
+    for scope in [Scope::Presence, Scope::Person, Scope::Attributes(attributes.clone())] {
+        let cost = |events: &[Event]| Claim::of(events, &scope, &[]).pure.unwrap();
+        let all = cost(&plan.events(&attributes).unwrap());
+        assert!((all - 7.0 * cost(&plan.events_of_round(&attributes).unwrap())).abs() < 1e-9 && all > 2.09, "{all}");
+    }
+}
+
 /// All rounds on data far from uniform: everything is within its promise, and the updates are enough.
 #[test]
 fn answers_are_within_the_promise() {

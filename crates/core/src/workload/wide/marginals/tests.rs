@@ -36,7 +36,9 @@ fn apart(plan: &Plan, left: &Records, right: &Records) -> f64 {
 
 #[test]
 fn no_neighbours_in_any_scope_are_further_apart_than_is_charged() {
-    for (sizes, order) in [(vec![3u32, 2, 2], 2), (vec![2, 2, 2, 2], 2), (vec![2, 3, 2], 3), (vec![4, 1, 3], 2)] {
+    for (sizes, order) in
+        [(vec![3u32, 2, 2], 2), (vec![2, 2, 2, 2], 2), (vec![2, 3, 2], 3), (vec![4, 1, 3], 2), (vec![3, 3, 2], 2)]
+    {
         let strict = [0.1, 0.01, 0.3, 0.2].map(|limit| Some(rho(limit)))[..sizes.len()].to_vec();
         let public = Limits { public_people: Some(2), ..presence(0.2) };
         let person = Limits { person: Some(rho(0.3)), ..Limits::default() };

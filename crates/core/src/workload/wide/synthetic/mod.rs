@@ -119,17 +119,7 @@ impl Plan {
         }
         let mut session = Session::new(self, bits.next_u64())?;
         while !session.asked.is_empty() {
-            let levels = session.levels.clone();
-            let mut seen = Seen::new(records, &levels);
-            let answers: Vec<Vec<i64>> = session
-                .asked
-                .iter()
-                .map(|question| {
-                    let noise = DiscreteGaussian::new(question.sigma());
-                    let exact = seen.answer(question);
-                    exact.into_iter().map(|value| noise.add_to(value, bits)).collect()
-                })
-                .collect();
+            let answers = answered(&session, records, bits);
             session.learn(&answers)?;
         }
         let number = self.rows.unwrap_or(session.people as usize).clamp(1, most);
@@ -242,4 +232,16 @@ impl Plan {
         }
         charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes)
     }
+}
+
+/// All that is asked, answered with the noise that each question names: nothing else of a release sees records.
+fn answered<S: BitSource + ?Sized>(session: &Session<'_>, records: &Records, bits: &mut S) -> Vec<Vec<i64>> {
+    let mut seen = Seen::new(records, &session.levels);
+    let mut answers = Vec::new();
+    for question in &session.asked {
+        let noise = DiscreteGaussian::new(question.sigma());
+        let exact = seen.answer(question);
+        answers.push(exact.into_iter().map(|value| noise.add_to(value, bits)).collect());
+    }
+    answers
 }
