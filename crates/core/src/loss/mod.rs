@@ -30,6 +30,7 @@ pub mod filter;
 mod gaussian;
 mod law;
 mod normal;
+pub mod person;
 mod pld;
 pub mod reading;
 mod renyi;
