@@ -58,10 +58,17 @@ fn the_events_are_those_that_account_reads() {
         &reports(&["--values", "50", "--epsilon", "1"], "3\n"),
     );
     assert_eq!(found["oracle"], "unary");
-    let question = serde_json::json!({ "events": found["events"], "delta": 0.0, "neighbours": "replace" });
-    let account = printed(support::scumble_on(&["account", "-", "--json"], &question.to_string()));
-    let account: Value = serde_json::from_str(&account).unwrap();
-    assert!((account["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{account}");
+    let account = |mut question: Value| -> Value {
+        question["events"] = found["events"].clone();
+        let answer = printed(support::scumble_on(&["account", "-", "--json"], &question.to_string()));
+        serde_json::from_str(&answer).unwrap()
+    };
+    let value = account(serde_json::json!({ "delta": 0.0, "attributes": ["town"] }));
+    assert!((value["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{value}");
+    for neighbours in ["replace", "add-remove"] {
+        let all = account(serde_json::json!({ "delta": 0.0, "neighbours": neighbours }));
+        assert_eq!(all["epsilon"], "infinite", "{neighbours}: {all}");
+    }
     assert!((found["attributes"].as_f64().unwrap() - 1.0).abs() < 1e-6);
 }
 
