@@ -93,7 +93,8 @@ PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": 
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
 class Event:
     """One event as docs/events.md describes it. Of a word that is not known only its moves are read, and no sum that it is in is confirmed."""
-    def __init__(self, value, where):
+    def __init__(self, value, where, charge=None):
+        self.charge = charge
         with reading(f"{where} is not in the form that docs/events.md gives it"):
             self.word, self.times = value["mechanism"], value.get("times", 1)
             self.is_known = str(self.word) in PARAMETERS and value.get("family") != "discrete-gaussian"  # whose orders nobody searches here
@@ -120,6 +121,10 @@ class Event:
             return True, shifts([{**one, "by": 1 if one["by"] is None and self.word not in ADDITIVE else one["by"]}])
         touches = [(frozenset(touch["attributes"]), shifts(touch["shifts"])) for touch in moves.get("touches", [])]
         return False, {"presence": shifts(moves["presence"]), "person": shifts(moves["person"]), "touches": touches}
+    def leaves_presence(self):
+        """Whether presence moves what a person does not: other events of the charge say what a person costs."""
+        covered = lambda cells, by: any(own[0] >= cells and own[1] >= by for own in self.moves["person"])
+        return not self.everywhere and not all(covered(*shift) for shift in self.moves["presence"])
     def shifts(self, scope):
         """How neighbours can move it, as (cells, by): in presence, person, or a set of attributes."""
         if self.everywhere or isinstance(scope, str):
@@ -249,11 +254,30 @@ def cost(event, cells, by, k):
 
 class Sum:
     """Σε, Σρ of events without ε, Σρ, Σρ up to ω, ω, Σδ: what 'after' in a ledger holds. `hole` says why no sum counts all of the events."""
-    def __init__(self, events, scope, k=1):
+    def __init__(self, events, scope, k=1, rule=2):
         self.pure, self.rest, self.all, self.truncated, self.omega, self.delta, self.loose = ZERO, ZERO, ZERO, ZERO, INF, ZERO, mpf("1e-9")
         self.hole, self.is_known = None, True  # whether every word in it is known here
-        for event in events:
-            self.add(event, "person" if event.kind == "without-replacement" and scope == "presence" else scope, k)
+        for _, charge in itertools.groupby(events, lambda event: event.charge):
+            charge = list(charge)
+            if scope == "person" and rule > 1 and any(map(Event.leaves_presence, charge)):
+                self.add_worse(Sum(charge, "person", k, rule=1), Sum(charge, "presence", k))
+                continue
+            for event in charge:
+                self.add(event, "person" if event.kind == "without-replacement" and scope == "presence" else scope, k)
+    def add_worse(self, person, presence):
+        """A charge whose events say side by side what scopes cost: a person costs at least what presence does, in every number."""
+        if any(one > other for one, other in zip(presence.numbers(), person.numbers())):
+            worse = [max(getattr(person, name), getattr(presence, name)) for name in ("pure", "rest", "all", "truncated", "delta")]
+            person.pure, person.rest, person.all, person.truncated, person.delta = worse
+            person.omega = min(person.omega, presence.omega)
+        self.pure, self.rest, self.all = self.pure + person.pure, self.rest + person.rest, self.all + person.all
+        self.truncated, self.omega, self.delta = self.truncated + person.truncated, min(self.omega, person.omega), self.delta + person.delta
+        self.hole, self.is_known = self.hole or person.hole or presence.hole, self.is_known and person.is_known and presence.is_known
+        self.loose = max(self.loose, person.loose, presence.loose)
+    def numbers(self):
+        """What is read off, the larger the worse."""
+        at = [self.epsilon(mpf(delta)) for delta in ("0.5", "1e-3", "1e-6", "1e-9", "1e-15")]
+        return [self.delta, self.pure if self.rest == 0 else INF, self.all, self.truncated, -self.omega, *at]
     def add(self, event, scope, k):
         costs = list(zip(*[cost(event, cells, by, k) for cells, by in event.shifts(scope)]))
         if not costs:
@@ -434,7 +458,7 @@ def exactly(text):
 class Charge:
     def __init__(self, sequence, body):
         with reading(f"entry {sequence} has no list of events"):
-            self.events = [Event(value, f"entry {sequence}, event {number}") for number, value in enumerate(body["events"], 1)]
+            self.events = [Event(value, f"entry {sequence}, event {number}", sequence) for number, value in enumerate(body["events"], 1)]
         self.release, self.kind, self.state, self.one_draw = body.get("release"), body.get("kind"), "interrupted", body.get("one_draw")
         self.drawn, self.commits, self.is_reading = 0, 0, False
     def follow(self, body):
@@ -485,13 +509,13 @@ def running(sequence, after, charges, noted, heads, out):
         links = {name: found and {"entry": found[0], "hash": heads[found[0]]} for name, found in noted.items()}
         if after["kinds"] != {kind: kinds.count(kind) for kind in kinds} or any(after[name] != link for name, link in links.items()):
             out.say("refuted", f"entry {sequence}", "what it says of kinds and of the entries in force is not so")
-        if after["rule"] != 1 or sums is None:
+        if after["rule"] not in (1, 2) or sums is None:
             return out.say("not confirmed", f"entry {sequence}", "its sums are not there, or by another rule than the one that is known here")
         scopes = [("presence", sums["presence"]), ("person", sums["person"]), (None, sums["others"])]
         scopes += [(frozenset([name]), text) for name, text in sums["attributes"].items()]
         scopes += [(frozenset(one["attributes"]), one["spent"]) for one in sums["sets"]]
         for scope, text in scopes:
-            mine = Sum([event for event in events if scope or event.everywhere], scope or "person")
+            mine = Sum([event for event in events if scope or event.everywhere], scope or "person", rule=after["rule"])
             if mine.hole:
                 return out.say("refuted" if mine.is_known else "not confirmed", f"entry {sequence}", f"it has sums, and {mine.hole}")
             claims = [exactly(word) for word in text.split(" ")]

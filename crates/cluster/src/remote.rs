@@ -19,7 +19,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::LogicalPlanNode;
-use scumble_engine::cluster::{Files, Row, Session, Trouble, name};
+use scumble_engine::cluster::{Files, Row, RowsTrouble, Session, Trouble, name};
 use scumble_engine::project::Cluster;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
@@ -193,26 +193,25 @@ impl Session for Remote {
     }
 
     /// The rows of a statement of which every row was counted once. A join that read less than was there for it is believed when it says the same again.
-    fn rows(&self, statement: &str) -> Result<Vec<Row>, Trouble> {
+    fn rows(&self, statement: &str) -> Result<Vec<Row>, RowsTrouble> {
         let deadline = Instant::now() + self.timeout;
-        let mut trouble = Trouble::Failed;
         let mut short: Option<Vec<Row>> = None;
         for _ in 0..ATTEMPTS {
             match self.batches(statement, deadline.saturating_duration_since(Instant::now())) {
-                Ok((_, Verdict::Unknown)) => trouble = Trouble::Failed,
+                Ok((_, Verdict::Unknown)) => {}
                 Ok((batches, known)) => {
-                    let rows = sorted(rows_of(&batches).ok_or(Trouble::Failed)?);
+                    let rows = sorted(rows_of(&batches).ok_or(RowsTrouble::Failed)?);
                     if known == Verdict::Whole || short.as_ref() == Some(&rows) {
                         return Ok(rows);
                     }
                     short = Some(rows);
                 }
-                Err(Failure::TooLong) => return Err(Trouble::TooLong),
-                Err(Failure::Said(text)) if is_about_opening(&text) => trouble = Trouble::Unseen,
-                Err(Failure::Said(_)) => trouble = Trouble::Failed,
+                Err(Failure::TooLong) => return Err(RowsTrouble::TooLong),
+                // What was said may quote values: it decides nothing.
+                Err(Failure::Said(_)) => {}
             }
         }
-        Err(trouble)
+        Err(RowsTrouble::Failed)
     }
 }
 

@@ -24,7 +24,7 @@ mod parity;
 mod smooth_noise;
 mod word;
 
-pub use charges::{Charge, charged_by_scope};
+pub use charges::{Charge, charged_by_scope, charged_where_seen};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
 pub use parity::Parity;

@@ -8,7 +8,7 @@ use scumble::learn::{Example, conjunction};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
-use scumble::{Loss, Scope, Target};
+use scumble::{AttributeSet, Loss, Scope, Target};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -167,7 +167,11 @@ fn frequency_oracles_are_those_of_the_vectors() {
         let size = expected["hadamard_size"].as_u64().unwrap();
         let hadamard = of(ReportKind::Hadamard);
         assert!(hadamard.read(&format!("h{}", size - 1)).is_some() && hadamard.read(&format!("h{size}")).is_none());
-        let Word::Pair(pair) = hadamard.events(None, Absent::Silent).unwrap()[1].word().clone() else { panic!() };
+        let Word::Pair(pair) =
+            hadamard.events(&AttributeSet::new(["value"]).unwrap(), Absent::Silent).unwrap()[1].word().clone()
+        else {
+            panic!()
+        };
         near(pair.p()[0] * 4.0 / size as f64, &expected["hadamard_p_in"], 1e-12);
         near(pair.p()[1] * 4.0 / size as f64, &expected["hadamard_p_out"], 1e-12);
         let best = FrequencyOracle::best(number(&vector, "epsilon"), number(&vector, "values") as u64).unwrap();
@@ -186,7 +190,11 @@ fn pairs_and_presence_are_those_of_the_vectors() {
         let expected = &vector["expected"];
         near(oracle(ReportKind::KAry, &vector).epsilon_presence(), &expected["krr_presence_epsilon"], 2e-12);
         for kind in [ReportKind::Unary, ReportKind::Hadamard] {
-            let Word::Pair(pair) = oracle(kind, &vector).events(None, Absent::Silent).unwrap()[1].word().clone() else {
+            let Word::Pair(pair) =
+                oracle(kind, &vector).events(&AttributeSet::new(["value"]).unwrap(), Absent::Silent).unwrap()[1]
+                    .word()
+                    .clone()
+            else {
                 panic!()
             };
             for place in 0..3 {

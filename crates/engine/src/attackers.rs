@@ -3,14 +3,16 @@
 //! The answer stands beside the guarantee without assumptions and never takes its place, except for the kind `exact-count`, which has
 //! no other. Nothing here looks at data: everything follows from the project file and the plan.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, rounded_up};
 use crate::error::Result;
 use crate::project::{Attacker, Project};
 use crate::sql::Cut;
 use crate::sql::query::What;
-use scumble::attacker::{AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release};
+use scumble::attacker::{
+    AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
+};
 use scumble::mechanism::additive::Noise;
-use scumble::quantity::{Delta, Rate, Scale, Sigma};
+use scumble::quantity::{Delta, Exact, Rate, Scale, Sigma};
 use scumble_wire::{AttackerQuestion, verdict_to_json};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -131,6 +133,28 @@ impl Finding {
     /// Whether there is a guarantee.
     pub fn holds(&self) -> bool {
         matches!(self, Self::Learned(learned) if matches!(learned.verdict, Verdict::Guarantee(_)))
+    }
+
+    /// Never more than what holds against everybody: `everybody` is the release's ε for a person at a δ. The analysis of an attacker computes in f64 with slack, and would say 0.200001 beside a
+    /// guarantee of 0.2 without assumptions.
+    pub(crate) fn at_most(self, everybody: impl Fn(&Exact) -> Option<f64>) -> Self {
+        let Self::Learned(mut learned) = self else { return self };
+        let Learned { scenario, verdict, words } = &mut *learned;
+        if let Verdict::Guarantee(guarantee) = verdict {
+            let before = sentence(scenario, guarantee);
+            let least = |epsilon: f64, delta: f64| {
+                let most = Exact::from_f64(delta).ok().and_then(|delta| everybody(&delta));
+                most.map_or(epsilon, |most| most.min(epsilon))
+            };
+            guarantee.epsilon = least(guarantee.epsilon, guarantee.delta);
+            guarantee.epsilon_lower = guarantee.epsilon_lower.min(guarantee.epsilon);
+            guarantee.noise_epsilon = guarantee.noise_epsilon.map(|epsilon| least(epsilon, 0.0));
+            for (epsilon, delta) in guarantee.degradation.iter_mut().filter_map(|row| row.claim.as_mut()) {
+                *epsilon = least(*epsilon, *delta);
+            }
+            *words = words.replace(&before, &sentence_with(scenario, guarantee, &rounded_up(guarantee.epsilon)));
+        }
+        Self::Learned(learned)
     }
 
     /// In words.

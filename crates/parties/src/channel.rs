@@ -15,7 +15,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, PeerIncompatible, ServerConfig,
     ServerConnection, SignatureScheme, StreamOwned,
 };
-use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 /// Who has said nothing for so long is gone.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// A handshake is two short messages.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A handshake is two short messages: all of it must be over by then, however little comes at a time.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long until a server that does not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
 
@@ -184,6 +184,39 @@ struct NotMet {
     is_passing: bool,
 }
 
+/// A socket until both keys are shown: all reads and writes together have one deadline. A limit for each of them would let a stranger who sends a byte now and then stay for hours.
+struct Hasty<'a> {
+    socket: &'a TcpStream,
+    until: Instant,
+}
+
+impl Hasty<'_> {
+    fn left(&self) -> std::io::Result<Option<Duration>> {
+        match self.until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Hasty<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.socket.set_read_timeout(self.left()?)?;
+        self.socket.read(bytes)
+    }
+}
+
+impl Write for Hasty<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.socket.set_write_timeout(self.left()?)?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.socket.flush()
+    }
+}
+
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
@@ -198,8 +231,8 @@ impl Channel {
     pub(crate) fn connect(own: &Key, address: &str, other: PublicKey, name: &str, deadline: Instant) -> Result<Self> {
         let config = outgoing(own, other)?;
         loop {
-            match open(address) {
-                Ok(socket) => match Self::of_client(config.clone(), socket, name) {
+            match open(address, until(deadline)) {
+                Ok(socket) => match Self::of_client(config.clone(), socket, name, until(deadline)) {
                     Err(error) if error.is_passing && Instant::now() < deadline => std::thread::sleep(AGAIN),
                     made => return made.map_err(|error| Error::failed(error.sentence)),
                 },
@@ -213,22 +246,29 @@ impl Channel {
         }
     }
 
-    fn of_client(config: Arc<ClientConfig>, mut socket: TcpStream, name: &str) -> std::result::Result<Self, NotMet> {
+    fn of_client(
+        config: Arc<ClientConfig>,
+        socket: TcpStream,
+        name: &str,
+        until: Instant,
+    ) -> std::result::Result<Self, NotMet> {
         let inner = || -> std::result::Result<_, Box<dyn std::error::Error>> {
-            prepare(&socket)?;
+            socket.set_nodelay(true)?;
             // The name is not sent: keys say who is who.
             let mut connection = ClientConnection::new(config, ServerName::try_from("scumble.invalid")?)?;
             while connection.is_handshaking() {
-                connection.complete_io(&mut socket)?;
+                connection.complete_io(&mut Hasty { socket: &socket, until })?;
             }
-            let held = socket.try_clone()?;
-            held.set_read_timeout(Some(PATIENCE))?;
+            let held = patient(&socket)?;
             Ok((Box::new(StreamOwned::new(connection, socket)), held))
         };
         let made = inner().map_err(|error| {
             let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-            let is_passing = matches!(kind, Some(UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe));
+            let is_late = matches!(kind, Some(TimedOut | WouldBlock));
+            let is_ended = matches!(kind, Some(UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe));
+            let is_passing = is_late || is_ended;
             let sentence = match is_passing {
+                true if is_late => format!("'{name}' has not shown its key in time: it may be crowded by others; try again, or with a longer --wait"),
                 true => format!("'{name}' ended the connection before it showed its key: it may be crowded by others; try again, or with a longer --wait"),
                 false => format!("'{name}' does not show the key that the plan has for it, or ended the connection ({error})"),
             };
@@ -237,16 +277,15 @@ impl Channel {
         made.map(|(stream, socket)| Self { stream, socket })
     }
 
-    /// Meets somebody who has connected; gives the key that they showed.
-    pub(crate) fn accept(config: Arc<ServerConfig>, mut socket: TcpStream) -> Option<(Self, PublicKey)> {
-        prepare(&socket).ok()?;
+    /// Meets somebody who has connected, who has time until then to show a key; gives that key.
+    pub(crate) fn accept(config: Arc<ServerConfig>, socket: TcpStream, until: Instant) -> Option<(Self, PublicKey)> {
+        socket.set_nodelay(true).ok()?;
         let mut connection = ServerConnection::new(config).ok()?;
         while connection.is_handshaking() {
-            connection.complete_io(&mut socket).ok()?;
+            connection.complete_io(&mut Hasty { socket: &socket, until }).ok()?;
         }
         let key = PublicKey::from_tls(connection.peer_certificates()?.first()?)?;
-        let held = socket.try_clone().ok()?;
-        held.set_read_timeout(Some(PATIENCE)).ok()?;
+        let held = patient(&socket).ok()?;
         Some((Self { stream: Box::new(StreamOwned::new(connection, socket)), socket: held }, key))
     }
 
@@ -320,16 +359,24 @@ fn printable(body: &[u8]) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-fn prepare(socket: &TcpStream) -> std::io::Result<()> {
-    socket.set_nodelay(true)?;
-    socket.set_read_timeout(Some(HANDSHAKE))?;
-    socket.set_write_timeout(Some(PATIENCE))
+/// Until when whoever is met now must have shown a key: a handshake's time, and not beyond the deadline, but for a second in which it may still be met.
+fn until(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    deadline.max(now + Duration::from_secs(1)).min(now + HANDSHAKE)
 }
 
-fn open(address: &str) -> std::io::Result<TcpStream> {
+/// The same socket, for messages with somebody whose key was seen.
+fn patient(socket: &TcpStream) -> std::io::Result<TcpStream> {
+    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.try_clone()
+}
+
+fn open(address: &str, until: Instant) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("no such host");
     for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, HANDSHAKE) {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match TcpStream::connect_timeout(&address, left) {
             Ok(socket) => return Ok(socket),
             Err(error) => last = error,
         }
@@ -338,7 +385,6 @@ fn open(address: &str) -> std::io::Result<TcpStream> {
 }
 
 fn gone(error: &std::io::Error) -> Error {
-    use std::io::ErrorKind::{TimedOut, WouldBlock};
     match error.kind() {
         WouldBlock | TimedOut => Error::failed("the other side has not answered for too long"),
         _ => Error::failed(format!("the other side has ended the connection ({error})")),

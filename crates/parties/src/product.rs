@@ -1,16 +1,21 @@
 //! The inner product of two parties' bits: the first connects, the second listens; each charges its own ledger before it looks at its bits.
 
-use crate::channel::{Channel, incoming};
+use crate::channel::{Channel, HANDSHAKE, PATIENCE, incoming};
 use crate::error::{Error, Result};
 use crate::key::Key;
 use crate::message::{MessageKind, wrong};
 use crate::plan::{self, Party};
+use rustls::ServerConfig;
 use scumble::parties::inner_product::InnerProduct;
 use scumble::quantity::Epsilon;
 use scumble::{AttributeSet, BitSource, Event};
 use sha2::{Digest, Sha256};
-use std::net::TcpListener;
+use std::collections::VecDeque;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use toml::{Table, Value};
 
@@ -161,7 +166,9 @@ impl<'a> First<'a> {
     /// Meets the second party, which may begin until `wait` is over.
     pub fn meet(plan: &'a ProductPlan, key: &Key, wait: Duration) -> Result<Self> {
         let (second, _) = &plan.second;
-        let mut channel = Channel::connect(key, &plan.address, second.key, &second.name, Instant::now() + wait)?;
+        let deadline = Instant::now() + wait;
+        let mut channel = Channel::connect(key, &plan.address, second.key, &second.name, deadline)?;
+        channel.patience(Some(deadline.saturating_duration_since(Instant::now()).clamp(LAST_MOMENT, PATIENCE)))?;
         let met = channel.hello(&plan.digest);
         met.map_err(|error| Error::failed(format!("'{}' was met and nothing was sent: {error}", second.name)))?;
         Ok(Self { plan, channel, wait })
@@ -186,27 +193,20 @@ pub struct Second<'a> {
 }
 
 impl<'a> Second<'a> {
-    /// Waits for the first party's bits; others are sent away.
+    /// Waits for the first party's bits until `wait` is over. Everybody who connects has a thread of their own, and strangers keep nobody else waiting.
     pub fn listen(plan: &'a ProductPlan, key: &Key, listener: &TcpListener, wait: Duration) -> Result<Self> {
-        let (deadline, name) = (Instant::now() + wait, &plan.first.0.name);
-        let config = incoming(key, vec![plan.first.0.key])?;
-        listener.set_nonblocking(true).map_err(|error| Error::failed(error.to_string()))?;
-        while Instant::now() < deadline {
-            let Ok((socket, _)) = listener.accept() else {
-                std::thread::sleep(Duration::from_millis(5));
-                continue;
-            };
-            let met = socket.set_nonblocking(false).ok().and_then(|()| Channel::accept(config.clone(), socket));
-            let Some((mut channel, _)) = met else { continue };
-            if channel.welcome(&plan.digest).and_then(|()| channel.send(MessageKind::Ready, &[])).is_err() {
-                continue;
+        let deadline = Instant::now() + wait;
+        let mut door = Door::open(plan, key, listener, deadline)?;
+        loop {
+            match door.next() {
+                Some(Guest::Sent(channel, message)) => return Ok(Self { plan, channel, message }),
+                Some(Guest::Failed(error)) => return Err(error),
+                Some(Guest::Met) => door.met = Some(Instant::now()),
+                Some(Guest::Unready(error)) => door.unready = Some(error),
+                None if Instant::now() < door.end() => {}
+                None => return Err(door.in_vain(&plan.first.0.name)),
             }
-            channel.patience(Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1))))?;
-            let body = channel.expect(MessageKind::Bits, plan.owners.div_ceil(8))?;
-            let message = unpacked(&body, plan.owners).ok_or_else(wrong)?;
-            return Ok(Self { plan, channel, message });
         }
-        Err(Error::failed(format!("'{name}' has not sent its bits in time; nothing was answered")))
     }
 
     /// Answers.
@@ -215,6 +215,133 @@ impl<'a> Second<'a> {
         let answer = self.plan.product.answer(y, &self.message, bits)?;
         self.channel.send(MessageKind::Answer, &answer.to_le_bytes())
     }
+}
+
+/// What came of somebody who has shown the first party's key; of others nothing is told.
+enum Guest {
+    /// Has another plan, or left before it said which.
+    Unready(Error),
+    /// Has the same plan.
+    Met,
+    /// The first party has sent something else than its bits.
+    Failed(Error),
+    /// The first party has sent its bits.
+    Sent(Channel, Vec<bool>),
+}
+
+/// Where the first party is met, and everybody else who finds the address.
+struct Door<'a> {
+    listener: &'a TcpListener,
+    config: Arc<ServerConfig>,
+    plan: [u8; 32],
+    owners: usize,
+    deadline: Instant,
+    /// The last few who came, oldest first: their sockets, and whether they have shown the key.
+    waiting: VecDeque<(TcpStream, Arc<AtomicBool>)>,
+    sender: Sender<Guest>,
+    guests: Receiver<Guest>,
+    /// How many have come.
+    came: usize,
+    /// When the first party was met.
+    met: Option<Instant>,
+    unready: Option<Error>,
+}
+
+/// How often the door is looked at: nobody waits longer to be met.
+const LOOK: Duration = Duration::from_millis(5);
+/// So many are heard at once; who comes then takes the place of the one who has been here longest, because a handshake takes no time.
+const MOST_GUESTS: usize = 64;
+/// How long whoever is met at the end of the time has for its bits.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+
+impl<'a> Door<'a> {
+    fn open(plan: &ProductPlan, key: &Key, listener: &'a TcpListener, deadline: Instant) -> Result<Self> {
+        let config = incoming(key, vec![plan.first.0.key])?;
+        listener.set_nonblocking(true).map_err(|error| Error::failed(error.to_string()))?;
+        let (sender, guests) = channel();
+        let (plan, owners, waiting) = (plan.digest, plan.owners, VecDeque::new());
+        let (came, met, unready) = (0, None, None);
+        Ok(Self { listener, config, plan, owners, deadline, waiting, sender, guests, came, met, unready })
+    }
+
+    /// Whoever is met at the last moment still has one to send.
+    fn end(&self) -> Instant {
+        self.met.map_or(self.deadline, |met| self.deadline.max(met + LAST_MOMENT))
+    }
+
+    /// Lets in whoever is at the door; what has come of somebody, or nothing after a moment.
+    fn next(&mut self) -> Option<Guest> {
+        // However many stand there, the time is looked at now and then.
+        for _ in 0..MOST_GUESTS {
+            let Ok((socket, _)) = self.listener.accept() else { break };
+            self.let_in(socket);
+        }
+        self.guests.recv_timeout(LOOK).ok()
+    }
+
+    fn let_in(&mut self, socket: TcpStream) {
+        let (Ok(()), Ok(held)) = (socket.set_nonblocking(false), socket.try_clone()) else { return };
+        self.came += 1;
+        if self.waiting.len() >= MOST_GUESTS {
+            // Nobody who has shown the key is sent away for others.
+            let oldest = self.waiting.iter().position(|(_, is_known)| !is_known.load(Ordering::Relaxed));
+            let Some((oldest, _)) = oldest.and_then(|place| self.waiting.remove(place)) else { return };
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        let is_known = Arc::new(AtomicBool::new(false));
+        self.waiting.push_back((held, is_known.clone()));
+        let (config, plan, owners) = (self.config.clone(), self.plan, self.owners);
+        let (deadline, sender) = (self.deadline, self.sender.clone());
+        // Where there are no more threads, this one is not heard.
+        let _ = std::thread::Builder::new().spawn(move || {
+            let until = deadline.min(Instant::now() + HANDSHAKE);
+            // Of others nothing is told.
+            let Some((channel, _)) = Channel::accept(config, socket, until) else { return };
+            is_known.store(true, Ordering::Relaxed);
+            hear(channel, &plan, owners, deadline, &sender);
+        });
+    }
+
+    /// Why there are no bits. Nobody is blamed who was not met: whoever came without the key may be anybody.
+    fn in_vain(&self, name: &str) -> Error {
+        match (self.met, &self.unready) {
+            (Some(_), _) => {
+                return Error::failed(format!(
+                    "'{name}' was met and has not sent its bits in time; nothing was answered"
+                ));
+            }
+            (None, Some(error)) => {
+                return Error::failed(format!("'{name}' was met, and nothing was answered: {error}"));
+            }
+            (None, None) => {}
+        }
+        let others = match self.came {
+            0 => String::new(),
+            1 => " (one connection came without it)".to_string(),
+            number => format!(" ({number} connections came without it)"),
+        };
+        Error::failed(format!("nobody has shown the key of '{name}' in time{others}; nothing was answered"))
+    }
+}
+
+/// Hears the first party's bits.
+fn hear(mut channel: Channel, plan: &[u8; 32], owners: usize, deadline: Instant, guests: &Sender<Guest>) {
+    // Nobody may be listening any more.
+    let tell = |guest: Guest| drop(guests.send(guest));
+    if let Err(error) = channel.welcome(plan).and_then(|()| channel.send(MessageKind::Ready, &[])) {
+        return tell(Guest::Unready(error));
+    }
+    tell(Guest::Met);
+    match bits_of(&mut channel, owners, deadline) {
+        Ok(message) => tell(Guest::Sent(channel, message)),
+        Err(error) => tell(Guest::Failed(error)),
+    }
+}
+
+fn bits_of(channel: &mut Channel, owners: usize, deadline: Instant) -> Result<Vec<bool>> {
+    channel.patience(Some(deadline.saturating_duration_since(Instant::now()).max(LAST_MOMENT)))?;
+    let body = channel.expect(MessageKind::Bits, owners.div_ceil(8))?;
+    unpacked(&body, owners).ok_or_else(wrong)
 }
 
 fn packed(bits: &[bool]) -> Vec<u8> {

@@ -154,7 +154,7 @@ pub fn claim_at(place: &Located<'_>) -> Result<Claimed> {
 }
 
 /// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves nothing though somebody's presence
-/// or attributes do has lost one of them: an answer of 0 would be false.
+/// or attributes do has lost one of them: an answer of 0 would be false. So would be one for a person that is below that for presence.
 fn covered(events: &[Event], scope: &Scope, at: &Located<'_>) -> Result<()> {
     let moves = |scope: &Scope| events.iter().any(|event| !event.moves().shifts(scope).is_empty());
     let touched = || events.iter().any(|event| !event.moves().parts().2.is_empty());
@@ -162,6 +162,7 @@ fn covered(events: &[Event], scope: &Scope, at: &Located<'_>) -> Result<()> {
         Scope::Person if !moves(&Scope::Person) && (moves(&Scope::Presence) || touched()) => Err(at.refuse(
             "something moves with an owner's presence or attributes, and nothing with a replaced owner: who replaces an owner may have other values or no rows, so write that move as person too",
         )),
+        Scope::Person => at.core(scumble::loss::person::check(events)),
         _ => Ok(()),
     }
 }

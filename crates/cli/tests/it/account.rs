@@ -278,3 +278,31 @@ fn an_event_with_alternatives_stands_for_their_mixtures() {
         }
     }
 }
+
+/// The story: a list that has presence without a bound and a person with ε = 1 was answered with 1 for a replaced owner, who may be one who is not there.
+#[test]
+fn a_list_in_which_a_person_costs_less_than_its_presence_is_refused() {
+    let one = json!([{ "cells": 1, "by": 1 }]);
+    let event = |mechanism: Value, presence: &Value, person: &Value| {
+        let mut event = mechanism;
+        event["moves"] = json!({ "presence": presence, "person": person, "touches": [] });
+        event
+    };
+    let none = json!([]);
+    let seen = event(json!({ "mechanism": "approximate", "epsilon": 0, "delta": 1 }), &one, &none);
+    let more = event(json!({ "mechanism": "pure", "epsilon": 2 }), &one, &none);
+    let person = event(json!({ "mechanism": "pure", "epsilon": 1 }), &none, &one);
+    for presence in [seen, more] {
+        let document = json!({ "neighbours": "replace", "delta": 1e-6, "events": [presence, person] });
+        crate::support::refused(
+            &scumble(&["account", "-"], &document.to_string()),
+            2,
+            "at least what its presence does",
+        );
+    }
+    // A presence on a sample of a fixed size was once free of charge where a person stands in an event of its own.
+    let mut sampled = event(json!({ "mechanism": "pure", "epsilon": 1 }), &one, &none);
+    sampled["sampling"] = json!({ "kind": "without-replacement", "rate": 0.5 });
+    let answer = answered("account", &json!({ "delta": 0, "events": [sampled] }));
+    assert!(answer["epsilon"].as_f64().unwrap() > 0.6, "{answer}");
+}

@@ -67,6 +67,29 @@ fn the_report_tells_what_the_declared_attacker_learns_beside_the_guarantee() {
     assert_eq!(epsilon(&plan["releases"][0]["attacker"]), here);
 }
 
+/// The story: an attacker who knows nearly everything was shown with ε = 0.200001 beside 0.2 without assumptions. What holds against everybody holds against every weaker attacker, at
+/// every δ, in the table, in the words, where assumptions fail, and in the plan.
+#[test]
+fn a_weaker_attacker_is_never_shown_with_more() {
+    for cost in ["0.2", "0.3", "0.7"] {
+        let attacker = ATTACKER.replace("uncertainty = 0.1\n", "uncertainty = 0.000001\n");
+        let budget = "[budget]\nperson = { epsilon = 9, delta = 1e-6 }\n";
+        let noisy = NOISY.replace("epsilon = 1.0", &format!("epsilon = {cost}"));
+        let folder = folder(&[&dataset("public_owners = 4000"), &attacker, budget, &noisy]);
+        folder.stdout(&["release", "--quiet"]);
+        let report = folder.json_file("out/report.json");
+        for name in ["yes", "by district"] {
+            let shown = of(&report["attackers"], name);
+            assert!(epsilon(shown) <= epsilon(&shown["without_assumptions"]), "{shown}");
+        }
+        let page = folder.read("out/report.html");
+        let section = page.split("<h2>What weaker attackers learn</h2>").nth(1).unwrap();
+        assert!(!section.contains(&format!("{cost}00001")), "{section}");
+        let plan = folder.json(&["plan", "--json"]);
+        assert_eq!(epsilon(&plan["releases"][0]["attacker"]), epsilon(of(&report["attackers"], "yes")));
+    }
+}
+
 #[test]
 fn without_declarations_nothing_is_claimed_and_what_is_missing_is_said() {
     let undeclared = ATTACKER.replace("independence = \"declared\"\n", "");

@@ -41,8 +41,12 @@ fn counts_come_back_with_every_oracle() {
         for (name, truth) in [("3", 2000.0), ("7", 900.0), ("0", 100.0), ("11", 0.0)] {
             holds(value(&found, name), truth);
         }
-        assert!((found["person"].as_f64().unwrap() - 1.5).abs() < 1e-6);
-        assert_eq!(found["presence"], "infinite", "who reports is seen");
+        assert!((found["attributes"].as_f64().unwrap() - 1.5).abs() < 1e-6);
+        assert_eq!(
+            (&found["presence"], &found["person"]),
+            (&"infinite".into(), &"infinite".into()),
+            "who reports is seen"
+        );
     }
 }
 
@@ -54,10 +58,17 @@ fn the_events_are_those_that_account_reads() {
         &reports(&["--values", "50", "--epsilon", "1"], "3\n"),
     );
     assert_eq!(found["oracle"], "unary");
-    let question = serde_json::json!({ "events": found["events"], "delta": 0.0, "neighbours": "replace" });
-    let account = printed(support::scumble_on(&["account", "-", "--json"], &question.to_string()));
-    let account: Value = serde_json::from_str(&account).unwrap();
-    assert!((account["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{account}");
+    let account = |mut question: Value| -> Value {
+        question["events"] = found["events"].clone();
+        let answer = printed(support::scumble_on(&["account", "-", "--json"], &question.to_string()));
+        serde_json::from_str(&answer).unwrap()
+    };
+    let value = account(serde_json::json!({ "delta": 0.0, "attributes": ["town"] }));
+    assert!((value["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{value}");
+    for neighbours in ["replace", "add-remove"] {
+        let all = account(serde_json::json!({ "delta": 0.0, "neighbours": neighbours }));
+        assert_eq!(all["epsilon"], "infinite", "{neighbours}: {all}");
+    }
     assert!((found["attributes"].as_f64().unwrap() - 1.0).abs() < 1e-6);
 }
 
@@ -201,7 +212,7 @@ fn seeded_reports_say_that_they_are_not_private() {
 #[test]
 fn a_ledger_holds_what_the_owners_paid() {
     let folder = Folder::with(&[
-        ("scumble.toml", "[dataset]\n[budget]\nperson = { epsilon = 1.5 }\n"),
+        ("scumble.toml", "[dataset]\n[budget]\n[budget.attributes]\n\"*\" = { epsilon = 1.5 }\n"),
         ("reports.txt", &reports(&["--values", "4", "--epsilon", "1"], &owners(&[("2", 500)]))),
     ]);
     let collect = ["local", "collect", "reports.txt", "--values", "4", "--epsilon", "1", "--project", "scumble.toml"];
@@ -210,10 +221,44 @@ fn a_ledger_holds_what_the_owners_paid() {
     let text = folder.stdout(&collect);
     assert!(text.contains("charged to the ledger.\nledger head: "), "{text}");
     let shown = folder.json(&["ledger", "show", "--json"]);
-    assert!((shown["person"]["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{shown}");
+    assert!((shown["attributes"]["town"]["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{shown}");
     assert_eq!(shown["releases"][0]["kind"], "local");
     folder.refused(&collect, 2, "has charged this plan in entry 2");
     folder.refused(&[&collect[..], &["--again"]].concat(), 3, "epsilon 0.5 is left");
+}
+
+/// The story: the ledger showed a person with ε = 1 beside a presence that is not protected at all, after `collect` without `--presence` and with `--mean`. Who replaces an owner may be
+/// one who sends no report, so that a person costs what presence does. A budget for persons is told what helps.
+#[test]
+fn a_person_is_never_shown_below_its_presence() {
+    let held = owners(&[("2", 500)]);
+    let budget = "[dataset]\n[budget]\nperson = { epsilon = 1.5, delta = 1e-6 }\n";
+    let questions: [&[&str]; 3] = [
+        &["--values", "4", "--epsilon", "1"],
+        &["--values", "4", "--epsilon", "1", "--presence"],
+        &["--mean", "--epsilon", "1"],
+    ];
+    for question in questions {
+        let lines = if question[0] == "--mean" { "0.5\n".repeat(200) } else { held.clone() };
+        let folder = Folder::with(&[
+            ("scumble.toml", "[dataset]\n"),
+            ("limited.toml", &format!("ledger = \"limited.ledger\"\n{budget}")),
+            ("reports.txt", &reports(question, &lines)),
+        ]);
+        let project =
+            |name| [&["local", "collect", "reports.txt", "--attribute", "town", "--project", name], question].concat();
+        let is_seen = !question.contains(&"--presence");
+        folder.stdout(&project("scumble.toml"));
+        let shown = folder.json(&["ledger", "show", "--json"]);
+        let epsilon = |scope: &Value| scope["epsilon"].as_f64().unwrap_or(f64::INFINITY);
+        assert_eq!(epsilon(&shown["presence"]) == f64::INFINITY, is_seen, "{shown}");
+        assert!(epsilon(&shown["person"]) >= epsilon(&shown["presence"]), "{shown}");
+        assert!((epsilon(&shown["attributes"]["town"]) - 1.0).abs() < 1e-9, "{shown}");
+        match is_seen {
+            true => folder.refused(&project("limited.toml"), 3, "who takes part is seen"),
+            false => drop(folder.stdout(&project("limited.toml"))),
+        }
+    }
 }
 
 /// The page's example, by a shell.

@@ -71,4 +71,4 @@ pub use scenario::{
 pub use solve::{EpsilonFound, epsilon_for};
 pub use threshold::{coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive};
 pub use window::Window;
-pub use words::{brittleness, rounded_up, sentence};
+pub use words::{brittleness, rounded_up, sentence, sentence_with};

@@ -14,6 +14,11 @@ pub fn brittleness() -> &'static str {
 
 /// The guarantee as a sentence that names every assumption.
 pub fn sentence(scenario: &Scenario, guarantee: &Guarantee) -> String {
+    sentence_with(scenario, guarantee, &rounded_up(guarantee.epsilon))
+}
+
+/// The same with ε as it is written elsewhere on the page.
+pub fn sentence_with(scenario: &Scenario, guarantee: &Guarantee, epsilon: &str) -> String {
     let unit = if scenario.in_blocks() { "block of dependent records" } else { "record" };
     let chosen = match scenario.knowledge.influenced {
         0 => String::new(),
@@ -32,7 +37,6 @@ pub fn sentence(scenario: &Scenario, guarantee: &Guarantee) -> String {
         known = scenario.known(),
         belief = belief(&scenario.uncertainty),
         release = release(scenario),
-        epsilon = rounded_up(guarantee.epsilon),
         delta = rounded_up(guarantee.delta),
         notion = guarantee.notion.name(),
         factor = rounded_up(guarantee.epsilon.exp()),

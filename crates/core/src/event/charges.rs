@@ -43,6 +43,32 @@ pub fn charged_by_scope(
     Ok(events)
 }
 
+/// The events of a mechanism in which everybody sees who takes part, such as reports of owners that come one by one: nothing is promised about presence, nor about
+/// a person, who may be replaced by one who takes no part. What is protected is a change of the `attributes`, which costs `word` moved by `shift`.
+///
+/// δ = 1 says that nothing is promised, in a form that ledgers add up.
+///
+/// ```
+/// use scumble::event::{Shift, Word, charged_where_seen};
+/// use scumble::quantity::Epsilon;
+/// use scumble::{AttributeSet, Loss, Scope};
+/// let word = Word::Pure { epsilon: Epsilon::new(1.0)? };
+/// let smokes = AttributeSet::new(["smokes"])?;
+/// let events = charged_where_seen(word, Shift::one_cell(1.0)?, &smokes)?;
+/// let epsilon = |scope: Scope| Loss::of(&events, scope).and_then(|loss| loss.epsilon(0.0)).map(|answer| answer.upper);
+/// assert_eq!((epsilon(Scope::Presence)?, epsilon(Scope::Person)?), (f64::INFINITY, f64::INFINITY));
+/// assert!((epsilon(Scope::Attributes(smokes))? - 1.0).abs() < 1e-9);
+/// # Ok::<(), scumble::Error>(())
+/// ```
+pub fn charged_where_seen(word: Word, shift: Shift, attributes: &AttributeSet) -> Result<Vec<Event>> {
+    let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
+    let touch = Touch { attributes: attributes.clone(), shifts: vec![shift] };
+    Ok(vec![
+        Event::approximate(0.0, 1.0)?.moving(Moves::by_scope(one()?, one()?, Vec::new())),
+        Event::new(word, Moves::as_written(Vec::new(), Vec::new(), vec![touch])),
+    ])
+}
+
 /// Whether `one` costs at least what `other` does, as far as their parameters show it.
 fn is_at_least(one: &Word, other: &Word) -> bool {
     let bound = |word: &Word| match word {

@@ -125,6 +125,12 @@ impl Moves {
         Err(Error::refused("person must cover what presence and touches list: who replaces an owner may have no rows"))
     }
 
+    /// Whether presence moves something here that a person does not: then other events say what a person costs.
+    pub(crate) fn leaves_presence_to_others(&self) -> bool {
+        let is_left = |shift: &Shift| !shift.is_nothing() && !self.person.iter().any(|own| own.covers(shift));
+        !self.same_everywhere && self.presence.iter().any(is_left)
+    }
+
     /// The same with other shifts. `change` must not make a shift that covers another cover it no longer.
     pub(crate) fn map(&self, change: impl Fn(&Shift) -> Result<Shift>) -> Result<Self> {
         let all = |shifts: &[Shift]| shifts.iter().map(&change).collect::<Result<Vec<_>>>();

@@ -162,7 +162,8 @@ impl Filter {
     /// limit, for neighbours in the filter's scope (`spent.rs` says why).
     pub fn admit(&mut self, event: &Event) -> Result<()> {
         let mut after = self.spent.clone();
-        after.add_all(std::slice::from_ref(event), &self.scope)?;
+        // Events of one mechanism that say each scope's cost side by side come one by one.
+        after.add(event, &self.scope)?;
         if !self.limit.holds(&after) {
             let word = self.limit.word();
             let left = match self.limit.measure(&self.spent) {

@@ -31,6 +31,7 @@ mod gaussian;
 mod hull;
 mod law;
 mod normal;
+pub mod person;
 mod pld;
 pub mod reading;
 mod renyi;

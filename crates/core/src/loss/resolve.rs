@@ -23,6 +23,11 @@ pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
 fn with_threshold(event: &Event, noise: &Word, scope: &Scope) -> Result<Vec<Component>> {
     let (member, size) = scope.members();
     let noise = event.clone().with_word(noise.clone());
+    if size > 1 && event.sampling().is_some() && event.moves().leaves_presence_to_others() {
+        return Err(Error::refused(
+            "new keys on a sample have no proven bound for groups where presence and person stand in different events",
+        ));
+    }
     let (form, scope, noise) = match event.sampling() {
         // A group on a sample is counted as if everybody were in it.
         Some(sampling) if size > 1 => (Form::Whole, in_sample(sampling, scope), noise.on_everybody()),
@@ -165,7 +170,7 @@ fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, V
     let form = if *member == Scope::Presence { Form::Presence { rate } } else { Form::Replace { rate } };
     let all = match (member, sampling) {
         (Scope::Presence, Sampling::Poisson(_)) => own,
-        (Scope::Presence, Sampling::WithoutReplacement(_)) => absent,
+        // Who is added to a sample of a fixed size takes another's place; events may say each scope's cost side by side, and then only `own` is here.
         _ => own.into_iter().chain(absent).collect(),
     };
     (form, all)

@@ -11,7 +11,7 @@ use scumble::learn::{Example, distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale};
-use scumble::{Scope, Target};
+use scumble::{AttributeSet, Scope, Target};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {
@@ -162,7 +162,7 @@ pub fn asked_of_owners() {
     let mut bits = InsecureSeededSource::new(108);
     let mut one = || {
         let mut local = Local::new(&rows, 1.3, 1, &mut bits).unwrap();
-        let event = local.events().unwrap().remove(1);
+        let event = local.events(&AttributeSet::new(["value"]).unwrap()).unwrap().remove(1);
         assert!(matches!(event.word(), Word::RandomizedResponse { epsilon, .. } if epsilon.get() == 1.3));
         local.ask(&|_| UNIT).unwrap() > 0.5
     };

@@ -1,12 +1,18 @@
 //! The local model: reports against the probabilities that their events name.
 
 use crate::statistics::{DRAWS, SLIP, outcomes};
+use scumble::AttributeSet;
 use scumble::event::{Event, Word};
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::mean::{Mean, UNIT};
 use scumble::parties::local::{Absent, Coin, FrequencyOracle, Report, ReportKind};
 use scumble::quantity::Epsilon;
 use std::collections::BTreeMap;
+
+/// The attribute that a report is about.
+fn value() -> AttributeSet {
+    AttributeSet::new(["value"]).unwrap()
+}
 
 fn coin(chance: f64) -> BTreeMap<bool, f64> {
     BTreeMap::from([(true, chance), (false, 1.0 - chance)])
@@ -24,7 +30,7 @@ fn truth(event: &Event, slip: f64) -> f64 {
 
 fn oracle(kind: ReportKind) -> (FrequencyOracle, Event) {
     let oracle = FrequencyOracle::new(kind, 1.1, 5).unwrap();
-    let event = oracle.events(None, Absent::Silent).unwrap().remove(1);
+    let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1);
     (oracle, event)
 }
 
@@ -77,7 +83,7 @@ pub fn absent() {
 
 pub fn mean() {
     let mean = Mean::new(1.1).unwrap();
-    let event = mean.events(None).unwrap().remove(1);
+    let event = mean.events(&value()).unwrap().remove(1);
     let mut bits = InsecureSeededSource::new(202);
     for number in [UNIT, UNIT / 16] {
         let law = |slip: f64| {

@@ -18,8 +18,8 @@ pub trait Session {
     /// Whether executors work, and can open the files of the tables; no column of them is read.
     fn ready(&self) -> Result<(), Trouble>;
 
-    /// The rows of a statement.
-    fn rows(&self, statement: &str) -> Result<Vec<Row>, Trouble>;
+    /// The rows of a statement. By then the charge is made: why there are none is one of two things that depend on no value.
+    fn rows(&self, statement: &str) -> Result<Vec<Row>, RowsTrouble>;
 }
 
 /// Why a cluster does not do what it is asked to. What it says itself is not repeated, because it may quote values.
@@ -37,9 +37,17 @@ pub enum Trouble {
     Unseen,
     /// A statement cannot be planned.
     Unplanned,
-    /// A statement failed.
+    /// There is no session to work with.
     Failed,
-    /// A statement took longer than it may.
+}
+
+/// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user reads: whether executors can open the files was
+/// asked before the charge ([`Session::ready`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsTrouble {
+    /// The statement failed.
+    Failed,
+    /// The statement took longer than it may.
     TooLong,
 }
 

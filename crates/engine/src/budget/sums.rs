@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is used.
-pub(crate) const RULE: u32 = 1;
+///
+/// 2: a person costs at least what presence does in each charge. Before, collections of local reports and products of two parties counted less.
+pub(crate) const RULE: u32 = 2;
 
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,7 +239,30 @@ mod tests {
             text.push_str(&spent.split(' ').map(short).collect::<Vec<_>>().join(" "));
             text.push('\n');
         }
-        assert_eq!((RULE, text.as_str()), (1, COSTS));
+        assert_eq!((RULE, text.as_str()), (2, COSTS));
+    }
+
+    /// The story: ledgers hold charges that cost a person ε = 1 and presence everything. What they show of a person is no longer below what they show of presence, whichever charges
+    /// come before and after.
+    #[test]
+    fn old_charges_cost_a_person_what_presence_costs() {
+        let one = || vec![Shift::one_cell(1.0).unwrap()];
+        let alone = |event: Event, presence, person| event.moving(Moves::as_written(presence, person, Vec::new()));
+        let seen = vec![
+            alone(Event::approximate(0.0, 1.0).unwrap(), one(), Vec::new()),
+            alone(Event::pure(1.0).unwrap(), Vec::new(), one()),
+        ];
+        let less = vec![
+            alone(Event::pure(3.0).unwrap(), one(), Vec::new()),
+            alone(Event::pure(1.0).unwrap(), Vec::new(), one()),
+        ];
+        let other = vec![event((false, 4.0, 1))];
+        let sums = Sums::of([&other[..], &less, &other]).unwrap();
+        // Two counts in two cells of scale 4, and 3 instead of 1 for the charge that says less of a person.
+        assert_eq!(sums.spent(&Scope::Person).unwrap().pure_sum(), Some("4".parse().unwrap()));
+        let sums = Sums::of([&other[..], &seen, &other]).unwrap();
+        let [person, presence] = [Scope::Person, Scope::Presence].map(|scope| sums.spent(&scope).unwrap().clone());
+        assert!(person.is_at_least(&presence) && person.least_delta().is_none());
     }
 
     #[test]

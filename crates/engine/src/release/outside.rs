@@ -5,12 +5,14 @@
 
 use super::exact_count;
 use super::publish::Places;
-use crate::budget::Budget;
+use crate::budget::{Budget, Spent};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::ledger::{About, Head, Ledger, Output, Pass, Proposal, Standing};
 use crate::project::Project;
+use scumble::Scope;
 use scumble::event::Event;
+use scumble::quantity::Exact;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -111,6 +113,17 @@ impl Outside {
         }
     }
 
+    /// What helps where the budget is too small.
+    fn remedy(&self) -> Result<&'static str> {
+        let is_seen = *Spent::of(&self.events, &Scope::Presence)?.delta() >= Exact::from_f64(1.0)?;
+        Ok(match is_seen {
+            true => {
+                "who takes part is seen, which no budget for person or presence allows: limit the attributes instead, or let owners who have no value report as well (--presence)"
+            }
+            false => "a plan with a smaller epsilon costs less",
+        })
+    }
+
     fn fits(&self, before: &Standing, book: &Book) -> Result<()> {
         if before.holds(exact_count::NAME) {
             return Err(Error::Budget(format!(
@@ -124,7 +137,7 @@ impl Outside {
         }
         match budget.first_refusal(before.sums()?, &self.events)? {
             None => Ok(()),
-            Some(refusal) => Err(refusal.error(&self.release, "a plan with a smaller epsilon costs less")),
+            Some(refusal) => Err(refusal.error(&self.release, self.remedy()?)),
         }
     }
 }

@@ -30,6 +30,7 @@ impl Report<'_> {
         for one in self.published {
             let Some(answer) = answer(self.project, &one.counted)? else { continue };
             let spent = Spent::of(&one.events, &Scope::Person)?;
+            let answer = answer.at_most(|delta| spent.epsilon(delta).map(|epsilon| epsilon.to_f64_up()));
             all.push(Against {
                 release: one.charge.release.clone(),
                 answer,
@@ -54,11 +55,9 @@ impl Against {
         shown
     }
 
-    /// ε against this attacker: never more than without assumptions, which hold against everybody.
+    /// ε against this attacker.
     fn epsilon(&self) -> Option<f64> {
-        let found = self.guarantee()?;
-        let unassuming = self.unassuming.filter(|_| self.delta <= found.delta);
-        Some(unassuming.map_or(found.epsilon, |unassuming| unassuming.min(found.epsilon)))
+        self.guarantee().map(|found| found.epsilon)
     }
 
     fn guarantee(&self) -> Option<&Guarantee> {
@@ -90,7 +89,7 @@ pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<String> {
         let unassuming = one.unassuming.map_or("∞".to_string(), rounded_up);
         let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
             (Some(epsilon), Some(found)) => {
-                (format!("ε = {}", scumble::attacker::rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+                (format!("ε = {}", rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
             }
             _ => ("nothing claimed".to_string(), "–".to_string()),
         };
@@ -145,9 +144,7 @@ fn details(one: &Against) -> String {
         text.push_str("<div class=\"wide\"><table><thead><tr><th>if assumptions fail</th><th>ε</th><th>δ</th></tr></thead><tbody>");
         for row in &guarantee.degradation {
             let (epsilon, delta) = match row.claim {
-                Some((epsilon, delta)) => {
-                    (scumble::attacker::rounded_up(epsilon), scumble::attacker::rounded_up(delta))
-                }
+                Some((epsilon, delta)) => (rounded_up(epsilon), scumble::attacker::rounded_up(delta)),
                 None => ("no guarantee".to_string(), "–".to_string()),
             };
             let _ =

@@ -72,7 +72,9 @@ pub fn release_json(planned: &Planned, project: &Project, scopes: &[Scope], delt
     whole.insert("attributes".into(), Value::Object(attributes));
     let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
     let limits: Vec<Value> = planned.plan.limits.iter().map(Floor::json).collect();
-    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.json());
+    let spent = Spent::of(&planned.plan.events, &Scope::Person)?;
+    let everybody = |delta: &Exact| spent.epsilon(delta).map(|epsilon| epsilon.to_f64_up());
+    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.at_most(everybody).json());
     Ok(json!({
         "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
         "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),

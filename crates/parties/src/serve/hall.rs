@@ -1,7 +1,7 @@
 //! Where a server meets everybody who connects: what has come in, under one lock.
 
 use super::{Step, Watch, added};
-use crate::channel::{Channel, incoming};
+use crate::channel::{Channel, HANDSHAKE, incoming};
 use crate::error::{Error, Result};
 use crate::key::{Key, PublicKey};
 use crate::message::{self, Entry, MessageKind, Sending};
@@ -245,7 +245,7 @@ impl Shared {
 
     fn attend(&self, config: Arc<ServerConfig>, socket: TcpStream) {
         let from = socket.peer_addr().map_or_else(|_| "somebody".to_string(), |address| address.to_string());
-        let Some((mut channel, key)) = Channel::accept(config, socket) else {
+        let Some((mut channel, key)) = Channel::accept(config, socket, Instant::now() + HANDSHAKE) else {
             return self.note(Step::Refused(format!("{from} shows no key of the plan")));
         };
         let (name, attended) = match (self.plan.party_of(key), self.plan.server_of(key)) {

@@ -4,7 +4,9 @@ use super::{LONG, WAIT};
 use crate::key::Key;
 use crate::product::{First, ProductPlan, Role, Second};
 use scumble::noise::InsecureSeededSource;
-use std::net::TcpListener;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 struct Two {
     plan: ProductPlan,
@@ -53,7 +55,7 @@ fn two_processes_multiply_as_one_would() {
 fn what_is_wrong_is_not_answered() {
     let two = two(10);
     let error = Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT / 4).err().unwrap();
-    assert!(error.to_string().contains("'a' has not sent its bits in time"), "{error}");
+    assert_eq!(error.to_string(), "nobody has shown the key of 'a' in time; nothing was answered");
     std::thread::scope(|scope| {
         let second = scope.spawn(|| Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err());
         let stranger = Key::generate().unwrap();
@@ -63,4 +65,80 @@ fn what_is_wrong_is_not_answered() {
         assert!(error.to_string().contains("9 bits, and the plan has 10 owners"), "{error}");
         assert!(second.join().unwrap().is_some());
     });
+}
+
+/// A stranger that connects and says nothing, or sends the head of a long message byte by byte, for as long as the other side lets it.
+fn stranger(address: std::net::SocketAddr, drips: bool) -> Option<TcpStream> {
+    let mut socket = TcpStream::connect(address).ok()?;
+    if drips {
+        let mut held = socket.try_clone().ok()?;
+        std::thread::spawn(move || {
+            // The head of a TLS record of 512 bytes, then one byte at a time.
+            let mut sent = held.write_all(&[0x16, 3, 1, 2, 0]);
+            while sent.is_ok() {
+                std::thread::sleep(Duration::from_millis(50));
+                sent = held.write_all(&[1]);
+            }
+        });
+    } else {
+        let _ = socket.flush();
+    }
+    Some(socket)
+}
+
+/// The story: guests were met one after the other, each for ten seconds after every byte. A stranger without a key held the second party for 62 s at `--wait 6`, the first one was never heard, and each
+/// blamed the other: one for a wrong key, one for bits that did not come.
+#[test]
+fn strangers_keep_nobody_waiting() {
+    for drips in [false, true] {
+        let two = two(10);
+        let address = two.listener.local_addr().unwrap();
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let second = Second::listen(&two.plan, &two.keys[1], &two.listener, LONG)?;
+                second.answer(&[true; 10], &mut InsecureSeededSource::new(2))
+            });
+            // More than are heard at once.
+            let crowd: Vec<_> = (0..150).map(|_| stranger(address, drips)).collect();
+            let first = First::meet(&two.plan, &two.keys[0], LONG).unwrap();
+            first.multiply(&[true; 10], &mut InsecureSeededSource::new(1)).unwrap();
+            second.join().unwrap().unwrap();
+            drop(crowd);
+        });
+        assert!(begun.elapsed() < LONG / 2, "{:?}", begun.elapsed());
+    }
+}
+
+/// Strangers alone: the time is what was asked for, and the party that was not met is not blamed.
+#[test]
+fn nobody_is_blamed_who_was_not_met() {
+    let two = two(10);
+    let address = two.listener.local_addr().unwrap();
+    let begun = Instant::now();
+    let crowd = [false, true, true].map(|drips| stranger(address, drips));
+    let error = Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string();
+    let within = begun.elapsed();
+    assert!(within >= WAIT && within < WAIT + Duration::from_secs(5), "{within:?}");
+    assert_eq!(error, "nobody has shown the key of 'a' in time (3 connections came without it); nothing was answered");
+    drop(crowd);
+    // Whoever has shown the key and then says nothing is named.
+    std::thread::scope(|scope| {
+        let second =
+            scope.spawn(|| Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string());
+        let first = First::meet(&two.plan, &two.keys[0], LONG).unwrap();
+        let sentence = second.join().unwrap();
+        assert!(sentence.contains("'a' was met and has not sent its bits in time"), "{sentence}");
+        drop(first);
+    });
+}
+
+/// Where a stranger sits at the second party's address and says nothing, the first one is done when its time is over, and says no more than it knows.
+#[test]
+fn the_first_party_is_done_in_time() {
+    let two = two(10);
+    let begun = Instant::now();
+    let error = First::meet(&two.plan, &two.keys[0], WAIT).err().unwrap().to_string();
+    assert!(begun.elapsed() < WAIT + Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(error.contains("'b' has not shown its key in time"), "{error}");
 }

@@ -9,7 +9,7 @@ use crate::output::{print, quoted};
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use scumble::event::{Event, Moves, Shift, Touch};
+use scumble::event::{Event, Shift, Word, charged_by_scope, charged_where_seen};
 use scumble::loss::shuffle::Shuffled;
 use scumble::parties::local::mean::Mean;
 use scumble::parties::local::{Frequency, FrequencyOracle};
@@ -53,21 +53,19 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The cost of one report in words that ledgers add up: δ = 1 where who reports is seen.
-fn counted(presence: Option<f64>, person: Epsilon, attributes: Option<&AttributeSet>) -> Result<Vec<Event>, Failure> {
-    let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-    let presence = match presence {
-        Some(epsilon) => Event::pure(epsilon)?,
-        None => Event::approximate(0.0, 1.0)?,
-    };
-    let touch =
-        |set: &AttributeSet| -> scumble::Result<Touch> { Ok(Touch { attributes: set.clone(), shifts: one()? }) };
-    let touches = attributes.map(touch).transpose()?.into_iter().collect();
-    Ok(vec![
-        presence.moving(Moves::as_written(one()?, Vec::new(), Vec::new())),
-        Event::pure(person)?.moving(Moves::as_written(Vec::new(), one()?, touches)),
-    ])
+/// The cost of one report in words that ledgers add up. Without a cost of presence, who reports is seen.
+fn counted(presence: Option<f64>, value: Epsilon, attributes: &AttributeSet) -> Result<Vec<Event>, Failure> {
+    let (word, one) = (Word::Pure { epsilon: value }, Shift::one_cell(1.0)?);
+    let Some(presence) = presence else { return Ok(charged_where_seen(word, one, attributes)?) };
+    // Where all owners report, a person is replaced by one with another value or without one: the first costs more.
+    let presence = Word::Pure { epsilon: Epsilon::new(presence.min(value.get()))? };
+    let charge = |word: Word| (word, vec![one]);
+    let changes = vec![(attributes.clone(), charge(word.clone()))];
+    Ok(charged_by_scope(charge(presence), charge(word), changes)?)
 }
+
+/// What a value is called that nobody has named.
+const UNNAMED: &str = "value";
 
 /// What the reports say.
 struct Collected {
@@ -83,19 +81,17 @@ struct Collected {
 
 /// Counts, estimates, prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let attributes = match arguments.attribute.is_empty() {
-        true => None,
-        false => Some(AttributeSet::new(arguments.attribute.iter().map(String::as_str))?),
-    };
+    let names = arguments.attribute.iter().map(String::as_str);
+    let attributes = AttributeSet::new(if arguments.attribute.is_empty() { vec![UNNAMED] } else { names.collect() })?;
     let asked = arguments.question.asked()?;
     // What a ledger is to hold stands in it before a report is looked at.
     let paid = match arguments.ledger.book()? {
-        Some(book) => Some(charge_of(arguments, &asked, attributes.as_ref())?.charge(&book, arguments.ledger.again)?),
+        Some(book) => Some(charge_of(arguments, &asked, &attributes)?.charge(&book, arguments.ledger.again)?),
         None => None,
     };
     let collected = match asked {
-        Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, attributes.as_ref())?,
-        Asked::Mean(mean) => means(arguments, &mean, attributes.as_ref())?,
+        Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, &attributes)?,
+        Asked::Mean(mean) => means(arguments, &mean, &attributes)?,
     };
     // Where nobody has reported yet, everything is possible; where somebody has, this is another file.
     if collected.reports == 0 && collected.rejected > 0 {
@@ -108,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let shuffled = arguments.shuffled(collected.reports)?;
     let head = paid.map(|paid| paid.commit(&scumble_engine::digest(collected.as_csv().as_bytes()))).transpose()?;
     let text = if arguments.json {
-        format!("{}\n", collected.as_json(arguments, shuffled, attributes.as_ref())?)
+        format!("{}\n", collected.as_json(arguments, shuffled, attributes)?)
     } else if arguments.csv {
         collected.as_csv()
     } else {
@@ -116,14 +112,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Some(head) => format!("Each owner's report is charged to the ledger.\n{}\n", head_line(head)),
             None => "Not recorded in any ledger; --json prints the events.\n".to_string(),
         };
-        format!("{}{recorded}", collected.in_words(arguments, shuffled, attributes.as_ref())?)
+        format!("{}{recorded}", collected.in_words(arguments, shuffled, attributes)?)
     };
     print(&text)
 }
 
 /// What the owners of these reports have paid, for a ledger that knows the same people.
-fn charge_of(arguments: &Arguments, asked: &Asked, attributes: Option<&AttributeSet>) -> Result<Outside, Failure> {
-    if attributes.is_none() {
+fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) -> Result<Outside, Failure> {
+    if arguments.attribute.is_empty() {
         let sentence = "a ledger counts by attribute: say what the value is with --attribute NAME";
         return Err(Failure::Input(sentence.to_string()));
     }
@@ -150,7 +146,7 @@ fn frequencies(
     arguments: &Arguments,
     oracle: &FrequencyOracle,
     alphabet: &Alphabet,
-    attributes: Option<&AttributeSet>,
+    attributes: &AttributeSet,
 ) -> Result<Collected, Failure> {
     let mut tally = oracle.tally()?;
     let too_long = lines::blocks(&arguments.reports, |block| tally.add_lines(block))?;
@@ -165,7 +161,7 @@ fn frequencies(
     })
 }
 
-fn means(arguments: &Arguments, mean: &Mean, attributes: Option<&AttributeSet>) -> Result<Collected, Failure> {
+fn means(arguments: &Arguments, mean: &Mean, attributes: &AttributeSet) -> Result<Collected, Failure> {
     let (mut ones, mut zeros, mut rejected) = (0, 0, 0);
     let count = |block: &[u8]| {
         for line in block.split(|letter| *letter == b'\n') {
@@ -226,7 +222,7 @@ impl Collected {
         &self,
         arguments: &Arguments,
         shuffled: Option<f64>,
-        attributes: Option<&AttributeSet>,
+        attributes: AttributeSet,
     ) -> Result<Value, Failure> {
         let one = |(name, frequency): (&String, &Frequency)| {
             let Frequency { count, standard_error, low, high } = frequency;
@@ -236,12 +232,10 @@ impl Collected {
             "oracle": self.oracle, "epsilon": arguments.question.epsilon.get(), "beta": arguments.beta.get(),
             "reports": self.reports, "rejected": self.rejected, "largest_error": self.largest,
             "person": value(self.epsilon(Scope::Person)?), "presence": value(self.epsilon(Scope::Presence)?),
+            "attributes": value(self.epsilon(Scope::Attributes(attributes))?),
             "events": self.events.iter().map(event_to_json).collect::<Vec<_>>(),
             "values": self.names.iter().zip(&self.frequencies).map(one).collect::<Vec<_>>(),
         });
-        if let Some(set) = attributes {
-            object["attributes"] = value(self.epsilon(Scope::Attributes(set.clone()))?);
-        }
         if let (Some(epsilon), Some(delta)) = (shuffled, arguments.delta) {
             object["shuffled"] = json!({ "epsilon": epsilon, "delta": delta.get() });
         }
@@ -256,7 +250,7 @@ impl Collected {
         &self,
         arguments: &Arguments,
         shuffled: Option<f64>,
-        attributes: Option<&AttributeSet>,
+        attributes: AttributeSet,
     ) -> Result<String, Failure> {
         let sure = 100.0 * (1.0 - arguments.beta.get());
         let mut text = format!("{} reports of the oracle {}", self.reports, self.oracle);
@@ -273,18 +267,25 @@ impl Collected {
                 self.largest.ceil()
             );
         }
-        let person = rounded_up(self.epsilon(Scope::Person)?, DIGITS);
-        let of = if attributes.is_some() { format!(" ({})", arguments.attribute.join(", ")) } else { String::new() };
+        let cost = rounded_up(self.epsilon(Scope::Attributes(attributes))?, DIGITS);
+        let of = match arguments.attribute.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", arguments.attribute.join(", ")),
+        };
         let _ =
-            writeln!(text, "A report costs its owner ε = {person} for its value{of}, against everybody else together.");
+            writeln!(text, "A report costs its owner ε = {cost} for its value{of}, against everybody else together.");
         let presence = self.epsilon(Scope::Presence)?;
         let _ = match presence.is_finite() {
             true => writeln!(
                 text,
-                "That an owner has a value costs ε = {}, where all owners without one report.",
-                rounded_up(presence, DIGITS)
+                "That an owner has a value costs ε = {}, where all owners without one report; all about a person costs ε = {}.",
+                rounded_up(presence, DIGITS),
+                rounded_up(self.epsilon(Scope::Person)?, DIGITS)
             ),
-            false => writeln!(text, "Who reports is not protected: whoever receives a report sees that it came."),
+            false => writeln!(
+                text,
+                "Who reports is not protected, because everybody who receives a report sees that it came: neither presence nor a person as a whole has a finite ε."
+            ),
         };
         if let (Some(epsilon), Some(delta)) = (shuffled, arguments.delta) {
             let _ = writeln!(

@@ -6,6 +6,7 @@ use crate::event::Event;
 use crate::noise::{BitSource, permutation};
 use crate::parties::local::mean::Mean;
 use crate::quantity::{Beta, Epsilon, checked};
+use crate::scope::AttributeSet;
 
 /// Splits the owners at random among `asks` asks; a cell of a batch is an ask.
 pub struct Local<'a, Row, S: BitSource + ?Sized> {
@@ -37,9 +38,9 @@ impl<'a, Row, S: BitSource + ?Sized> Local<'a, Row, S> {
         Ok(Self { rows, order, mean: Mean::new(epsilon)?, asks, asked: 0, bits })
     }
 
-    /// What the one report of an owner is, for a ledger.
-    pub fn events(&self) -> Result<Vec<Event>> {
-        self.mean.events(None)
+    /// What the one report of an owner is, for a ledger: its cost is that of the `attributes` that the questions are about.
+    pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
+        self.mean.events(attributes)
     }
 
     /// The mean over the next part of the owners.

@@ -36,6 +36,7 @@ use crate::loss::words;
 use crate::quantity::Exact;
 use crate::scope::Scope;
 use num_rational::BigRational;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// Sums over the events so far, each an upper bound and exact as a sum: the odometer.
@@ -82,23 +83,101 @@ impl Spent {
         Ok(spent)
     }
 
-    /// Adds each event's cost in `scope`.
+    /// Adds what the events of one charge cost in `scope`.
+    ///
+    /// # Guarantee
+    /// A person costs at least what presence does, in every sum: who replaces an owner may take no part. Events may say side by side what a mechanism costs in
+    /// each scope ([`crate::event::charged_by_scope`]); where those for a person come to less than those for presence, the charge is the worse of both.
+    ///
+    /// ```
+    /// use scumble::event::{Event, Moves, Shift};
+    /// use scumble::loss::filter::Spent;
+    /// use scumble::scope::Scope;
+    /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
+    /// let presence = Event::pure(2.0)?.moving(Moves::as_written(one()?, vec![], vec![]));
+    /// let person = Event::pure(0.5)?.moving(Moves::as_written(vec![], one()?, vec![]));
+    /// let spent = Spent::of(&[presence, person], &Scope::Person)?;
+    /// assert_eq!(spent.pure_sum(), Some("2".parse()?));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
     pub fn add_all(&mut self, events: &[Event], scope: &Scope) -> Result<()> {
-        events.iter().try_for_each(|event| self.add(event, scope))
+        let (member, members) = scope.members();
+        let is_side_by_side = |event: &Event| event.moves().leaves_presence_to_others();
+        if *member != Scope::Person || !events.iter().any(is_side_by_side) {
+            return events.iter().try_for_each(|event| self.add(event, scope));
+        }
+        let mut person = Self::nothing();
+        events.iter().try_for_each(|event| person.add(event, scope))?;
+        let members = NonZeroU32::new(members).unwrap_or(NonZeroU32::MIN);
+        let presence = Self::of(events, &Scope::Presence.group(members))?;
+        let worst = if person.is_at_least(&presence) { person } else { person.worse_of(presence) };
+        *self = std::mem::replace(self, Self::nothing()).plus(worst);
+        Ok(())
     }
 
-    fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
-        let (member, members) = scope.members();
-        // Sampling takes nothing off here. Without replacement an owner that is added to the sample takes another's place.
-        let moved = match (event.sampling(), member) {
-            (Some(Sampling::WithoutReplacement(_)), Scope::Presence) => &Scope::Person,
-            _ => member,
+    /// Whether this is no less than the other, in every number that is read off.
+    pub fn is_at_least(&self, other: &Self) -> bool {
+        // Where there is no number, everything is possible.
+        let covers = |own: Option<Exact>, other: Option<Exact>| match (own, other) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(own), Some(other)) => own >= other,
         };
+        let truncated = match (&self.truncated, &other.truncated) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(own), Some(other)) => {
+                own.rho >= other.rho && smaller(own.omega.clone(), other.omega.clone()) == own.omega
+            }
+        };
+        let at = |delta: &str| {
+            let delta: Exact = delta.parse().unwrap_or_else(|_| Exact::zero());
+            covers(self.epsilon(&delta), other.epsilon(&delta))
+        };
+        self.delta >= other.delta
+            && covers(self.pure_sum(), other.pure_sum())
+            && covers(self.rho_of_all.clone(), other.rho_of_all.clone())
+            && truncated
+            && ["0.5", "1e-3", "1e-6", "1e-9", "1e-15"].into_iter().all(at)
+    }
+
+    /// The larger of both in every sum.
+    fn worse_of(self, other: Self) -> Self {
+        Self {
+            pure: self.pure.max(other.pure),
+            rho_of_rest: larger(self.rho_of_rest, other.rho_of_rest),
+            rho_of_all: larger(self.rho_of_all, other.rho_of_all),
+            truncated: self.truncated.zip(other.truncated).and_then(|(own, other)| worse(Some(own), Some(other))),
+            delta: self.delta.max(other.delta),
+        }
+    }
+
+    /// Both together.
+    fn plus(self, other: Self) -> Self {
+        let truncated = self.truncated.zip(other.truncated);
+        Self {
+            pure: self.pure + other.pure,
+            rho_of_rest: added(self.rho_of_rest, other.rho_of_rest),
+            rho_of_all: added(self.rho_of_all, other.rho_of_all),
+            truncated: truncated
+                .map(|(own, other)| Truncated { rho: own.rho + other.rho, omega: smaller(own.omega, other.omega) }),
+            delta: self.delta + other.delta,
+        }
+    }
+
+    /// Adds what one event costs by itself; what other events of its charge say is not looked at.
+    pub(super) fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
+        let (member, members) = scope.members();
+        let mut shifts = event.moves().shifts(member);
+        // Sampling takes nothing off here. Without replacement an owner that is added to the sample takes another's place.
+        if let (Some(Sampling::WithoutReplacement(_)), Scope::Presence) = (event.sampling(), member) {
+            shifts.extend(event.moves().shifts(&Scope::Person));
+        }
         let nothing = Exact::zero();
         let mut worst =
             Price { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
         let word = words::of(event.word());
-        for shift in event.moves().shifts(moved) {
+        for shift in shifts {
             let price = word.price(&shift, members)?;
             worst = Price {
                 pure: larger(worst.pure, price.pure),

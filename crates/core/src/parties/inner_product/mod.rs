@@ -22,7 +22,7 @@
 
 use crate::calibrate::{scale_for_pure, up};
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
+use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, DiscreteLaplace, uniform};
 use crate::quantity::{Beta, Epsilon, Sensitivity, checked};
 use crate::scope::AttributeSet;
@@ -140,33 +140,23 @@ impl InnerProduct {
         self.second
     }
 
-    /// What the first party did, for its ledger. That an owner is on the list is not protected.
+    /// What the first party did, for its ledger: what a change of `attributes` costs. That an owner is on the list is not protected.
     pub fn events_first(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let epsilon = Epsilon::new(up(self.epsilon_first()))?;
         let word = Word::RandomizedResponse { epsilon, values: Choices::new(2)? };
-        known_owners(word, Shift::one_cell(1.0)?, attributes)
+        charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 
     /// What the second party did, for its ledger.
     pub fn events_second(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let word = Word::DiscreteLaplace { scale: self.noise.scale() };
-        known_owners(word, Shift::one_cell((self.flip.1 - self.flip.0) as f64)?, attributes)
+        charged_where_seen(word, Shift::one_cell((self.flip.1 - self.flip.0) as f64)?, attributes)
     }
 }
 
 /// ln((b−a)/a), to the nearest.
 fn loss(above: u64, below: u64) -> f64 {
     ((below - above) as f64 / above as f64).ln()
-}
-
-/// A word about one owner's bit, where everybody knows who the owners are: δ = 1 says that presence is not protected, in a form that ledgers add up.
-fn known_owners(word: Word, moved: Shift, attributes: &AttributeSet) -> Result<Vec<Event>> {
-    let presence = Moves::as_written(vec![Shift::one_cell(1.0)?], Vec::new(), Vec::new());
-    let touch = Touch { attributes: attributes.clone(), shifts: vec![moved] };
-    Ok(vec![
-        Event::approximate(0.0, 1.0)?.moving(presence),
-        Event::new(word, Moves::as_written(Vec::new(), vec![moved], vec![touch])),
-    ])
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@
 use super::Coin;
 use super::estimate::{Frequency, success};
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
+use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon, checked};
 use crate::scope::AttributeSet;
@@ -55,17 +55,11 @@ impl Mean {
         Ok(rounded != self.coin.is_lie(bits))
     }
 
-    /// What one owner's report is, for a ledger. That an owner reports is not protected.
-    pub fn events(&self, attributes: Option<&AttributeSet>) -> Result<Vec<Event>> {
-        let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-        let touched = |set: &AttributeSet| Ok(Touch { attributes: set.clone(), shifts: one()? });
-        let touches = attributes.into_iter().map(touched).collect::<Result<Vec<_>>>()?;
+    /// What one owner's report is, for a ledger: the number's cost, as that of the `attributes` that decide it. That an owner reports is not protected, nor is a
+    /// whole person, who may be replaced by one who does not report.
+    pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(2)? };
-        let presence = Moves::as_written(one()?, Vec::new(), Vec::new());
-        Ok(vec![
-            Event::pair(vec![1.0, 0.0], vec![0.0, 1.0])?.moving(presence),
-            Event::new(word, Moves::as_written(Vec::new(), one()?, touches)),
-        ])
+        charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 
     /// The sum of the numbers of the owners who reported, with an interval that holds it with probability 1 − β.

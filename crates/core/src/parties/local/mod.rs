@@ -33,7 +33,7 @@
 
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
+use crate::event::{Choices, Event, Moves, Pair, Shift, Touch, Word, charged_where_seen};
 use crate::mechanism::randomized_response::RandomizedResponse;
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon, checked};
@@ -251,45 +251,45 @@ impl FrequencyOracle {
         }
     }
 
-    /// What one owner's report is, for a ledger: an event for presence, and one for the owner's value (the whole person, or any of the
-    /// `attributes` that decide it).
+    /// What one owner's report is, for a ledger. Where owners without a value are silent, who reports is seen: then neither presence is protected nor a whole person, who may
+    /// be replaced by one who is silent; what a change of the value costs is that of the `attributes` that decide it.
     ///
     /// # Guarantee
     /// Of the unary and the Hadamard oracle half of the reports tell nothing, and the rest is randomized response between two values: this
-    /// pair dominates every pair of values (\[WBLJ17\]; enumerated in the tests). Its numbers are rounded away from each other.
-    pub fn events(&self, attributes: Option<&AttributeSet>, absent: Absent) -> Result<Vec<Event>> {
-        let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-        let presence = Moves::as_written(one()?, Vec::new(), Vec::new());
-        let touched = |set: &AttributeSet| Ok(Touch { attributes: set.clone(), shifts: one()? });
-        let touches = attributes.into_iter().map(touched).collect::<Result<Vec<_>>>()?;
-        let value = Moves::as_written(Vec::new(), one()?, touches);
-        Ok(vec![self.of_presence(absent)?.moving(presence), self.of_value()?.moving(value)])
-    }
-
-    fn of_value(&self) -> Result<Event> {
-        if self.kind == ReportKind::KAry {
-            let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
-            return Ok(Event::new(word, Moves::everywhere(Shift::one_cell(1.0)?)));
-        }
-        let (truth, lie) = self.coin.apart();
-        Event::pair(vec![truth / 2.0, lie / 2.0, 0.5], vec![lie / 2.0, truth / 2.0, 0.5])
-    }
-
-    fn of_presence(&self, absent: Absent) -> Result<Event> {
+    /// pair dominates every pair of values (\[WBLJ17\]; enumerated in the tests), and that of a value and none. Its numbers are rounded away from each other.
+    pub fn events(&self, attributes: &AttributeSet, absent: Absent) -> Result<Vec<Event>> {
+        let (value, one) = (self.of_value()?, Shift::one_cell(1.0)?);
         if absent == Absent::Silent {
-            // A report is there, or it is not.
-            return Event::pair(vec![1.0, 0.0], vec![0.0, 1.0]);
+            return charged_where_seen(value, one, attributes);
+        }
+        let touch = Touch { attributes: attributes.clone(), shifts: vec![one] };
+        let presence = Moves::as_written(vec![one], Vec::new(), Vec::new());
+        let rest = Moves::as_written(Vec::new(), vec![one], vec![touch]);
+        Ok(vec![Event::new(self.of_presence()?, presence), Event::new(value, rest)])
+    }
+
+    fn of_value(&self) -> Result<Word> {
+        if self.kind == ReportKind::KAry {
+            return Ok(Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? });
         }
         let (truth, lie) = self.coin.apart();
-        match self.kind {
+        let pair = Pair::new(vec![truth / 2.0, lie / 2.0, 0.5], vec![lie / 2.0, truth / 2.0, 0.5])?;
+        Ok(Word::Pair(pair))
+    }
+
+    /// A value's report beside that of an owner who has none.
+    fn of_presence(&self) -> Result<Word> {
+        let (truth, lie) = self.coin.apart();
+        let pair = match self.kind {
             ReportKind::KAry => {
                 let (keep, others) = self.kept();
                 let k = self.values as f64;
-                Event::pair(vec![outward(keep, 8), outward(others, -8)], vec![1.0 / k, (k - 1.0) / k])
+                Pair::new(vec![outward(keep, 8), outward(others, -8)], vec![1.0 / k, (k - 1.0) / k])
             }
-            ReportKind::Unary => Event::pair(vec![0.5, 0.5], vec![lie, truth]),
-            ReportKind::Hadamard => Event::pair(vec![truth, lie], vec![0.5, 0.5]),
-        }
+            ReportKind::Unary => Pair::new(vec![0.5, 0.5], vec![lie, truth]),
+            ReportKind::Hadamard => Pair::new(vec![truth, lie], vec![0.5, 0.5]),
+        };
+        Ok(Word::Pair(pair?))
     }
 
     /// The probability of the truth in a k-ary report, and that of all other values together.

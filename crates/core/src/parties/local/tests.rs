@@ -53,6 +53,11 @@ fn oracles() -> Vec<FrequencyOracle> {
     oracles
 }
 
+/// The attribute that a report is about.
+fn value() -> AttributeSet {
+    AttributeSet::new(["value"]).unwrap()
+}
+
 fn asked(epsilon: f64) -> [f64; 3] {
     [0.0, epsilon / 3.0, 0.9 * epsilon]
 }
@@ -61,8 +66,8 @@ fn asked(epsilon: f64) -> [f64; 3] {
 fn the_claim_is_the_truth_for_every_pair_of_values() {
     for oracle in oracles() {
         let pairs: Vec<_> = (0..oracle.values).flat_map(|a| (0..a).map(move |b| (Some(a), Some(b)))).collect();
-        let events = oracle.events(None, Absent::Silent).unwrap();
-        let claim = Claim::of(&events, &Scope::Person, &asked(oracle.epsilon.get()));
+        let events = oracle.events(&value(), Absent::Silent).unwrap();
+        let claim = Claim::of(&events, &Scope::Attributes(value()), &asked(oracle.epsilon.get()));
         assert!(claim.pure.unwrap() <= oracle.epsilon.get() * (1.0 + 1e-9));
         check(&pairs, |value| law(&oracle, *value), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
     }
@@ -72,7 +77,7 @@ fn the_claim_is_the_truth_for_every_pair_of_values() {
 fn the_claim_is_the_truth_for_somebody_and_nobody() {
     for oracle in oracles() {
         let pairs: Vec<_> = (0..oracle.values).map(|value| (Some(value), None)).collect();
-        let events = oracle.events(None, Absent::Report).unwrap();
+        let events = oracle.events(&value(), Absent::Report).unwrap();
         let claim = Claim::of(&events, &Scope::Presence, &asked(oracle.epsilon.get() / 2.0));
         assert!((claim.pure.unwrap() / oracle.epsilon_presence() - 1.0).abs() < 1e-6);
         check(&pairs, |value| law(&oracle, *value), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
@@ -87,14 +92,36 @@ fn a_claim_one_percent_too_small_fails() {
     check(&[(Some(0), Some(1))], |value| law(&oracle, *value), &claim, Slack::ANY);
 }
 
+/// The story: without absent owners' reports, `person` cost ε = 1 beside a presence of ∞, though who replaces an owner may be one who sends nothing. Where they report, a person is
+/// replaced by another value or by none, and costs what the worse of both does.
+#[test]
+fn a_person_costs_at_least_its_presence() {
+    for oracle in oracles() {
+        for absent in [Absent::Silent, Absent::Report] {
+            let events = oracle.events(&value(), absent).unwrap();
+            let loss = |scope: Scope| crate::Loss::of(&events, scope).unwrap();
+            let (person, presence) = (loss(Scope::Person), loss(Scope::Presence));
+            for delta in [0.0, 1e-9, 1e-3, 0.1] {
+                let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).unwrap().upper);
+                assert!(person >= presence * (1.0 - 1e-4), "{oracle:?} {absent:?} {delta}: {person} {presence}");
+            }
+        }
+        // Enumerated: a value beside any other value and beside none.
+        let pairs: Vec<_> = (0..oracle.values).map(|value| (Some(value), None)).collect();
+        let events = oracle.events(&value(), Absent::Report).unwrap();
+        let claim = Claim::of(&events, &Scope::Person, &asked(oracle.epsilon.get()));
+        check(&pairs, |value| law(&oracle, *value), &claim, Slack::ANY);
+    }
+}
+
 /// Who takes part sends something: nothing is promised unless absent owners report. Attributes that do not decide the value cost nothing.
 #[test]
 fn presence_is_not_protected_by_silence() {
     for oracle in oracles() {
         let age = AttributeSet::new(["age"]).unwrap();
-        let events = oracle.events(Some(&age), Absent::Silent).unwrap();
+        let events = oracle.events(&age, Absent::Silent).unwrap();
         let epsilon = |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper;
-        assert_eq!(epsilon(Scope::Presence), f64::INFINITY);
+        assert_eq!((epsilon(Scope::Presence), epsilon(Scope::Person)), (f64::INFINITY, f64::INFINITY));
         assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["size"]).unwrap())), 0.0);
         assert!((epsilon(Scope::Attributes(age)) - oracle.epsilon.get()).abs() < 1e-6);
         events.iter().for_each(|event| event.moves().check().unwrap());
@@ -107,8 +134,8 @@ fn two_reports_cost_what_is_claimed() {
     for kind in [ReportKind::Unary, ReportKind::Hadamard] {
         let oracle = FrequencyOracle::new(kind, 0.8, 3).unwrap();
         let twice = |value: &Option<u64>| law(&oracle, *value).product(&law(&oracle, *value));
-        let event = oracle.events(None, Absent::Silent).unwrap().remove(1).repeated(2).unwrap();
-        let claim = Claim::of(&[event], &Scope::Person, &[0.1, 0.7, 1.2]);
+        let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1).repeated(2).unwrap();
+        let claim = Claim::of(&[event], &Scope::Attributes(value()), &[0.1, 0.7, 1.2]);
         check(&[(Some(0), Some(1)), (Some(2), Some(0))], twice, &claim, Slack { pure: 1e-6, delta: 1e-2, renyi: 1e-2 });
     }
 }

@@ -81,6 +81,12 @@ impl Session {
         self.connection.run(statement).map(|(_, rows)| rows).map_err(|trouble| while_running(&place, &trouble))
     }
 
+    /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The server's code for a failure may.
+    pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+        let place = place(&self.server);
+        self.connection.run(statement).map(|(_, rows)| rows).map_err(|trouble| after_the_charge(&place, &trouble))
+    }
+
     fn one(&mut self, statement: &str) -> Result<String> {
         let first = self.rows(statement)?.into_iter().next().and_then(|row| row.into_iter().next());
         Ok(first.flatten().unwrap_or_default())
@@ -108,6 +114,15 @@ fn log_in(place: &str, trouble: &Trouble) -> Error {
     }
 }
 
+/// Why a statement failed after the charge: which error a server raises first can depend on the rows.
+fn after_the_charge(place: &str, trouble: &Trouble) -> Error {
+    let Trouble::Refused(code) = trouble else { return while_running(place, trouble) };
+    match code.as_str() {
+        "57014" => while_running(place, trouble),
+        _ => Error::machine(format!("{place} cannot run the statement; its log says why")),
+    }
+}
+
 /// Why a statement failed; the server's own words are not repeated, because they quote values.
 fn while_running(place: &str, trouble: &Trouble) -> Error {
     match trouble {
@@ -120,5 +135,19 @@ fn while_running(place: &str, trouble: &Trouble) -> Error {
             }
             code => Error::machine(format!("{place} cannot run the statement (its code is {code})")),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server's code for a failure was printed after the charge: whether rows overflow or are no numbers could be read off. Now there is one sentence for every code, but for the time.
+    #[test]
+    fn after_the_charge_no_code_is_told() {
+        let sentence = |code: &str| after_the_charge("it", &Trouble::Refused(code.to_string())).to_string();
+        assert_eq!(sentence("22003"), sentence("22P02"));
+        assert_eq!(sentence("22003"), sentence("42501"));
+        assert!(!sentence("22012").contains("22012") && sentence("57014").contains("timeout"));
     }
 }

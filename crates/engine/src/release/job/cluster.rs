@@ -1,7 +1,7 @@
 //! A cluster whose executors see the tables' files.
 
 use super::place::{Place, Row, part, quoted};
-use crate::backend::cluster::{Files, Session, Trouble, installed, name};
+use crate::backend::cluster::{Files, RowsTrouble, Session, Trouble, installed, name};
 use crate::backend::files::{Form, real_path};
 use crate::backend::tables::source_files;
 use crate::error::{Error, Result};
@@ -150,7 +150,7 @@ impl Place for Clustered {
     }
 
     fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
-        self.session.rows(statement).map_err(|trouble| sentence(&self.cluster, &trouble))
+        self.session.rows(statement).map_err(|trouble| without_rows(&self.cluster, trouble))
     }
 
     fn address(&self) -> (&'static str, String) {
@@ -237,10 +237,37 @@ fn sentence(cluster: &Cluster, trouble: &Trouble) -> Error {
             "an executor of the cluster {cluster} cannot open the tables' files: they must be seen by all executors, under the path that they have here"
         )),
         Trouble::Unplanned => Error::machine(format!("the cluster {cluster} cannot plan the statement")),
-        Trouble::Failed => Error::machine(format!("the cluster {cluster} cannot run the statement")),
-        Trouble::TooLong => Error::machine(format!(
+        Trouble::Failed => Error::machine(format!("no session with the cluster {cluster} can be made here")),
+    }
+}
+
+/// Why there are no rows after the charge.
+fn without_rows(cluster: &Cluster, trouble: RowsTrouble) -> Error {
+    match trouble {
+        RowsTrouble::Failed => Error::machine(format!(
+            "the cluster {cluster} cannot run the statement; its executors' logs say why (before the charge they could open the tables' files)"
+        )),
+        RowsTrouble::TooLong => Error::machine(format!(
             "the cluster {cluster} took longer than {} seconds (timeout in [engine])",
             cluster.timeout
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: after the charge the sentence was chosen by words of the executor's error text, which may quote values: a row that holds "not found" made another sentence than
+    /// one that does not. There are two sentences left, and neither depends on what anybody said.
+    #[test]
+    fn after_the_charge_no_word_of_the_cluster_decides() {
+        let cluster = Cluster { host: "127.0.0.1".to_string(), port: 50050, timeout: 7 };
+        let [failed, late] =
+            [RowsTrouble::Failed, RowsTrouble::TooLong].map(|one| without_rows(&cluster, one).to_string());
+        assert!(
+            failed.contains("cannot run the statement") && late.contains("longer than 7 seconds"),
+            "{failed} {late}"
+        );
     }
 }

@@ -53,7 +53,7 @@ impl Place for Postgres {
     }
 
     fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
-        self.session.rows(statement)
+        self.session.charged_rows(statement)
     }
 
     fn address(&self) -> (&'static str, String) {

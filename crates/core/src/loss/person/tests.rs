@@ -1,0 +1,165 @@
+//! For every word, every sample and moves of all shapes: a person costs at least what presence does, or the events are refused.
+
+use super::check;
+use crate::event::{
+    Choices, Event, Family, Moves, NewKeys, Pair, Parity, Path, Sampling, Shift, SmoothNoise, Touch, Word,
+    charged_where_seen,
+};
+use crate::loss::filter::Spent;
+use crate::loss::{Answer, Loss};
+use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
+use crate::scope::{AttributeSet, Scope};
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+/// The word after this one: a new word is no match, and does not compile before it is here.
+fn next(word: Option<&Word>) -> Option<Word> {
+    let (scale, sigma, delta) = (Scale::new(3.0).unwrap(), Sigma::new(4.0).unwrap(), Delta::new(1e-7).unwrap());
+    Some(match word {
+        None => Word::Gaussian { sigma },
+        Some(Word::Gaussian { .. }) => Word::DiscreteGaussian { sigma },
+        Some(Word::DiscreteGaussian { .. }) => Word::Laplace { scale },
+        Some(Word::Laplace { .. }) => Word::DiscreteLaplace { scale },
+        Some(Word::DiscreteLaplace { .. }) => {
+            Word::SinhNormal { sigma: Sigma::new(8.0).unwrap(), a: Scale::new(20.0).unwrap() }
+        }
+        Some(Word::SinhNormal { .. }) => {
+            Word::RandomizedResponse { epsilon: epsilon(0.7), values: Choices::new(5).unwrap() }
+        }
+        Some(Word::RandomizedResponse { .. }) => Word::Exponential { epsilon: epsilon(0.6) },
+        Some(Word::Exponential { .. }) => Word::Pure { epsilon: epsilon(0.4) },
+        Some(Word::Pure { .. }) => Word::Approximate { epsilon: epsilon(0.4), delta },
+        Some(Word::Approximate { .. }) => Word::Zcdp { rho: Rho::new(0.05).unwrap() },
+        Some(Word::Zcdp { .. }) => Word::Tcdp { rho: Rho::new(0.05).unwrap(), omega: Omega::new(60.0).unwrap() },
+        Some(Word::Tcdp { .. }) => {
+            Word::HeavyHitters { scale: Scale::new(9.0).unwrap(), path: Path::new(15, 15, 4).unwrap() }
+        }
+        Some(Word::HeavyHitters { .. }) => {
+            Word::NewKeys(NewKeys::new(Word::DiscreteLaplace { scale }, delta, 2).unwrap())
+        }
+        Some(Word::NewKeys(_)) => Word::Parity(Parity::new("1/4".parse().unwrap(), "1/3".parse().unwrap()).unwrap()),
+        Some(Word::Parity(_)) => Word::SmoothNoise(
+            SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap(),
+        ),
+        Some(Word::SmoothNoise(_)) => Word::Pair(Pair::new(vec![0.7, 0.3], vec![0.4, 0.6]).unwrap()),
+        Some(Word::Pair(_)) => return None,
+    })
+}
+
+fn words() -> Vec<Word> {
+    std::iter::successors(next(None), |word| next(Some(word))).collect()
+}
+
+fn shifts(shifts: &[(u64, f64)]) -> Vec<Shift> {
+    shifts.iter().map(|(cells, by)| Shift::new(*cells, *by).unwrap()).collect()
+}
+
+/// More cells, larger moves, both, and a person that was given less than presence.
+fn moves() -> Vec<Moves> {
+    let touch = || vec![Touch { attributes: AttributeSet::new(["age"]).unwrap(), shifts: shifts(&[(1, 1.0)]) }];
+    vec![
+        Moves::everywhere(Shift::one_cell(1.0).unwrap()),
+        Moves::by_scope(shifts(&[(1, 1.0)]), shifts(&[(2, 1.0)]), touch()),
+        Moves::by_scope(shifts(&[(2, 1.0)]), shifts(&[(1, 2.0)]), touch()),
+        Moves::by_scope(shifts(&[(1, 2.0)]), shifts(&[(1, 1.0)]), Vec::new()),
+        Moves::by_scope(shifts(&[(1, 1.0)]), Vec::new(), Vec::new()),
+    ]
+}
+
+fn samplings() -> [Option<Sampling>; 3] {
+    let rate = Rate::new(0.1).unwrap();
+    [None, Some(Sampling::Poisson(rate)), Some(Sampling::WithoutReplacement(rate))]
+}
+
+/// In every view in which both have a number. On a sample both bounds are loose in their own ways, far out in the tails: there what a person costs is at least what presence certainly costs.
+fn is_covered(events: &[Event], members: u32) {
+    let is_sampled = events.iter().any(|event| event.sampling().is_some());
+    let numbers = |answers: [Answer; 2]| {
+        let [own, other] = answers;
+        (own.upper, if is_sampled { other.lower } else { other.upper })
+    };
+    let [person, presence] = [Scope::Person, Scope::Presence].map(|scope| scope.group(members.try_into().unwrap()));
+    if let (Ok(own), Ok(other)) = (Spent::of(events, &person), Spent::of(events, &presence)) {
+        assert!(own.is_at_least(&other), "{events:?}: {} {}", own.to_text(), other.to_text());
+    }
+    // What has no bound for a person is refused, whatever there is for presence.
+    let (Ok(own), Ok(other)) = (Loss::of(events, person), Loss::of(events, presence)) else { return };
+    for delta in [0.0, 1e-9, 0.01] {
+        let (own, other) = numbers([&own, &other].map(|loss| loss.epsilon(delta).unwrap()));
+        assert!(own >= other * (1.0 - 1e-3), "{events:?} at {delta}, groups of {members}: {own} {other}");
+    }
+    for epsilon in [0.0, 0.5] {
+        let (own, other) = numbers([&own, &other].map(|loss| loss.delta(epsilon).unwrap()));
+        assert!(own >= other * (1.0 - 1e-2) - 1e-12, "{events:?} at {epsilon}, groups of {members}: {own} {other}");
+    }
+}
+
+#[test]
+fn no_word_costs_a_person_less_than_its_presence() {
+    for word in words() {
+        for moves in moves() {
+            for sampling in samplings() {
+                let event = Event::new(word.clone(), moves.clone());
+                let event = sampling.map_or(event.clone(), |sampling| event.sampled(sampling));
+                check(std::slice::from_ref(&event)).unwrap();
+                is_covered(std::slice::from_ref(&event), 1);
+                if sampling.is_none() {
+                    is_covered(&[event], 2);
+                }
+            }
+        }
+    }
+}
+
+/// Costs of scopes side by side, of every two words: what is less for a person is refused, and no sum believes it.
+#[test]
+fn scopes_side_by_side_are_refused_or_covered() {
+    let one = || shifts(&[(1, 1.0)]);
+    let (mut refused, mut taken) = (0, 0);
+    for presence in words() {
+        for person in words() {
+            let events = [
+                Event::new(presence.clone(), Moves::as_written(one(), Vec::new(), Vec::new())),
+                Event::new(person, Moves::as_written(Vec::new(), one(), Vec::new())),
+            ];
+            match check(&events) {
+                Err(_) => refused += 1,
+                Ok(()) => taken += 1,
+            }
+            if let (Ok(own), Ok(other)) = (Spent::of(&events, &Scope::Person), Spent::of(&events, &Scope::Presence)) {
+                assert!(own.is_at_least(&other), "{events:?}: {} {}", own.to_text(), other.to_text());
+            }
+        }
+    }
+    assert!(refused > 50 && taken > 50, "{refused} {taken}");
+}
+
+/// The three doors of the story: reports and bits of owners whom everybody sees.
+#[test]
+fn who_is_seen_is_not_protected_as_a_person() {
+    let age = AttributeSet::new(["age"]).unwrap();
+    for word in words() {
+        let events = charged_where_seen(word, Shift::one_cell(1.0).unwrap(), &age).unwrap();
+        check(&events).unwrap();
+        let spent = |scope: &Scope| Spent::of(&events[..1], scope).unwrap();
+        assert_eq!(spent(&Scope::Person), spent(&Scope::Presence));
+        assert_eq!(Loss::of(&events, Scope::Person).unwrap().epsilon(1e-3).unwrap().upper, f64::INFINITY);
+    }
+}
+
+/// A lone presence on a sample of a fixed size was once free of charge: only what a replaced owner moves was looked at.
+#[test]
+fn presence_by_itself_costs_something_on_a_sample() {
+    for word in words() {
+        let event = Event::new(word, Moves::as_written(shifts(&[(1, 1.0)]), Vec::new(), Vec::new()));
+        let event = event.without_replacement(0.5).unwrap();
+        if let Ok(loss) = Loss::of([event.clone()], Scope::Presence) {
+            assert!(loss.delta(0.0).unwrap().upper > 0.0, "{event:?}");
+        }
+        if let Ok(spent) = Spent::of(&[event.clone()], &Scope::Presence) {
+            assert!(spent != Spent::nothing(), "{event:?}");
+        }
+    }
+}
