@@ -16,7 +16,7 @@ use scumble_engine::release::{Planned, Runner};
 use std::collections::BTreeSet;
 
 /// Rows that are persons, owners of several rows and groups, and owners of one row.
-const TABLES: &str = r#"
+pub const TABLES: &str = r#"
 [budget]
 person = { epsilon = 1e9, delta = 1e-4 }
 [dataset.people]
@@ -78,9 +78,9 @@ pub struct Case {
     /// Why the calibration is not continuous, so that no tightness is asked for; empty where it is.
     loose: &'static str,
     /// Whether keys or values are selected privately, which takes a δ.
-    selects: bool,
+    pub selects: bool,
     /// Whether the noise is pure (so that a cost of ε alone is met without δ); otherwise ε takes the budget's δ.
-    pure: bool,
+    pub pure: bool,
     pub rho: bool,
     pub attributes: &'static [&'static str],
 }

@@ -5,6 +5,7 @@ mod arrows;
 mod costs;
 mod floors;
 mod fuzz;
+mod golden;
 mod in_memory;
 mod kinds;
 mod ledger;
