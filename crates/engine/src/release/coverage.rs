@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A release.
-struct Kept {
+struct CoveredKind {
     kind: &'static str,
     fields: &'static str,
     cost: &'static str,
@@ -31,41 +31,41 @@ enum Truth {
 
 const TOWNS: &[(&str, f64)] = &[("a", 60.0), ("b", 30.0), ("c", 16.0), ("d", 8.0), ("e", 6.0)];
 
-const SQL: Kept =
-    Kept { kind: "sql", fields: "", cost: "{ epsilon = 1 }", truth: Truth::At("{ epsilon = 5000 }"), keys: &[] };
+const SQL: CoveredKind =
+    CoveredKind { kind: "sql", fields: "", cost: "{ epsilon = 1 }", truth: Truth::At("{ epsilon = 5000 }"), keys: &[] };
 
 /// Of each kind that publishes intervals.
-const ALL: &[Kept] = &[
-    Kept {
+const ALL: &[CoveredKind] = &[
+    CoveredKind {
         fields: r#"sql = "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, VAR_POP(x) AS v, STDDEV(y) AS d FROM t GROUP BY g""#,
         keys: &["g"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         fields: r#"sql = "SELECT COUNT(*) AS n, COVAR_POP(x, y) AS c, CORR(x, y) AS r, REGR_SLOPE(y, x) AS b, REGR_INTERCEPT(y, x) AS i, REGR_R2(y, x) AS q FROM t""#,
         cost: "{ rho = 0.5 }",
         truth: Truth::At("{ rho = 1000000 }"),
         ..SQL
     },
-    Kept {
+    CoveredKind {
         fields: "sql = \"SELECT g, COUNT(*) AS n, SUM(x) AS s, SUM(y) AS u FROM t GROUP BY g\"\nnoise = \"joint\"",
         keys: &["g"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         fields: r#"sql = "SELECT town, COUNT(*) AS n FROM t GROUP BY town""#,
         cost: "{ epsilon = 1, delta = 0.01 }",
         truth: Truth::Counts(TOWNS),
         keys: &["town"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         fields: r#"sql = "SELECT g, COUNT(*) AS n FROM t GROUP BY g UNION ALL SELECT 'all', COUNT(*) FROM t""#,
         keys: &["g"],
         ..SQL
     },
-    Kept { kind: "histogram", fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]", keys: &["g", "b"], ..SQL },
-    Kept {
+    CoveredKind { kind: "histogram", fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]", keys: &["g", "b"], ..SQL },
+    CoveredKind {
         kind: "histogram",
         fields: "table = \"t\"\ncolumn = \"town\"",
         cost: "{ epsilon = 1, delta = 0.01 }",
@@ -73,15 +73,15 @@ const ALL: &[Kept] = &[
         keys: &["town"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "histogram",
         fields: "table = \"t\"\ncolumn = \"town\"\nmax_bytes = 3",
         truth: Truth::Counts(TOWNS),
         keys: &["town"],
         ..SQL
     },
-    Kept { kind: "cdf", fields: "table = \"t\"\ncolumn = \"x\"", keys: &["x"], ..SQL },
-    Kept {
+    CoveredKind { kind: "cdf", fields: "table = \"t\"\ncolumn = \"x\"", keys: &["x"], ..SQL },
+    CoveredKind {
         kind: "cdf",
         fields: "table = \"t\"\ncolumn = \"x\"",
         cost: "{ rho = 0.2 }",
@@ -89,7 +89,7 @@ const ALL: &[Kept] = &[
         keys: &["x"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "marginals",
         fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]\nmethod = \"residual\"",
         cost: "{ rho = 0.2 }",
@@ -97,7 +97,7 @@ const ALL: &[Kept] = &[
         keys: &["columns", "cell", "g", "b"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "marginals",
         fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]\nmethod = \"projection\"",
         cost: "{ rho = 0.2 }",
@@ -105,7 +105,7 @@ const ALL: &[Kept] = &[
         keys: &["columns", "cell", "g", "b"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "conjunctions",
         fields: "table = \"t\"\ncolumns = [\"g = a\", \"b\", \"x >= 5\"]\nwidth = 2\nmeasure = \"counts\"",
         cost: "{ rho = 0.2 }",
@@ -113,14 +113,14 @@ const ALL: &[Kept] = &[
         keys: &["conjunction", "columns"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "top",
         fields: "table = \"t\"\ncolumn = \"g\"\nnumber = 3\nmethod = \"counts\"",
         truth: Truth::Counts(&[("a", 40.0), ("b", 40.0), ("c", 25.0), ("d", 10.0), ("e", 5.0)]),
         keys: &["g"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "top",
         fields: "table = \"t\"\ncolumn = \"g\"\nnumber = 2\nmethod = \"gap\"",
         // By how many more than the third.
@@ -128,7 +128,7 @@ const ALL: &[Kept] = &[
         keys: &["g"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "heavy-hitters",
         fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]",
         cost: "{ epsilon = 2, delta = 0.0001 }",
@@ -136,13 +136,13 @@ const ALL: &[Kept] = &[
         keys: &["g", "b"],
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "triangles",
         fields: "table = \"friends\"\nmethod = \"smooth\"",
         truth: Truth::At("{ epsilon = 5000 }"),
         ..SQL
     },
-    Kept {
+    CoveredKind {
         kind: "triangles",
         fields: "table = \"friends\"\nmethod = \"bounded\"",
         cost: "{ epsilon = 2, delta = 0.0001 }",

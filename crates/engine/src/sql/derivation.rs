@@ -2,7 +2,7 @@
 //!
 //! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what depends on it.
 
-use super::formula::{Comparison, Formula, Function, Rounding};
+use super::formula::{Elementary, Formula, NumberRelation, Rounding};
 use super::refusals;
 use super::total::total;
 use crate::backend::Backend;
@@ -48,7 +48,8 @@ impl Derivation {
         let attempt = || -> Outcome<Self> {
             let typed = schema(aggregate, &columns, kinds)?;
             let of_keys = schema(aggregate, &keys, kinds)?;
-            let mut reader = Reader { aggregate, typed: &typed, keys: &of_keys, backend, given: Vec::new(), depth: 0 };
+            let mut reader =
+                FormulaReader { aggregate, typed: &typed, keys: &of_keys, backend, given: Vec::new(), depth: 0 };
             let coerced = simplifier(&typed, backend).coerce(expression.clone(), &typed)?;
             let formula = reader.formula(&coerced)?;
             Ok(Self { formula, given: reader.given, keys: keys.clone() })
@@ -113,7 +114,7 @@ pub(super) fn mentioned(expression: &Expr, aggregate: &Aggregate) -> Vec<usize> 
 }
 
 /// Reads formulas off expressions.
-struct Reader<'a> {
+struct FormulaReader<'a> {
     aggregate: &'a Aggregate,
     typed: &'a DFSchema,
     keys: &'a DFSchema,
@@ -124,7 +125,7 @@ struct Reader<'a> {
 }
 
 /// What is nested deeper may be anything: formulas are walked down by functions that call themselves. Chains of one operator are not deep.
-const DEEPEST: usize = 120;
+const DEEPEST: usize = 80;
 
 /// Whether values of this type are read as numbers: truths are 1 and 0.
 fn is_read(kind: &DataType) -> bool {
@@ -164,7 +165,7 @@ fn fitting(formula: Formula, kind: &DataType) -> Formula {
     }
 }
 
-impl Reader<'_> {
+impl FormulaReader<'_> {
     fn boxed(&mut self, expression: &Expr) -> Outcome<Box<Formula>> {
         self.formula(expression).map(Box::new)
     }
@@ -206,13 +207,13 @@ impl Reader<'_> {
             Expr::Between(between) => {
                 let (of, low, high) =
                     (self.formula(&between.expr)?, self.formula(&between.low)?, self.formula(&between.high)?);
-                let at_least = compared(Comparison::AtMost, low, of.clone());
-                let both = Formula::And(Box::new(at_least), Box::new(compared(Comparison::AtMost, of, high)));
+                let at_least = compared(NumberRelation::AtMost, low, of.clone());
+                let both = Formula::And(Box::new(at_least), Box::new(compared(NumberRelation::AtMost, of, high)));
                 if between.negated { Formula::Not(Box::new(both)) } else { both }
             }
             Expr::InList(list) => {
                 let (of, all) = (self.formula(&list.expr)?, self.all(&list.list)?);
-                let equal = all.into_iter().map(|one| compared(Comparison::Equal, of.clone(), one)).collect();
+                let equal = all.into_iter().map(|one| compared(NumberRelation::Equal, of.clone(), one)).collect();
                 let any = balanced(equal, &|one, other| Formula::Or(Box::new(one), Box::new(other)));
                 let any = any.unwrap_or(Formula::Constant(0.0));
                 if list.negated { Formula::Not(Box::new(any)) } else { any }
@@ -268,17 +269,23 @@ impl Reader<'_> {
 
     /// A chain of one operator, which leans to the left, as a tree that does not.
     fn chain(&mut self, expression: &Expr, operator: Operator, kind: &DataType) -> Outcome<Formula> {
-        let (mut parts, mut left) = (Vec::new(), expression);
+        let (mut links, mut left) = (Vec::new(), expression);
         while let Expr::BinaryExpr(binary) = left
             && chained(binary.op) == chained(operator)
             && left.get_type(self.typed)? == *kind
         {
-            let right = self.formula(&binary.right)?;
-            parts.push(if binary.op == Operator::Minus { Formula::Negative(Box::new(right)) } else { right });
-            left = &binary.left;
+            links.push((binary.op, binary.right.as_ref()));
+            left = binary.left.as_ref();
         }
-        parts.push(self.formula(left)?);
-        parts.reverse();
+        // As deep as the tree that is made of it.
+        let deeper = links.len().max(1).ilog2() as usize + 1;
+        self.depth += deeper;
+        let mut parts = vec![self.formula(left)?];
+        for (own, right) in links.into_iter().rev() {
+            let right = self.formula(right)?;
+            parts.push(if own == Operator::Minus { Formula::Negative(Box::new(right)) } else { right });
+        }
+        self.depth -= deeper;
         let join = |one: Formula, other: Formula| {
             let (one, other) = (Box::new(one), Box::new(other));
             match operator {
@@ -305,12 +312,12 @@ impl Reader<'_> {
             ),
             Operator::Divide => left.over(*right),
             Operator::Modulo => Formula::Remainder { of: left, by: right, whole: kind.is_integer() },
-            Operator::Eq => compared(Comparison::Equal, *left, *right),
-            Operator::NotEq => not(compared(Comparison::Equal, *left, *right)),
-            Operator::Lt => compared(Comparison::Below, *left, *right),
-            Operator::LtEq => compared(Comparison::AtMost, *left, *right),
-            Operator::Gt => compared(Comparison::Below, *right, *left),
-            Operator::GtEq => compared(Comparison::AtMost, *right, *left),
+            Operator::Eq => compared(NumberRelation::Equal, *left, *right),
+            Operator::NotEq => not(compared(NumberRelation::Equal, *left, *right)),
+            Operator::Lt => compared(NumberRelation::Below, *left, *right),
+            Operator::LtEq => compared(NumberRelation::AtMost, *left, *right),
+            Operator::Gt => compared(NumberRelation::Below, *right, *left),
+            Operator::GtEq => compared(NumberRelation::AtMost, *right, *left),
             _ => Formula::Unknown,
         })
     }
@@ -321,7 +328,7 @@ impl Reader<'_> {
         for (when, then) in &case.when_then_expr {
             let when = self.formula(when)?;
             let when = match &base {
-                Some(base) => compared(Comparison::Equal, base.clone(), when),
+                Some(base) => compared(NumberRelation::Equal, base.clone(), when),
                 None => when,
             };
             whens.push((when, self.formula(then)?));
@@ -348,20 +355,20 @@ impl Reader<'_> {
             return Ok(Formula::Rounded { how, of: Box::new(arguments.remove(0)), digits });
         }
         let simple = match function.name() {
-            "abs" => Some(Function::Absolute),
-            "signum" => Some(Function::Sign),
-            "sqrt" => Some(Function::SquareRoot),
-            "cbrt" => Some(Function::CubeRoot),
-            "exp" => Some(Function::Exponential),
-            "ln" => Some(Function::Logarithm),
-            "sin" => Some(Function::Sine),
-            "cos" => Some(Function::Cosine),
+            "abs" => Some(Elementary::Absolute),
+            "signum" => Some(Elementary::Sign),
+            "sqrt" => Some(Elementary::SquareRoot),
+            "cbrt" => Some(Elementary::CubeRoot),
+            "exp" => Some(Elementary::Exponential),
+            "ln" => Some(Elementary::Logarithm),
+            "sin" => Some(Elementary::Sine),
+            "cos" => Some(Elementary::Cosine),
             _ => None,
         };
-        let logarithm = |of: Formula| Formula::Function(Function::Logarithm, Box::new(of));
+        let logarithm = |of: Formula| Formula::Elementary(Elementary::Logarithm, Box::new(of));
         Ok(match (function.name(), &mut arguments[..]) {
             (_, [one]) if simple.is_some() => match simple {
-                Some(simple) => fitting(Formula::Function(simple, Box::new(one.clone())), kind),
+                Some(simple) => fitting(Formula::Elementary(simple, Box::new(one.clone())), kind),
                 None => Formula::Unknown,
             },
             ("log2", [one]) => logarithm(one.clone()).over(Formula::Constant(2f64.ln())),
@@ -403,8 +410,8 @@ fn is_natural(formula: &Formula) -> bool {
     matches!(formula, Formula::Constant(number) if *number >= 0.0)
 }
 
-fn compared(how: Comparison, left: Formula, right: Formula) -> Formula {
-    Formula::Comparison(how, Box::new(left), Box::new(right))
+fn compared(how: NumberRelation, left: Formula, right: Formula) -> Formula {
+    Formula::NumberRelation(how, Box::new(left), Box::new(right))
 }
 
 /// What is wrong above the aggregate; only released numbers can be in it.

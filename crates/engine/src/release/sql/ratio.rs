@@ -82,7 +82,7 @@ fn fieller(sum: f64, count: f64, a: f64, b: f64) -> Set {
 
 /// A noise that is in what is above the line and in what is below it, each times a factor, and how far it gets with probability 5% divided by the number of noises.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shared {
+pub(super) struct SharedNoise {
     pub above: f64,
     pub below: f64,
     pub law: Law,
@@ -90,7 +90,7 @@ pub(super) struct Shared {
 }
 
 /// The 95% interval of a quotient of two sums of noises, also of the same ones: above − m·below has the noise that it has, for the true quotient m. Anything where what is divided by may be 0.
-pub(super) fn quotient(above: f64, below: f64, noises: &[Shared]) -> Uncertainty {
+pub(super) fn quotient(above: f64, below: f64, noises: &[SharedNoise]) -> Uncertainty {
     let units = |m: f64| {
         let mut sum = Cumulants::default();
         noises.iter().for_each(|one| sum.add((one.above - m * one.below) * one.law.deviation, one.law.kurtosis));
@@ -106,7 +106,7 @@ pub(super) fn quotient(above: f64, below: f64, noises: &[Shared]) -> Uncertainty
     let Some(mut found) = shared(above, below, noises, z) else { return ANYTHING };
     let error = if z > 0.0 { found.width() / 2.0 / z } else { 0.0 };
     if noises.iter().any(|one| one.law.deviation < SMALL) {
-        let reach = |factor: fn(&Shared) -> f64| noises.iter().map(|one| factor(one).abs() * one.far).sum::<f64>();
+        let reach = |factor: fn(&SharedNoise) -> f64| noises.iter().map(|one| factor(one).abs() * one.far).sum::<f64>();
         let over = Span::around(below, reach(|one| one.below));
         if over.holds(0.0) {
             return ANYTHING;
@@ -117,8 +117,9 @@ pub(super) fn quotient(above: f64, below: f64, noises: &[Shared]) -> Uncertainty
 }
 
 /// {m : (above − m·below)² ≤ z²·V(m)} where V(m) = Σ σ²(a − m·b)², if that is an interval.
-fn shared(above: f64, below: f64, noises: &[Shared], z: f64) -> Option<Span> {
-    let sum = |of: &dyn Fn(&Shared) -> f64| noises.iter().map(|one| of(one) * one.law.deviation.powi(2)).sum::<f64>();
+fn shared(above: f64, below: f64, noises: &[SharedNoise], z: f64) -> Option<Span> {
+    let sum =
+        |of: &dyn Fn(&SharedNoise) -> f64| noises.iter().map(|one| of(one) * one.law.deviation.powi(2)).sum::<f64>();
     let (aa, ab, bb) =
         (sum(&|one| one.above.powi(2)), sum(&|one| one.above * one.below), sum(&|one| one.below.powi(2)));
     let (square, z2) = (below * below - z * z * bb, z * z);

@@ -20,7 +20,7 @@
 use super::spread::{Cumulants, Law, NORMAL_3, NORMAL_4, SMALL};
 use crate::release::noise::Noise;
 use crate::release::output::Uncertainty;
-use crate::sql::formula::{Formula, Order, Row, Span, bounds};
+use crate::sql::formula::{BoxedRow, Formula, Order, Span, bounds};
 
 /// With which probability a number is outside of the box, and with which it is off by more than the mean value allows: together 5%.
 const OUTSIDE: f64 = 0.01;
@@ -98,9 +98,9 @@ impl Reaches {
     /// The 95% interval of what is derived from numbers that were released as these. `splits` bounds the effort.
     pub fn interval(&self, formula: &Formula, given: &[Option<f64>], middle: &[f64], splits: usize) -> Uncertainty {
         let spans = Self::spans(middle, &self.near);
-        let row = Row { given, noisy: &spans };
+        let row = BoxedRow { given, noisy: &spans };
         let points: Vec<Span> = middle.iter().map(|middle| Span::point(*middle)).collect();
-        let here = formula.enclosed(Row { given, noisy: &points }, Order::Slopes);
+        let here = formula.enclosed(BoxedRow { given, noisy: &points }, Order::Slopes);
         let beside = self.mean_value(formula, row).filter(|_| here.is_number());
         let beside = beside.map(|by| Span::new(here.span.low - by, here.span.high + by));
         // Where the mean value says nearly all, the box need not be searched.
@@ -111,7 +111,7 @@ impl Reaches {
         let Some(found) = found else { return ANYTHING };
         if found.is_point() {
             let wide = Self::spans(middle, &self.far);
-            let Some(far) = bounds(formula, Row { given, noisy: &wide }, splits) else { return ANYTHING };
+            let Some(far) = bounds(formula, BoxedRow { given, noisy: &wide }, splits) else { return ANYTHING };
             return Uncertainty { standard_error: far.width() / 2.0 / self.units, low: far.low, high: far.high };
         }
         let found = beside.map_or(found, |beside| found.common(beside));
@@ -121,7 +121,7 @@ impl Reaches {
     }
 
     /// How far g(x) is from g(θ) at most with probability 95%; none where it jumps.
-    fn mean_value(&self, formula: &Formula, row: Row<'_>) -> Option<f64> {
+    fn mean_value(&self, formula: &Formula, row: BoxedRow<'_>) -> Option<f64> {
         let order = if self.near.len() <= MOST_BENT { Order::Bends } else { Order::Slopes };
         let whole = formula.enclosed(row, order);
         let slopes = whole.slopes.as_ref().filter(|_| whole.is_steady())?;

@@ -9,7 +9,7 @@ use super::Private;
 use super::answer::{Noisy, NoisyCell, key_columns};
 use super::made::{formula, measures};
 use super::passed::Passed;
-use super::ratio::{self, Shared};
+use super::ratio::{self, SharedNoise};
 use super::region::{ANYTHING, Reaches};
 use super::spread::{Cumulants, Law, half_width};
 use crate::backend::Backend;
@@ -20,7 +20,7 @@ use crate::release::output::Uncertainty;
 use crate::sql::Cut;
 use crate::sql::above::{self, Output};
 use crate::sql::derivation::Derivation;
-use crate::sql::formula::{Degree, Enclosed, Formula, Order, Row, Span, bounds};
+use crate::sql::formula::{BoxedRow, Degree, Enclosed, Formula, Order, Span, bounds};
 use crate::sql::query::Computation;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::DataType;
@@ -245,7 +245,7 @@ impl Several {
         let usual = self.reaches.interval(&self.formula, given, &middle, known.splits);
         match known.lucky_box(cell, &self.measures) {
             None => usual,
-            Some(spans) => match bounds(&self.formula, Row { given, noisy: &spans }, known.splits) {
+            Some(spans) => match bounds(&self.formula, BoxedRow { given, noisy: &spans }, known.splits) {
                 Some(found) => usual.with(found),
                 None => ANYTHING,
             },
@@ -349,7 +349,7 @@ impl<'a> DerivedColumn<'a> {
 
     fn core_of(&self, core: &Core, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
         let points: Vec<Span> = self.measures.iter().map(|one| Span::point(cell.sums[*one] as f64)).collect();
-        let at = |formula: &Formula| formula.enclosed(Row { given, noisy: &points }, Order::Slopes);
+        let at = |formula: &Formula| formula.enclosed(BoxedRow { given, noisy: &points }, Order::Slopes);
         match core {
             Core::Linear(formula) => {
                 let here = at(formula);
@@ -390,20 +390,20 @@ impl<'a> DerivedColumn<'a> {
             return ANYTHING;
         }
         let known = self.known;
-        let shared = |(((measure, far), above), below): (((&usize, &f64), f64), f64)| Shared {
+        let shared = |(((measure, far), above), below): (((&usize, &f64), f64), f64)| SharedNoise {
             above,
             below,
             law: known.laws[*measure],
             far: *far,
         };
         let both = self.measures.iter().zip(&self.fars.together).zip(self.factors(up)).zip(self.factors(down));
-        let noises: Vec<Shared> = both.map(shared).collect();
+        let noises: Vec<SharedNoise> = both.map(shared).collect();
         let usual = ratio::quotient(up.span.middle(), down.span.middle(), &noises);
         match known.lucky_box(cell, &self.measures) {
             None => usual,
             Some(spans) => {
                 let fraction = above.clone().over(below.clone());
-                bounds(&fraction, Row { given, noisy: &spans }, known.splits)
+                bounds(&fraction, BoxedRow { given, noisy: &spans }, known.splits)
                     .map_or(ANYTHING, |found| usual.with(found))
             }
         }
@@ -418,15 +418,15 @@ impl<'a> DerivedColumn<'a> {
         let span = Span::new(core.low, core.high);
         if !span.is_finite() {
             // What an endless part does not reach has ends still, as LEAST(x, 1) has.
-            let found = around.enclosed(Row { given, noisy: &[Span::ALL] }, Order::Values);
+            let found = around.enclosed(BoxedRow { given, noisy: &[Span::ALL] }, Order::Values);
             return anything(found.is_number().then_some(found.span));
         }
-        let found = bounds(around, Row { given, noisy: &[span] }, self.known.splits);
+        let found = bounds(around, BoxedRow { given, noisy: &[span] }, self.known.splits);
         let found = match found {
             // Only what is the same as far as the noise ever gets is certain.
             Some(one) if one.is_point() && !span.is_point() => {
                 let wide = Span::around(span.middle(), span.width() / 2.0 * self.wide);
-                bounds(around, Row { given, noisy: &[wide] }, self.known.splits)
+                bounds(around, BoxedRow { given, noisy: &[wide] }, self.known.splits)
             }
             other => other,
         };

@@ -1,19 +1,20 @@
 //! The least and the largest that a formula may be in a box, from outside: by slopes that do not change their sign, by the mean value and by halving
 //! (branch and bound; Hansen and Walster 2004, chapter 12).
 
-use super::enclosed::{Enclosed, Order, Row};
+use super::enclosed::{BoxedRow, Enclosed, Order};
 use super::{Formula, Span};
 
 /// Everything that a formula may be in a box: a span with all of it; none where it may be nothing or anything.
 ///
 /// # Guarantee
 /// Whatever numbers of the box are put in, what comes out is in the span (up to rounding): the search makes it narrower, never too narrow. `splits` bounds the effort.
-pub(crate) fn bounds(formula: &Formula, row: Row<'_>, splits: usize) -> Option<Span> {
+pub(crate) fn bounds(formula: &Formula, row: BoxedRow<'_>, splits: usize) -> Option<Span> {
     let whole = formula.enclosed(row, Order::Slopes);
     if whole.is_number() && whole.span.is_point() {
         return Some(whole.span);
     }
-    let search = |side: Side| Search { formula, given: row.given, side, reached: f64::INFINITY }.end(row.noisy, splits);
+    let search =
+        |side: Side| EndSearch { formula, given: row.given, side, reached: f64::INFINITY }.end(row.noisy, splits);
     let (low, high) = (search(Side::Low)?, -search(Side::High)?);
     let found = Span::new(low, high);
     let found = if whole.is_number() { found.common(whole.span) } else { found };
@@ -27,7 +28,7 @@ enum Side {
     High,
 }
 
-struct Search<'a> {
+struct EndSearch<'a> {
     formula: &'a Formula,
     given: &'a [Option<f64>],
     side: Side,
@@ -47,10 +48,10 @@ struct Piece {
 /// The bound is near enough at this part of what it is away from the first one.
 const NEAR: f64 = 0.005;
 
-impl Search<'_> {
+impl EndSearch<'_> {
     /// The value whose least is looked for.
     fn at(&self, noisy: &[Span], order: Order) -> Enclosed {
-        let found = self.formula.enclosed(Row { given: self.given, noisy }, order);
+        let found = self.formula.enclosed(BoxedRow { given: self.given, noisy }, order);
         match self.side {
             Side::Low => found,
             Side::High => Enclosed { span: found.span.negative(), ..found },

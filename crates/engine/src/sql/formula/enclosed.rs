@@ -1,7 +1,7 @@
 //! Everything that a formula may be where its noisy numbers are in a box, and everything that its slopes may be (Moore 1966; Rall 1981): never less.
 
 use super::span::Span;
-use super::{Comparison, Formula, Function, Rounding};
+use super::{Elementary, Formula, NumberRelation, Rounding};
 
 /// How many derivatives are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ pub(crate) enum Order {
 
 /// Where a formula is looked at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct BoxedRow<'a> {
     /// What no noise moves; none where it is NULL.
     pub given: &'a [Option<f64>],
     /// The box of the noisy numbers.
@@ -218,7 +218,7 @@ fn product(one: &Slopes, value: Span, other: &Slopes, beside: Span) -> Slopes {
 
 impl Formula {
     /// Everything that it may be in the box of a row.
-    pub fn enclosed(&self, row: Row<'_>, order: Order) -> Enclosed {
+    pub fn enclosed(&self, row: BoxedRow<'_>, order: Order) -> Enclosed {
         let of = |part: &Self| part.enclosed(row, order);
         match self {
             Self::Constant(number) => Enclosed::fixed(Span::point(*number)),
@@ -232,7 +232,7 @@ impl Formula {
             Self::Quotient(one, other) => of(one).over(&of(other)),
             Self::Remainder { of: one, by, whole } => remainder(&of(one), &of(by), *whole),
             Self::Power(one, power) => powered(&of(one), &of(power)),
-            Self::Function(which, one) => function(*which, &of(one)),
+            Self::Elementary(which, one) => function(*which, &of(one)),
             Self::Rounded { how, of: one, digits } => rounded(*how, of(one), &of(digits)),
             Self::Fitting(one, range) => fitting(of(one), *range),
             Self::Within(one, range) => within(of(one), *range),
@@ -245,7 +245,7 @@ impl Formula {
             }
             Self::First(all) => first(all.iter().map(of)),
             Self::Unless(one, other) => unless(of(one), &of(other)),
-            Self::Comparison(how, one, other) => compared(*how, &of(one), &of(other)).enclosed(),
+            Self::NumberRelation(how, one, other) => compared(*how, &of(one), &of(other)).enclosed(),
             Self::Not(one) => {
                 let Truths { yes, no, missing } = of(one).truths();
                 Truths { yes: no, no: yes, missing }.enclosed()
@@ -278,7 +278,7 @@ fn given(value: Option<f64>) -> Enclosed {
     }
 }
 
-fn noisy(index: usize, row: Row<'_>, order: Order) -> Enclosed {
+fn noisy(index: usize, row: BoxedRow<'_>, order: Order) -> Enclosed {
     let dimension = row.noisy.len();
     let slope = |place: usize| if place == index { Span::point(1.0) } else { Span::ZERO };
     let slopes = (order >= Order::Slopes).then(|| Slopes {
@@ -353,25 +353,25 @@ fn finite(one: Enclosed) -> Enclosed {
     Enclosed { undefined: one.undefined || !is_finite, ..one }
 }
 
-fn function(which: Function, of: &Enclosed) -> Enclosed {
+fn function(which: Elementary, of: &Enclosed) -> Enclosed {
     let (span, positive) = (of.span, of.span.common(Span::new(0.0, f64::INFINITY)));
     if span.is_empty() {
         return of.clone();
     }
     let number = Span::point;
     match which {
-        Function::Absolute => {
+        Elementary::Absolute => {
             let kink = span.low < 0.0 && span.high > 0.0;
             let slope = Span::new(if span.low < 0.0 { -1.0 } else { 1.0 }, if span.high > 0.0 { 1.0 } else { -1.0 });
             let made = of.with(span.absolute(), slope, Span::ZERO);
             Enclosed { bent: made.bent || kink, ..made }
         }
-        Function::Sign => {
+        Elementary::Sign => {
             let sign = |number: f64| if number == 0.0 { 0.0 } else { number.signum() };
             let made = of.with(span.rising(sign), Span::ZERO, Span::ZERO);
             Enclosed { jumps: made.jumps || !made.span.is_point(), ..made }
         }
-        Function::SquareRoot => {
+        Elementary::SquareRoot => {
             let root = positive.rising(f64::sqrt);
             // At 0 it is endlessly steep.
             let steepest = if root.low > 0.0 { 0.5 / root.low } else { f64::INFINITY };
@@ -381,25 +381,25 @@ fn function(which: Function, of: &Enclosed) -> Enclosed {
             // Nothing where all of it is negative.
             Enclosed { undefined: made.undefined || span.low < 0.0, ..made }
         }
-        Function::CubeRoot => {
+        Elementary::CubeRoot => {
             let root = span.nearly_rising(f64::cbrt);
             let square = root.square();
             let slope = square.times(number(3.0)).reciprocal();
             let bend = square.square().times(root).times(number(-4.5)).reciprocal();
             of.with(root, slope, bend)
         }
-        Function::Exponential => {
+        Elementary::Exponential => {
             let value = span.nearly_rising(f64::exp);
             finite(of.with(value, value, value))
         }
-        Function::Logarithm => {
+        Elementary::Logarithm => {
             let one = span.reciprocal();
             let made = of.with(positive.nearly_rising(f64::ln), one, one.square().negative());
             finite(Enclosed { undefined: made.undefined || span.low <= 0.0, ..made })
         }
-        Function::Sine | Function::Cosine => {
+        Elementary::Sine | Elementary::Cosine => {
             let wave = Span::new(-1.0, 1.0).widened();
-            let value = |number: f64| if which == Function::Sine { number.sin() } else { number.cos() };
+            let value = |number: f64| if which == Elementary::Sine { number.sin() } else { number.cos() };
             let exact = if span.is_point() { number(value(span.low)).widened() } else { wave };
             of.with(exact, wave, wave)
         }
@@ -485,7 +485,7 @@ fn first(all: impl Iterator<Item = Enclosed>) -> Enclosed {
 }
 
 fn unless(one: Enclosed, other: &Enclosed) -> Enclosed {
-    let Truths { yes, no, missing } = compared(Comparison::Equal, &one, other);
+    let Truths { yes, no, missing } = compared(NumberRelation::Equal, &one, other);
     match (yes, no || missing) {
         (true, false) => Enclosed::nothing(),
         (true, true) => Enclosed { missing: true, ..one },
@@ -493,7 +493,7 @@ fn unless(one: Enclosed, other: &Enclosed) -> Enclosed {
     }
 }
 
-fn compared(how: Comparison, one: &Enclosed, other: &Enclosed) -> Truths {
+fn compared(how: NumberRelation, one: &Enclosed, other: &Enclosed) -> Truths {
     if one.undefined || other.undefined {
         return Truths::ANY;
     }
@@ -503,12 +503,12 @@ fn compared(how: Comparison, one: &Enclosed, other: &Enclosed) -> Truths {
         return Truths { yes: false, no: false, missing };
     }
     let (yes, no) = match how {
-        Comparison::Equal => (
+        NumberRelation::Equal => (
             one.low <= other.high && other.low <= one.high,
             !(one.is_point() && other.is_point() && one.low == other.low),
         ),
-        Comparison::Below => (one.low < other.high, one.high >= other.low),
-        Comparison::AtMost => (one.low <= other.high, one.high > other.low),
+        NumberRelation::Below => (one.low < other.high, one.high >= other.low),
+        NumberRelation::AtMost => (one.low <= other.high, one.high > other.low),
     };
     Truths { yes, no, missing }
 }
@@ -522,7 +522,7 @@ fn both(one: Truths, other: Truths) -> Truths {
     }
 }
 
-fn case(whens: &[(Formula, Formula)], otherwise: Option<&Formula>, row: Row<'_>, order: Order) -> Enclosed {
+fn case(whens: &[(Formula, Formula)], otherwise: Option<&Formula>, row: BoxedRow<'_>, order: Order) -> Enclosed {
     let mut found: Option<Enclosed> = None;
     let mut note = |one: Enclosed| {
         found = Some(match found.take() {

@@ -9,7 +9,7 @@ mod span;
 mod tests;
 
 pub(crate) use bounds::bounds;
-pub(crate) use enclosed::{Enclosed, Order, Row};
+pub(crate) use enclosed::{BoxedRow, Enclosed, Order};
 pub(crate) use span::Span;
 
 /// What is computed. Truths are 1 and 0.
@@ -33,7 +33,7 @@ pub(crate) enum Formula {
         whole: bool,
     },
     Power(Box<Self>, Box<Self>),
-    Function(Function, Box<Self>),
+    Elementary(Elementary, Box<Self>),
     /// Rounded to this many digits. A reader takes a rounded number for the one that was rounded: it is both.
     Rounded {
         how: Rounding,
@@ -50,7 +50,7 @@ pub(crate) enum Formula {
     First(Vec<Self>),
     /// NULL where both are equal.
     Unless(Box<Self>, Box<Self>),
-    Comparison(Comparison, Box<Self>, Box<Self>),
+    NumberRelation(NumberRelation, Box<Self>, Box<Self>),
     Not(Box<Self>),
     And(Box<Self>, Box<Self>),
     Or(Box<Self>, Box<Self>),
@@ -63,7 +63,7 @@ pub(crate) enum Formula {
 
 /// A function of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Function {
+pub(crate) enum Elementary {
     Absolute,
     Sign,
     SquareRoot,
@@ -85,7 +85,7 @@ pub(crate) enum Rounding {
 
 /// How two numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub(crate) enum NumberRelation {
     Equal,
     Below,
     AtMost,
@@ -122,7 +122,7 @@ impl Formula {
     }
 
     pub fn root(self) -> Self {
-        Self::Function(Function::SquareRoot, Box::new(self))
+        Self::Elementary(Elementary::SquareRoot, Box::new(self))
     }
 
     pub fn within(self, low: f64, high: f64) -> Self {
@@ -133,7 +133,7 @@ impl Formula {
         match self {
             Self::Constant(_) | Self::Given(_) | Self::Noisy(_) | Self::Unknown => Vec::new(),
             Self::Negative(one)
-            | Self::Function(_, one)
+            | Self::Elementary(_, one)
             | Self::Fitting(one, _)
             | Self::Within(one, _)
             | Self::Not(one)
@@ -144,7 +144,7 @@ impl Formula {
             | Self::Quotient(one, other)
             | Self::Power(one, other)
             | Self::Unless(one, other)
-            | Self::Comparison(_, one, other)
+            | Self::NumberRelation(_, one, other)
             | Self::And(one, other)
             | Self::Or(one, other) => vec![one, other],
             Self::Remainder { of, by, .. } => vec![of, by],
@@ -171,7 +171,7 @@ impl Formula {
             Self::Quotient(left, right) => Self::Quotient(one(left), one(right)),
             Self::Remainder { of, by, whole } => Self::Remainder { of: one(of), by: one(by), whole: *whole },
             Self::Power(left, right) => Self::Power(one(left), one(right)),
-            Self::Function(which, of) => Self::Function(*which, one(of)),
+            Self::Elementary(which, of) => Self::Elementary(*which, one(of)),
             Self::Rounded { how, of, digits } => Self::Rounded { how: *how, of: one(of), digits: one(digits) },
             Self::Fitting(of, range) => Self::Fitting(one(of), *range),
             Self::Within(of, range) => Self::Within(one(of), *range),
@@ -179,7 +179,7 @@ impl Formula {
             Self::Least(parts) => Self::Least(all(parts)),
             Self::First(parts) => Self::First(all(parts)),
             Self::Unless(left, right) => Self::Unless(one(left), one(right)),
-            Self::Comparison(how, left, right) => Self::Comparison(*how, one(left), one(right)),
+            Self::NumberRelation(how, left, right) => Self::NumberRelation(*how, one(left), one(right)),
             Self::Not(of) => Self::Not(one(of)),
             Self::And(left, right) => Self::And(one(left), one(right)),
             Self::Or(left, right) => Self::Or(one(left), one(right)),

@@ -3,9 +3,9 @@
 use super::*;
 
 /// Multiples of the golden ratio (Steele, Lea and Flood 2014): enough for choosing formulas and points.
-struct Choice(u64);
+struct FormulaChoice(u64);
 
-impl Choice {
+impl FormulaChoice {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -40,16 +40,16 @@ impl Choice {
             7 => Formula::Power(one(self), Box::new(Formula::Constant(self.below(5) as f64 / 2.0))),
             8 | 9 => {
                 let all = [
-                    Function::Absolute,
-                    Function::Sign,
-                    Function::SquareRoot,
-                    Function::CubeRoot,
-                    Function::Exponential,
-                    Function::Logarithm,
-                    Function::Sine,
-                    Function::Cosine,
+                    Elementary::Absolute,
+                    Elementary::Sign,
+                    Elementary::SquareRoot,
+                    Elementary::CubeRoot,
+                    Elementary::Exponential,
+                    Elementary::Logarithm,
+                    Elementary::Sine,
+                    Elementary::Cosine,
                 ];
-                Formula::Function(all[self.below(8) as usize], one(self))
+                Formula::Elementary(all[self.below(8) as usize], one(self))
             }
             10 => {
                 let how = [Rounding::Nearest, Rounding::Down, Rounding::Up, Rounding::ToZero][self.below(4) as usize];
@@ -65,8 +65,8 @@ impl Choice {
     }
 
     fn truth(&mut self, depth: u32) -> Formula {
-        let how = [Comparison::Equal, Comparison::Below, Comparison::AtMost][self.below(3) as usize];
-        let compared = Formula::Comparison(how, Box::new(self.number(depth)), Box::new(self.number(0)));
+        let how = [NumberRelation::Equal, NumberRelation::Below, NumberRelation::AtMost][self.below(3) as usize];
+        let compared = Formula::NumberRelation(how, Box::new(self.number(depth)), Box::new(self.number(0)));
         match self.below(5) {
             0 => Formula::Not(Box::new(compared)),
             1 => Formula::And(Box::new(compared), Box::new(self.truth(0))),
@@ -82,7 +82,7 @@ const GIVEN: [Option<f64>; 2] = [Some(2.5), None];
 /// What it is at a point. What is rounded is both numbers: any of them is in what is said of a box.
 fn at(formula: &Formula, point: &[f64]) -> Enclosed {
     let noisy: Vec<Span> = point.iter().map(|number| Span::point(*number)).collect();
-    formula.enclosed(Row { given: &GIVEN, noisy: &noisy }, Order::Values)
+    formula.enclosed(BoxedRow { given: &GIVEN, noisy: &noisy }, Order::Values)
 }
 
 fn close(one: f64, span: Span) -> bool {
@@ -95,12 +95,12 @@ fn close(one: f64, span: Span) -> bool {
 fn whatever_is_in_a_box_is_enclosed() {
     let mut found = 0;
     for seed in 0..4000u64 {
-        let mut choice = Choice(seed * 7919);
+        let mut choice = FormulaChoice(seed * 7919);
         let formula = choice.number(1 + seed as u32 % 4);
         let middle = [0, 1, 2].map(|_| (choice.below(21) as f64 - 10.0).round());
         let reach = [0, 1, 2].map(|_| choice.below(5) as f64);
         let noisy: Vec<Span> = middle.iter().zip(reach).map(|(middle, reach)| Span::around(*middle, reach)).collect();
-        let row = Row { given: &GIVEN, noisy: &noisy };
+        let row = BoxedRow { given: &GIVEN, noisy: &noisy };
         let whole = formula.enclosed(row, Order::Bends);
         let ends = bounds(&formula, row, 20);
         for turn in 0..30 {
@@ -132,11 +132,11 @@ fn whatever_is_in_a_box_is_enclosed() {
 fn slopes_are_those_of_the_formula() {
     let mut compared = 0;
     for seed in 0..4000u64 {
-        let mut choice = Choice(seed * 104_729);
+        let mut choice = FormulaChoice(seed * 104_729);
         let formula = choice.number(1 + seed as u32 % 4);
         let point = [0, 1, 2].map(|_| choice.fraction() * 6.0 - 3.0);
         let noisy: Vec<Span> = point.iter().map(|number| Span::around(*number, 1e-3)).collect();
-        let whole = formula.enclosed(Row { given: &GIVEN, noisy: &noisy }, Order::Bends);
+        let whole = formula.enclosed(BoxedRow { given: &GIVEN, noisy: &noisy }, Order::Bends);
         let Some(slopes) = whole.slopes.as_ref().filter(|_| whole.is_steady()) else { continue };
         let moved = |by: [f64; 3]| {
             let point: Vec<f64> = point.iter().zip(by).map(|(number, by)| number + by * 1e-3).collect();
@@ -167,7 +167,7 @@ fn ends_are_found() {
     let y = || Formula::Noisy(1);
     let check = |formula: Formula, low: f64, high: f64| {
         let noisy = [Span::new(-2.0, 3.0), Span::new(1.0, 4.0), Span::new(1.0, 4.0)];
-        let found = bounds(&formula, Row { given: &GIVEN, noisy: &noisy }, 60).unwrap();
+        let found = bounds(&formula, BoxedRow { given: &GIVEN, noisy: &noisy }, 60).unwrap();
         let near = 0.03 * (high - low) + 1e-12;
         assert!((found.low - low).abs() <= near && (found.high - high).abs() <= near, "{formula:?}: {found:?}");
         assert!(found.low <= low + 1e-12 && found.high >= high - 1e-12, "{formula:?}: {found:?}");
@@ -177,12 +177,12 @@ fn ends_are_found() {
     check(x().times(x().plus(Formula::Constant(1.0))), -0.25, 12.0);
     check(y().over(y().plus(Formula::Noisy(2))), 0.2, 0.8);
     check(y().over(y().times(y()).plus(Formula::Constant(1.0))), 4.0 / 17.0, 0.5);
-    let absolute = |of: Formula| Formula::Function(Function::Absolute, Box::new(of));
+    let absolute = |of: Formula| Formula::Elementary(Elementary::Absolute, Box::new(of));
     check(x().plus(absolute(x().minus(Formula::Constant(1.0)))), 1.0, 5.0);
     check(Formula::Greatest(vec![x(), y()]), 1.0, 4.0);
     // Divided by what may be 0, it may be anything.
     let noisy = [Span::new(-2.0, 3.0)];
-    assert!(bounds(&Formula::Constant(1.0).over(x()), Row { given: &[], noisy: &noisy }, 60).is_none());
+    assert!(bounds(&Formula::Constant(1.0).over(x()), BoxedRow { given: &[], noisy: &noisy }, 60).is_none());
 }
 
 /// The part through which all noise comes in.

@@ -1,7 +1,7 @@
 //! How often intervals hold the truth, for groups of 1 row to a million: straight on the region, without a query.
 
 use super::*;
-use crate::sql::formula::{Comparison, Function};
+use crate::sql::formula::{Elementary, NumberRelation};
 use crate::support::effort;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Scale, Sigma};
@@ -25,7 +25,7 @@ fn number(of: f64) -> Formula {
 }
 
 fn absolute(of: Formula) -> Formula {
-    Formula::Function(Function::Absolute, Box::new(of))
+    Formula::Elementary(Elementary::Absolute, Box::new(of))
 }
 
 fn sum(of: impl Iterator<Item = Formula>) -> Formula {
@@ -34,7 +34,7 @@ fn sum(of: impl Iterator<Item = Formula>) -> Formula {
 
 /// CASE WHEN a = b THEN 1 ELSE 0 END.
 fn equal(one: Formula, other: Formula) -> Formula {
-    let equal = Formula::Comparison(Comparison::Equal, Box::new(one), Box::new(other));
+    let equal = Formula::NumberRelation(NumberRelation::Equal, Box::new(one), Box::new(other));
     Formula::Case(vec![(equal, number(1.0))], Some(Box::new(number(0.0))))
 }
 
@@ -99,7 +99,7 @@ fn released(of: &Derived, n: f64, noises: &[Noise], runs: usize, bits: &mut Inse
 /// The value at points.
 fn at(formula: &Formula, numbers: &[f64]) -> f64 {
     let points: Vec<Span> = numbers.iter().map(|number| Span::point(*number)).collect();
-    formula.enclosed(Row { given: &[], noisy: &points }, Order::Values).span.middle()
+    formula.enclosed(BoxedRow { given: &[], noisy: &points }, Order::Values).span.middle()
 }
 
 /// The ball that was searched here covered 92%, 83% and 65% of the largest of 3, 5 and 8 equal counts, 77% of two distances, 59% of a total variation, 86% of squared shares, 75% of the share of the largest and 90% of six
@@ -169,7 +169,7 @@ fn what_is_not_defined_everywhere_may_be_anything() {
     assert_eq!((found.low, found.high), (-3.0, 9.0));
     // Certain is only what is the same as far as the noise reaches: some 62 for two numbers.
     let above = |of: f64| {
-        let below = Formula::Comparison(Comparison::Below, Box::new(number(of)), Box::new(x(0).minus(x(1))));
+        let below = Formula::NumberRelation(NumberRelation::Below, Box::new(number(of)), Box::new(x(0).minus(x(1))));
         Formula::Case(vec![(below, number(1.0))], Some(Box::new(number(0.0))))
     };
     assert_eq!(of(&[200.0, 100.0], &above(0.0)).low, 0.0);

@@ -23,13 +23,13 @@ fn table((counts, step): (&[usize], i64)) -> (Folder, Project) {
 }
 
 /// A choice of expressions from a seed.
-struct Choice<'a> {
+struct ExpressionChoice<'a> {
     bits: InsecureSeededSource,
     /// Numbers that stand in the table, so that an equality is true of it.
     numbers: &'a [usize],
 }
 
-impl Choice<'_> {
+impl ExpressionChoice<'_> {
     fn below(&mut self, end: usize) -> usize {
         (self.bits.next_u64() % end as u64) as usize
     }
@@ -117,13 +117,13 @@ struct Seen {
 }
 
 /// A query of one number on a table, to be drawn often.
-struct Drawing {
+struct DrawnExpression {
     plan: SqlPlan,
     exact: Vec<i128>,
     truth: f64,
 }
 
-impl Drawing {
+impl DrawnExpression {
     /// None where the query is refused, or where there is no number without noise.
     fn new(sql: &str, cost: &str, project: &Project, backend: &Backend) -> Option<Self> {
         let plan = SqlPlan::new(sql, &Request::of_query("test", sql, cost).unwrap(), project).ok()?;
@@ -186,10 +186,10 @@ fn intervals_of_generated_expressions_hold() {
             break;
         }
         let which = seed as usize % TABLES.len();
-        let mut choice = Choice { bits: InsecureSeededSource::new(seed), numbers: TABLES[which].0 };
+        let mut choice = ExpressionChoice { bits: InsecureSeededSource::new(seed), numbers: TABLES[which].0 };
         let (depth, cost) = (1 + choice.below(3), COSTS[choice.below(COSTS.len())]);
         let sql = format!("SELECT {} AS c FROM t", choice.number(depth));
-        let Some(drawing) = Drawing::new(&sql, cost, &tables[which].1, &backends[which]) else { continue };
+        let Some(drawing) = DrawnExpression::new(&sql, cost, &tables[which].1, &backends[which]) else { continue };
         if drawing.exact.is_empty() {
             continue;
         }
@@ -251,7 +251,7 @@ fn intervals_that_did_not_hold_hold() {
     for (index, expression) in expressions.iter().enumerate() {
         for cost in ["epsilon=0.002", "epsilon=0.05", "epsilon=1", "rho=0.02"] {
             let sql = format!("SELECT {expression} AS c FROM t");
-            let drawing = Drawing::new(&sql, cost, &project, &backend).unwrap_or_else(|| panic!("{sql}"));
+            let drawing = DrawnExpression::new(&sql, cost, &project, &backend).unwrap_or_else(|| panic!("{sql}"));
             let (share, seen) = drawing.share(few, &mut InsecureSeededSource::new(index as u64));
             assert!(share >= 0.94, "{share} of {seen:?}, truth {}: {cost}, {sql}", drawing.truth);
         }
