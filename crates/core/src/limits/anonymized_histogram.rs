@@ -4,7 +4,7 @@
 //! what reports use. All hold for add/remove neighbours, every (ε, δ)-private algorithm that knows n, and the worst histogram of at most n elements.
 //!
 //! A table may have less to hide in: few values that can occur, few rows of an owner, counts that end somewhere. Then the instances must be tables that can occur
-//! ([`Room`]), and a block is as far from its raised self as there are owners who must come or go ([`Owned`]): [`lower_bound_within`].
+//! ([`Room`]), and a block is as far from its raised self as there are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
 
 use crate::error::{Error, Result};
 use crate::mechanism::anonymized_histogram::{MOST_ELEMENTS, Partition, Run};
@@ -91,7 +91,7 @@ impl Room {
 
 /// Whose the elements are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owned {
+pub enum ElementOwners {
     /// An owner has elements: up to `elements`, of up to `values` values, and up to `of_each` of one value.
     Elements {
         /// In all.
@@ -105,7 +105,7 @@ pub enum Owned {
     Values,
 }
 
-impl Owned {
+impl ElementOwners {
     /// Each element is another owner's.
     pub const ONE_ELEMENT: Self = Self::Elements { elements: 1, values: 1, of_each: 1 };
 
@@ -166,11 +166,11 @@ impl HardBlocks {
     /// Over uniform bits, whatever is answered is at distance wᵢ in sum from the block's two positions wherever the two output
     /// distributions overlap, which is with mass 2(1 − δ_w)/(1 + e^{wε}) at least: Lemma 5 with its constant made tight (spec B3.1, B3.4).
     pub fn lower_bound(&self, epsilon: Epsilon, delta: Delta) -> f64 {
-        self.lower_bound_of(&Owned::ONE_ELEMENT, epsilon, delta)
+        self.lower_bound_of(&ElementOwners::ONE_ELEMENT, epsilon, delta)
     }
 
     /// The same where owners have several elements: Σᵢ wᵢ(1 − δ_{mᵢ})/(1 + e^{mᵢε}), where mᵢ owners move the wᵢ elements of block i.
-    pub fn lower_bound_of(&self, owned: &Owned, epsilon: Epsilon, delta: Delta) -> f64 {
+    pub fn lower_bound_of(&self, owned: &ElementOwners, epsilon: Epsilon, delta: Delta) -> f64 {
         let mut sum = 0.0;
         for block in &self.blocks {
             let weight = (block.copies * block.step) as f64;
@@ -227,15 +227,20 @@ pub fn lower_bound(elements: u64, epsilon: Epsilon, delta: Delta) -> Result<(f64
 /// the table may have more values, larger counts or more elements makes no difference.
 ///
 /// ```
-/// use scumble::limits::anonymized_histogram::{Owned, Room, lower_bound_within};
+/// use scumble::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
 /// // Three values: noise on their counts is off by 3/sinh 1 = 2.6 together, and nobody says that it cannot.
 /// let room = Room { values: 3, ..Room::of(1_000_000) };
-/// let (bound, _) = lower_bound_within(&room, &Owned::ONE_ELEMENT, 1.0.try_into()?, 0.0.try_into()?)?;
+/// let (bound, _) = lower_bound_within(&room, &ElementOwners::ONE_ELEMENT, 1.0.try_into()?, 0.0.try_into()?)?;
 /// assert!(bound > 0.8 && bound < 2.6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn lower_bound_within(room: &Room, owned: &Owned, epsilon: Epsilon, delta: Delta) -> Result<(f64, HardBlocks)> {
-    let (room, is_single) = (room.narrowed(), *owned == Owned::ONE_ELEMENT);
+pub fn lower_bound_within(
+    room: &Room,
+    owned: &ElementOwners,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<(f64, HardBlocks)> {
+    let (room, is_single) = (room.narrowed(), *owned == ElementOwners::ONE_ELEMENT);
     if room.is_open() && is_single {
         return lower_bound(room.elements, epsilon, delta);
     }
@@ -260,8 +265,10 @@ pub fn lower_bound_within(room: &Room, owned: &Owned, epsilon: Epsilon, delta: D
     }
     // And those that are best where nothing is limited; owners of several elements bring all of them.
     let all = match owned {
-        Owned::Elements { .. } => owned.rectangles().map(|(wide, tall)| wide.saturating_mul(tall)).into_iter().max(),
-        Owned::Values => None,
+        ElementOwners::Elements { .. } => {
+            owned.rectangles().map(|(wide, tall)| wide.saturating_mul(tall)).into_iter().max()
+        }
+        ElementOwners::Values => None,
     };
     let each = all.unwrap_or(1);
     for owners in candidate_weights((room.elements / each).max(1), epsilon) {
@@ -421,15 +428,15 @@ mod tests {
     use proptest::prelude::*;
 
     /// What our own mechanisms and constants reach in such a room, whatever the table: none of them is below a limit that holds.
-    fn reached(room: &Room, owned: &Owned, epsilon: f64) -> f64 {
+    fn reached(room: &Room, owned: &ElementOwners, epsilon: f64) -> f64 {
         let listed = |what: CellsOf, cells: u64, moved: u64| {
             let noise = ListedCounts::new(what, cells, (moved as f64 / epsilon).try_into().unwrap());
             noise.map_or(f64::INFINITY, |noise| noise.expected_error())
         };
         let noisy = match owned {
             // An owner who comes or goes moves one cell of the tally by 1; one who is replaced, two.
-            Owned::Values => listed(CellsOf::Tally, room.largest, if room.is_full { 2 } else { 1 }),
-            Owned::Elements { elements, values, of_each } => {
+            ElementOwners::Values => listed(CellsOf::Tally, room.largest, if room.is_full { 2 } else { 1 }),
+            ElementOwners::Elements { elements, values, of_each } => {
                 let moved = (*elements).min(values.saturating_mul(*of_each));
                 listed(CellsOf::Values, room.values, if room.is_full { 2 * moved } else { moved })
             }
@@ -444,15 +451,15 @@ mod tests {
     fn few_values_and_small_counts_have_small_limits() {
         let (one, none) = (Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap());
         let million = Room::of(1_000_000);
-        let limit = |room: Room, owned: Owned| lower_bound_within(&room, &owned, one, none).unwrap().0;
-        let open = limit(million, Owned::ONE_ELEMENT);
+        let limit = |room: Room, owned: ElementOwners| lower_bound_within(&room, &owned, one, none).unwrap().0;
+        let open = limit(million, ElementOwners::ONE_ELEMENT);
         assert!((379.0..381.0).contains(&open));
-        let three = limit(Room { values: 3, ..million }, Owned::ONE_ELEMENT);
+        let three = limit(Room { values: 3, ..million }, ElementOwners::ONE_ELEMENT);
         assert!(three > 0.8 && three < 2.6, "{three}");
-        let single = limit(Room { largest: 1, ..million }, Owned::Values);
+        let single = limit(Room { largest: 1, ..million }, ElementOwners::Values);
         assert!(single > 0.26 && single < 0.86, "{single}");
         // Owners of ten rows: one of them moves ten rows, or fewer, for one ε. It was ε/10 for each row.
-        let ten = limit(million, Owned::Elements { elements: 10, values: 10, of_each: 10 });
+        let ten = limit(million, ElementOwners::Elements { elements: 10, values: 10, of_each: 10 });
         let (as_printed, _) = lower_bound(1_000_000, Epsilon::new(0.1).unwrap(), none).unwrap();
         assert!(ten > open && ten < as_printed, "{ten} {as_printed}");
     }
@@ -465,9 +472,9 @@ mod tests {
             (all, of_values, of_each) in (1u64..8, 1u64..5, 1u64..5), kind in 0u8..3, is_full in proptest::bool::ANY,
         ) {
             let (room, owned) = match kind {
-                0 => (Room { values, is_full, ..Room::of(elements) }, Owned::ONE_ELEMENT),
-                1 => (Room { values, is_full, ..Room::of(elements) }, Owned::Elements { elements: all, values: of_values, of_each }),
-                _ => (Room { largest, ..Room::of(elements) }, Owned::Values),
+                0 => (Room { values, is_full, ..Room::of(elements) }, ElementOwners::ONE_ELEMENT),
+                1 => (Room { values, is_full, ..Room::of(elements) }, ElementOwners::Elements { elements: all, values: of_values, of_each }),
+                _ => (Room { largest, ..Room::of(elements) }, ElementOwners::Values),
             };
             let none = Delta::new(0.0).unwrap();
             let (bound, blocks) = lower_bound_within(&room, &owned, Epsilon::new(at).unwrap(), none).unwrap();

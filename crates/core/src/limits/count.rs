@@ -36,7 +36,7 @@ pub fn standard_error_lower(epsilon: Epsilon, delta: Delta) -> f64 {
     if delta == 0.0 {
         return DOWNWARD / (std::f64::consts::SQRT_2 * libm::sinh(epsilon / 2.0));
     }
-    let tails = Tails::new(epsilon, delta);
+    let tails = ErrorTails::new(epsilon, delta);
     let at = |node: u32| tails.least(f64::from(node) / f64::from(2 * NODES));
     let inner: f64 = (1..NODES).map(at).sum();
     let square = ((at(0) + at(NODES)) / 2.0 + inner) / f64::from(2 * NODES);
@@ -49,7 +49,7 @@ const NODES: u32 = 16;
 const TAIL_STEPS: f64 = 2000.0;
 
 /// The tails of an error whose law is (ε, δ)-close to itself moved by 1: how they fall at the fastest.
-struct Tails {
+struct ErrorTails {
     alpha: f64,
     /// A.
     together: f64,
@@ -61,7 +61,7 @@ struct Tails {
     lost: f64,
 }
 
-impl Tails {
+impl ErrorTails {
     fn new(epsilon: f64, delta: f64) -> Self {
         let alpha = libm::exp(-epsilon);
         // A tail that begins at 1 has ended after these steps, or is so small that leaving it out makes no difference; leaving it out is allowed.

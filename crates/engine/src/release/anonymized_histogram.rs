@@ -30,8 +30,8 @@ use crate::sql::below::Ownership;
 use crate::sql::integers::Integers;
 use crate::sql::query::{Computation, Query};
 use datafusion::common::ScalarValue;
-use limit::Reach;
-use listed::Listed;
+use limit::TableReach;
+use listed::FewCells;
 use scumble::event::Event;
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, ListedCounts, Partition, Run, Size};
 use scumble::quantity::{Epsilon, Exact};
@@ -93,14 +93,14 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         let (way, events) = elements.at(cost)?;
         let elements = Rc::clone(&elements);
         Ok(Priced::new(events, move |events| match way {
-            Way::Layout(mechanism) => elements.plan(mechanism, events),
-            Way::Listed(counts) => elements.plan_of_listed(counts, events),
+            HistogramWay::Layout(mechanism) => elements.plan(mechanism, events),
+            HistogramWay::Listed(counts) => elements.plan_of_listed(counts, events),
         }))
     }))
 }
 
 /// How the counts are noised.
-enum Way {
+enum HistogramWay {
     /// Areas of a Young diagram.
     Layout(AnonymizedHistogram),
     /// Each of few cells.
@@ -126,9 +126,9 @@ struct Elements {
     size: Size,
     layout: LayoutChoice,
     /// What tables there are, for limits.
-    reach: Reach,
+    reach: TableReach,
     /// The cells, where they are few and public.
-    listed: Option<Rc<Listed>>,
+    listed: Option<Rc<FewCells>>,
 }
 
 impl Elements {
@@ -156,12 +156,12 @@ impl Elements {
         let size = at_most.or(public).map_or(Size::Private, Size::AtMost);
         let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
         let listed = match layout {
-            LayoutChoice::Automatic => Listed::new(&cells, bounding, project, counting)?.map(Rc::new),
+            LayoutChoice::Automatic => FewCells::new(&cells, bounding, project, counting)?.map(Rc::new),
             _ => None,
         };
         let reach = match counting {
-            Counting::Owners => Reach::of_owners(per_owner, table),
-            Counting::Values => Reach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
+            Counting::Owners => TableReach::of_owners(per_owner, table),
+            Counting::Values => TableReach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
         };
         Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout, reach, listed })
     }
@@ -171,7 +171,7 @@ impl Elements {
     }
 
     /// The way with the smaller error, from public numbers alone, and its events.
-    fn at(&self, cost: &Cost) -> Result<(Way, Vec<Event>)> {
+    fn at(&self, cost: &Cost) -> Result<(HistogramWay, Vec<Event>)> {
         let (mechanism, events) = self.within(cost)?;
         if let Some(listed) = &self.listed
             && let Some((counts, own)) = listed.within(cost)?
@@ -181,10 +181,10 @@ impl Elements {
                 Size::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
             };
             if counts.expected_error() <= mechanism.expected_error(elements)? / PROVEN_TO_MEASURED {
-                return Ok((Way::Listed(counts), own));
+                return Ok((HistogramWay::Listed(counts), own));
             }
         }
-        Ok((Way::Layout(mechanism), events))
+        Ok((HistogramWay::Layout(mechanism), events))
     }
 
     fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {

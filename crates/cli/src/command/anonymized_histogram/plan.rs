@@ -4,7 +4,7 @@ use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::limits::anonymized_histogram::{Owned, Room, lemma_10, lower_bound_within, theorem_7};
+use scumble::limits::anonymized_histogram::{ElementOwners, Room, lemma_10, lower_bound_within, theorem_7};
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
 use scumble::quantity::{Beta, Delta};
 use serde_json::json;
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let error = mechanism.error(arguments.beta, elements)?;
     let (epsilon, each) = (mechanism.epsilon(), mechanism.elements_per_owner());
     // An owner has up to c elements of any values: who moves fewer than c costs as much as who moves all.
-    let owned = Owned::Elements { elements: each, values: each, of_each: each };
+    let owned = ElementOwners::Elements { elements: each, values: each, of_each: each };
     let (best, blocks) = lower_bound_within(&Room::of(elements), &owned, epsilon, delta)?;
     // The paper's are about owners of one element.
     let tenth = (each == 1).then(|| lemma_10(elements, epsilon, delta));

@@ -3,19 +3,19 @@
 use crate::backend::bound::Bounds;
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::project::{Domain, Table};
+use crate::project::{Column, Domain, Table};
 use crate::release::Floor;
 use crate::release::histogram::Counted;
 use scumble::event::Event;
-use scumble::limits::anonymized_histogram::{Owned, Room, lower_bound_within};
+use scumble::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
 use scumble::mechanism::anonymized_histogram::MOST_ELEMENTS;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::Scope;
 
 /// Which tables there are, as far as limits need it.
 #[derive(Debug, Clone)]
-pub(super) struct Reach {
-    owned: Owned,
+pub(super) struct TableReach {
+    owned: ElementOwners,
     /// How many values can occur at least.
     values: u64,
     /// No value has more elements.
@@ -26,14 +26,15 @@ pub(super) struct Reach {
     is_unknown: bool,
 }
 
-impl Reach {
+impl TableReach {
     /// Of values: as many as the declared domains have, and an owner's rows within their bounds.
     pub fn of_values(counted: &Counted<'_>, bounds: Option<Bounds>, at_most: Option<u64>) -> Self {
-        let columns = || counted.table.columns.iter().filter(|column| counted.names.contains(&column.name));
-        let values = columns().map(|column| number_of(&column.domain)).fold(1u64, u64::saturating_mul);
+        let columns: Vec<&Column> =
+            counted.table.columns.iter().filter(|column| counted.names.contains(&column.name)).collect();
+        let values = columns.iter().map(|column| number_of(&column.domain)).fold(1u64, u64::saturating_mul);
         // Which values a map or a public table leaves is not looked at.
-        let is_mapped = columns().any(|column| column.recoding.is_some() || column.key_set.is_some());
-        let owned = bounds.map_or(Owned::ONE_ELEMENT, |bounds| Owned::Elements {
+        let is_mapped = columns.iter().any(|column| column.recoding.is_some() || column.key_set.is_some());
+        let owned = bounds.map_or(ElementOwners::ONE_ELEMENT, |bounds| ElementOwners::Elements {
             elements: bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)),
             values: bounds.groups,
             of_each: bounds.rows_per_group,
@@ -47,7 +48,7 @@ impl Reach {
     pub fn of_owners(per_owner: u64, table: &Table) -> Self {
         // All of a known number of owners have rows: which tables that leaves is not looked at.
         let is_unknown = table.public_owners.is_some();
-        Self { owned: Owned::Values, values: u64::MAX, largest: per_owner, owners: None, is_unknown }
+        Self { owned: ElementOwners::Values, values: u64::MAX, largest: per_owner, owners: None, is_unknown }
     }
 
     /// The expected error beside that of the hardest tables known that can occur; none where that is unknown.
@@ -74,7 +75,7 @@ impl Reach {
         if self.largest < elements {
             about += &format!(", up to {} of an owner", self.largest);
         }
-        if let Owned::Elements { elements: most @ 2.., .. } = self.owned {
+        if let ElementOwners::Elements { elements: most @ 2.., .. } = self.owned {
             about += &format!(", up to {most} of an owner");
         }
         about += "; the first number is what is proven, measured errors are 2 to 4 times smaller";

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Cells that are public and few.
-pub(super) struct Listed {
+pub(super) struct FewCells {
     sql: String,
     pub cut: Rc<Cut>,
     /// The measure that counts.
@@ -33,7 +33,7 @@ pub(super) struct Listed {
     counting: Counting,
 }
 
-impl Listed {
+impl FewCells {
     /// The cells of a counting query; none where they are not public, or many.
     pub fn new(sql: &str, bounding: Bounding, project: &Project, counting: Counting) -> Result<Option<Self>> {
         // What cannot be listed is counted in the other way, which says what is wrong with the request.

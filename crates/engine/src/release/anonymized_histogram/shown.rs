@@ -20,7 +20,7 @@ const TOPS: [u64; 3] = [1, 10, 100];
 const CURVE_POINTS: u32 = 300;
 
 /// What was released, however it was noised.
-struct Shown<'a> {
+struct HistogramAnswer<'a> {
     partition: &'a Partition,
     band: Vec<BandPoint>,
     curve: Vec<CurvePoint>,
@@ -48,7 +48,7 @@ pub(in crate::release) fn answers(
     limits: Vec<Floor>,
 ) -> Result<Answers> {
     let beta = Beta::new(BETA)?;
-    Ok(Shown {
+    Ok(HistogramAnswer {
         partition: &released.partition,
         band: released.band(beta),
         curve: released.curve(beta, CURVE_POINTS),
@@ -66,7 +66,7 @@ pub(in crate::release) fn answers(
 /// The answers of few cells. A function of `noisy` alone.
 pub(super) fn of_cells(counts: &ListedCounts, noisy: &NoisyCells) -> Result<Answers> {
     let beta = Beta::new(BETA)?;
-    Ok(Shown {
+    Ok(HistogramAnswer {
         partition: &noisy.partition,
         band: noisy.band(beta),
         curve: noisy.curve(beta, CURVE_POINTS),
@@ -81,7 +81,7 @@ pub(super) fn of_cells(counts: &ListedCounts, noisy: &NoisyCells) -> Result<Answ
     .answers())
 }
 
-impl Shown<'_> {
+impl HistogramAnswer<'_> {
     fn answers(self) -> Answers {
         let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
         let runs = || self.partition.runs().rev();
