@@ -76,7 +76,7 @@ pub struct Case {
     pub kind: &'static str,
     pub fields: &'static str,
     /// Why the calibration is not continuous, so that no tightness is asked for; empty where it is.
-    loose: &'static str,
+    pub loose: &'static str,
     /// Whether keys or values are selected privately, which takes a δ.
     pub selects: bool,
     /// Whether the noise is pure (so that a cost of ε alone is met without δ); otherwise ε takes the budget's δ.

@@ -355,5 +355,5 @@ fn every_kind_is_replayed() {
     let all: BTreeSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let replayed = CASES.iter().chain(BEYOND).chain(MORE).map(|case| case.kind);
     let elsewhere = ELSEWHERE.iter().map(|(kind, _)| *kind);
-    assert_eq!(all, replayed.chain(elsewhere).collect());
+    assert_eq!(all, replayed.chain(elsewhere).collect::<BTreeSet<&str>>());
 }

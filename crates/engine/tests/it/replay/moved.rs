@@ -38,10 +38,11 @@ fn call(pair: &Pair, scope: &Scope, most_records: i128) -> Result<Option<(Law, C
         return Err(format!("{} {:?} became {} {:?}", before.name, before.law, after.name, after.law));
     }
     let cells = cells(&before.input, &after.input).ok_or_else(|| format!("{before:?} became {after:?}"))?;
-    match before.law {
+    match before.law.clone() {
         Some(law) => Ok(Some((law, cells))),
         None => {
-            let allowed = if matches!(scope, Scope::Presence) { most_records } else { 2 * most_records } as f64;
+            let may = if matches!(scope, Scope::Presence) { most_records } else { 2 * most_records };
+            let allowed = may as f64;
             let sum: f64 = cells.iter().sum();
             let said =
                 || format!("{}: {sum} records moved, where {allowed} may: {before:?} became {after:?}", before.name);
@@ -61,7 +62,7 @@ fn nobody(said: &Said) -> Said {
 
 /// The moves; none if the inputs are of two forms.
 fn cells(before: &Input, after: &Input) -> Option<Cells> {
-    let moves = match (before, after) {
+    let moves: Cells = match (before, after) {
         (Input::Cells(before), Input::Cells(after)) if before.len() == after.len() => {
             before.iter().zip(after).map(|(before, after)| (before - after).abs() as f64).collect()
         }
@@ -149,8 +150,8 @@ fn by_law(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String
         let largest = with.iter().flat_map(|event| shifts(event, scope)).map(|(_, by)| by).fold(0.0, f64::max);
         let slack = 1.0 + 1e-9;
         for (what, is, may) in [
-            ("sum of moves", cells.iter().sum(), most(&|(cells, by)| cells * by)),
-            ("sum of squares", cells.iter().map(|by| by * by).sum(), most(&|(cells, by)| cells * by * by)),
+            ("sum of moves", cells.iter().sum::<f64>(), most(&|(cells, by)| cells * by)),
+            ("sum of squares", cells.iter().map(|by| by * by).sum::<f64>(), most(&|(cells, by)| cells * by * by)),
             ("largest move", cells.iter().copied().fold(0.0, f64::max), largest),
         ] {
             if is > may * slack {
@@ -172,7 +173,7 @@ fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<Str
 
 /// What was really moved as events, against those of the plan: in ε alone, in ρ and in δ.
 fn in_all(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
-    let real: Vec<Event> = moved.iter().flat_map(|(law, cells)| cells.iter().filter_map(|by| real(law, *by))).collect();
+    let real: Vec<Event> = moved.iter().flat_map(|(law, cells)| cells.iter().filter_map(move |by| real(law, *by))).collect();
     let (is, may) = (Spent::of(&real, &Scope::Presence).unwrap(), Spent::of(events, scope).unwrap());
     let above = |is: Option<Exact>, may: Option<Exact>, slack: f64| match (is, may) {
         (_, None) => None,

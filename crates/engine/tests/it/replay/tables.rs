@@ -123,7 +123,7 @@ impl Table {
             found.push((
                 Scope::Presence,
                 format!("with a new owner of rows {set:?}"),
-                self.replaced(&[], &rows("n", set)),
+                self.replaced(&[], &rows("new", set)),
             ));
         }
         for owner in owners.iter().map(|at| &all[*at % all.len()]) {
