@@ -335,6 +335,17 @@ class Mathematics(unittest.TestCase):
         self.assertAlmostEqual(float(epsilon), 1.0011240172119986, 12)
         self.assertAlmostEqual(float(rho), 0.1114, 3)
 
+class ScopesSideBySide(unittest.TestCase):
+    def test_a_person_costs_at_least_its_presence(self):
+        """A ledger held collections of reports that cost a person 1 and presence everything."""
+        one, event = [{"cells": 1, "by": 1}], lambda word, presence, person, charge: verify.Event(
+            {**word, "moves": {"presence": presence, "person": person, "touches": []}}, "", charge)
+        seen, pure = {"mechanism": "approximate", "epsilon": 0, "delta": 1}, lambda epsilon: {"mechanism": "pure", "epsilon": epsilon}
+        old = verify.Sum([event(seen, one, [], 1), event(pure(1), [], one, 1)], "person")
+        self.assertEqual((old.pure, old.delta), (1, 1))
+        # Charge by charge: 3 and 2, not the larger of 1 + 2 and 3 + 1.
+        charges = [event(pure(3), one, [], 1), event(pure(1), [], one, 1), event(pure(1), one, [], 2), event(pure(2), [], one, 2)]
+        self.assertEqual((verify.Sum(charges, "person").pure, verify.Sum(charges, "person", rule=1).pure), (5, 3))
 
 if __name__ == "__main__":
     unittest.main()
