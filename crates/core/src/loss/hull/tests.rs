@@ -40,7 +40,8 @@ struct Noise {
 
 impl Noise {
     fn of(word: &Word) -> Self {
-        let (unit, reach, weight, loss): (f64, i64, Box<dyn Fn(f64) -> f64>, fn(i64, i64) -> i64) = match word {
+        type Weight = Box<dyn Fn(f64) -> f64>;
+        let (unit, reach, weight, loss): (f64, i64, Weight, fn(i64, i64) -> i64) = match word {
             Word::DiscreteLaplace { scale } => {
                 let scale = scale.get();
                 let weight = move |z: f64| (-z.abs() / scale).exp();

@@ -158,7 +158,7 @@ fn presence_by_itself_costs_something_on_a_sample() {
         if let Ok(loss) = Loss::of([event.clone()], Scope::Presence) {
             assert!(loss.delta(0.0).unwrap().upper > 0.0, "{event:?}");
         }
-        if let Ok(spent) = Spent::of(&[event.clone()], &Scope::Presence) {
+        if let Ok(spent) = Spent::of(std::slice::from_ref(&event), &Scope::Presence) {
             assert!(spent != Spent::nothing(), "{event:?}");
         }
     }

@@ -173,7 +173,8 @@ fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<Str
 
 /// What was really moved as events, against those of the plan: in ε alone, in ρ and in δ.
 fn in_all(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
-    let real: Vec<Event> = moved.iter().flat_map(|(law, cells)| cells.iter().filter_map(move |by| real(law, *by))).collect();
+    let real: Vec<Event> =
+        moved.iter().flat_map(|(law, cells)| cells.iter().filter_map(move |by| real(law, *by))).collect();
     let (is, may) = (Spent::of(&real, &Scope::Presence).unwrap(), Spent::of(events, scope).unwrap());
     let above = |is: Option<Exact>, may: Option<Exact>, slack: f64| match (is, may) {
         (_, None) => None,
