@@ -309,16 +309,17 @@ fn binary(
         _ => {}
     }
     let second = value_of(right, context, scope)?;
-    paid(&first, std::slice::from_ref(&second), context)?;
-    if *op == BinaryOperator::StringConcat {
-        context.world.weigh(length(&first).saturating_add(length(&second)))?;
+    match op {
+        BinaryOperator::StringConcat => context.world.weigh(length(&first).saturating_add(length(&second)))?,
+        _ => paid(&first, std::slice::from_ref(&second), context)?,
     }
     operated(&first, op, &second, context)
 }
 
 /// What is done with a text and a pattern takes as long as both are, multiplied.
 fn paid(value: &Value, others: &[Value], context: Context<'_>) -> Result<(), Refused> {
-    let work = others.iter().map(|other| length(value).saturating_mul(length(other)) / 64);
+    let long = |value: &Value| if matches!(value, Value::Text(_) | Value::List(_)) { length(value) } else { 0 };
+    let work = others.iter().map(|other| long(value).saturating_mul(long(other)) / 64);
     context.world.spend(work.fold(0, usize::saturating_add))
 }
 
