@@ -1,12 +1,12 @@
 //! The account of the whole adaptive release against all neighbours, what constraints promise, and that structure is found.
 
+use super::question::{GRID, Question};
 use super::*;
 use crate::harness::neighbours;
 use crate::loss::filter::Spent;
 use crate::noise::InsecureSeededSource;
 use crate::quantity::Exact;
 use crate::scope::Scope;
-use question::{GRID, Question};
 
 fn rho(value: f64) -> Option<Rho> {
     Some(Rho::new(value).unwrap())
