@@ -71,7 +71,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ epsilon = 1, delta = 0.01 }",
         truth: Truth::Counts(TOWNS),
         keys: &["town"],
-        ..SQL
     },
     CoveredKind {
         kind: "histogram",
@@ -87,7 +86,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ rho = 0.2 }",
         truth: Truth::At("{ rho = 1000000 }"),
         keys: &["x"],
-        ..SQL
     },
     CoveredKind {
         kind: "marginals",
@@ -95,7 +93,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ rho = 0.2 }",
         truth: Truth::At("{ rho = 1000000 }"),
         keys: &["columns", "cell", "g", "b"],
-        ..SQL
     },
     CoveredKind {
         kind: "marginals",
@@ -103,7 +100,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ rho = 0.2 }",
         truth: Truth::At("{ rho = 1000000 }"),
         keys: &["columns", "cell", "g", "b"],
-        ..SQL
     },
     CoveredKind {
         kind: "conjunctions",
@@ -111,7 +107,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ rho = 0.2 }",
         truth: Truth::At("{ rho = 1000000 }"),
         keys: &["conjunction", "columns"],
-        ..SQL
     },
     CoveredKind {
         kind: "top",
@@ -134,7 +129,6 @@ const ALL: &[CoveredKind] = &[
         cost: "{ epsilon = 2, delta = 0.0001 }",
         truth: Truth::At("{ epsilon = 5000, delta = 0.0001 }"),
         keys: &["g", "b"],
-        ..SQL
     },
     CoveredKind {
         kind: "triangles",

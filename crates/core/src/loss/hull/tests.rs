@@ -41,7 +41,8 @@ struct Noise {
 impl Noise {
     fn of(word: &Word) -> Self {
         type Weight = Box<dyn Fn(f64) -> f64>;
-        let (unit, reach, weight, loss): (f64, i64, Weight, fn(i64, i64) -> i64) = match word {
+        type LossOfMove = fn(i64, i64) -> i64;
+        let (unit, reach, weight, loss): (f64, i64, Weight, LossOfMove) = match word {
             Word::DiscreteLaplace { scale } => {
                 let scale = scale.get();
                 let weight = move |z: f64| (-z.abs() / scale).exp();

@@ -42,6 +42,9 @@ impl ResultColumn {
     }
 }
 
+/// A schema, if one is given, and a name.
+type TableName = (Option<String>, String);
+
 /// What the catalogue is about.
 pub(super) struct World<'a> {
     pub tables: &'a [TableShown],
@@ -49,7 +52,7 @@ pub(super) struct World<'a> {
     /// How much has been done for this query.
     work: Cell<u64>,
     /// The tables of the catalogue that this query has read, by schema and name: each is made once.
-    made: RefCell<HashMap<(Option<String>, String), Rc<Table>>>,
+    made: RefCell<HashMap<TableName, Rc<Table>>>,
     /// The patterns of this query, and whether they pass over capital letters; none for what is no pattern.
     patterns: RefCell<HashMap<(String, bool), Option<Regex>>>,
 }
