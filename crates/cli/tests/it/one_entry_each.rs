@@ -341,8 +341,8 @@ fn a_digest_of_a_state_tells_nothing() {
         let salt = folder.json_file(STATE)["salt"].as_str().unwrap().to_string();
         assert!(salt.len() == 64 && salts.insert(salt.clone()), "{salt}");
         let export = folder.json(&["ledger", "export"]);
-        let bodies = export["entries"].as_array().unwrap().iter().map(|entry| &entry["body"]);
-        let last = bodies.filter(|body| body["entry"] == "drawn").next_back().unwrap().clone();
+        let mut bodies = export["entries"].as_array().unwrap().iter().map(|entry| &entry["body"]);
+        let last = bodies.rfind(|body| body["entry"] == "drawn").unwrap().clone();
         assert_eq!(last["state"], digest(&fs::read(folder.file(STATE)).unwrap()));
         assert!(!export.to_string().contains(&salt), "the salt is where the secret is, and nowhere else");
     }

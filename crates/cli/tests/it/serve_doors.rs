@@ -139,7 +139,8 @@ fn logins_of_one_are_no_end_for_others() {
     let (vic, carl) = (add(&folder, "vic", "viewer"), add(&folder, "carl", "curator"));
     let server = Server::start(folder.path(), &[]);
     let (curator, first) = (enter(&server, &carl), enter(&server, &vic));
-    let last = (0..25).map(|_| enter(&server, &vic)).last().unwrap();
+    (0..24).for_each(|_| drop(enter(&server, &vic)));
+    let last = enter(&server, &vic);
     assert_eq!(with_cookie(&server, &curator, "/v1/me").status, 200);
     assert_eq!(with_cookie(&server, &last, "/v1/me").status, 200);
     assert_eq!(with_cookie(&server, &first, "/v1/me").status, 401, "twenty of each are held");
