@@ -176,7 +176,7 @@ fn a_server_that_tells_two_lists_is_found_out() {
     std::thread::spawn(move || {
         let met = (0..2).filter_map(|_| {
             let (socket, _) = listener.accept().ok()?;
-            let (mut channel, _) = Channel::accept(config.clone(), socket)?;
+            let (mut channel, _) = Channel::accept(config.clone(), socket, std::time::Instant::now() + LONG)?;
             channel.welcome(plan.digest()).and_then(|()| channel.send(MessageKind::Ready, &[])).ok()?;
             Some(channel)
         });
