@@ -18,6 +18,9 @@ const LONGEST_CHAIN: usize = 2_000;
 const DEEPEST_BRACKETS: usize = 200;
 /// The most tokens in a row of which each can stand before the next one and none is an operand: NOT NOT, - -, INTERVAL INTERVAL.
 const LONGEST_RUN: usize = 100;
+/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function, and POSITION in a third way: each level of such
+/// brackets multiplies the time, and 40 of them, 200 bytes, kept a thread for ever.
+const MOST_READ: usize = 4_000_000;
 /// The most pairs of square brackets behind each other: the dimensions of an array.
 const MOST_DIMENSIONS: usize = 16;
 
@@ -35,6 +38,10 @@ pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()>
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return Ok(()) };
     let mut measure = Measure::default();
     tokens.iter().try_for_each(|token| measure.take(token))?;
+    let times = u32::try_from(measure.tried_again).ok().and_then(|levels| 3usize.checked_pow(levels));
+    if times.and_then(|times| times.checked_mul(tokens.len())).is_none_or(|read| read > MOST_READ) {
+        return Err(nested());
+    }
     match measure.longest_chain() > LONGEST_CHAIN {
         true => Err(too_deep()),
         false => Ok(()),
@@ -52,6 +59,42 @@ fn nested() -> Error {
     Error::input("query: it is nested too deeply; compute parts of it in WITH")
 }
 
+/// Words behind which a bracket is read in one way: they stand between expressions, or are no keywords, so that nothing else is tried before a call.
+const ONE_WAY: [Keyword; 32] = [
+    Keyword::NoKeyword,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::WHERE,
+    Keyword::ON,
+    Keyword::HAVING,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::BY,
+    Keyword::SELECT,
+    Keyword::DISTINCT,
+    Keyword::AS,
+    Keyword::IN,
+    Keyword::LIKE,
+    Keyword::ILIKE,
+    Keyword::BETWEEN,
+    Keyword::USING,
+    Keyword::OVER,
+    Keyword::FILTER,
+    Keyword::VALUES,
+    Keyword::UNION,
+    Keyword::ALL,
+    Keyword::ANY,
+    Keyword::EXCEPT,
+    Keyword::INTERSECT,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::EXISTS,
+    Keyword::TRIM,
+    Keyword::END,
+    Keyword::SETS,
+];
+
 /// What a level ends with.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Opened {
@@ -68,6 +111,8 @@ enum Opened {
 #[derive(Default)]
 struct Level {
     opened: Opened,
+    /// How many of the brackets around it, and of itself, are read again where what is in them is wrong.
+    tried_again: usize,
     /// The operators since the last comma, and the deepest level among them.
     operators: usize,
     inner: usize,
@@ -92,16 +137,40 @@ impl Level {
 /// The tokens so far.
 struct Measure {
     levels: Vec<Level>,
+    /// The most brackets inside each other that are read again where what is in them is wrong.
+    tried_again: usize,
     run: usize,
     dimensions: usize,
     /// Whether the last token was a closing square bracket, or a word that types with parameters begin with.
     after_dimension: bool,
     after_type: bool,
+    /// Whether it was a word, or the first of two brackets, that the parser may read in two ways.
+    after: After,
+}
+
+/// What the last token makes of a bracket behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum After {
+    #[default]
+    Other,
+    /// A word that may be the name of a function.
+    Word,
+    /// FROM or JOIN: behind it two brackets are a query or a table.
+    From,
+    Interval,
 }
 
 impl Default for Measure {
     fn default() -> Self {
-        Self { levels: vec![Level::default()], run: 0, dimensions: 0, after_dimension: false, after_type: false }
+        Self {
+            levels: vec![Level::default()],
+            tried_again: 0,
+            run: 0,
+            dimensions: 0,
+            after_dimension: false,
+            after_type: false,
+            after: After::Other,
+        }
     }
 }
 
@@ -112,12 +181,16 @@ impl Measure {
         }
         let (after_dimension, after_type) = (self.after_dimension, self.after_type);
         (self.after_dimension, self.after_type) = (false, false);
+        let after = std::mem::take(&mut self.after);
         self.run += 1;
         match token {
-            Token::LParen | Token::LBrace => self.open(Opened::Bracket),
+            Token::LParen | Token::LBrace => {
+                self.open_after(after);
+                self.after = if after == After::From { After::Word } else { After::Other };
+            }
             Token::LBracket => {
                 self.dimensions = if after_dimension { self.dimensions + 1 } else { 1 };
-                self.open(Opened::Bracket);
+                self.open_after(after);
             }
             Token::Lt if after_type => self.open(Opened::Type),
             Token::RParen | Token::RBrace => self.close_bracket(),
@@ -132,13 +205,19 @@ impl Measure {
                     self.close();
                 }
             }
+            // Tried as a type and as a prefix, each time with all that follows.
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && after == After::Interval => return Err(nested()),
             Token::Word(word) => self.word(word.keyword),
             Token::Comma => {
+                // In FROM it stands before another table.
+                self.after = After::From;
                 self.run = 0;
                 self.level().end_part();
             }
             // A statement stands beside the next one.
-            Token::SemiColon => *self = Self { levels: vec![self.ended()], ..Self::default() },
+            Token::SemiColon => {
+                *self = Self { levels: vec![self.ended()], tried_again: self.tried_again, ..Self::default() }
+            }
             Token::Number(..) | Token::SingleQuotedString(_) => self.run = 0,
             _ => self.level().operators += 1,
         }
@@ -154,6 +233,12 @@ impl Measure {
     }
 
     fn word(&mut self, keyword: Keyword) {
+        self.after = match keyword {
+            Keyword::FROM | Keyword::JOIN => After::From,
+            Keyword::INTERVAL => After::Interval,
+            keyword if ONE_WAY.contains(&keyword) => After::Other,
+            _ => After::Word,
+        };
         match keyword {
             Keyword::NoKeyword => self.run = 0,
             Keyword::CASE => self.open(Opened::Case),
@@ -183,7 +268,14 @@ impl Measure {
     }
 
     fn open(&mut self, opened: Opened) {
-        self.levels.push(Level { opened, ..Level::default() });
+        let tried_again = self.level().tried_again;
+        self.levels.push(Level { opened, tried_again, ..Level::default() });
+    }
+
+    fn open_after(&mut self, after: After) {
+        self.open(Opened::Bracket);
+        self.level().tried_again += usize::from(matches!(after, After::Word | After::Interval));
+        self.tried_again = self.tried_again.max(self.level().tried_again);
     }
 
     /// Ends the last bracket, and what was begun inside it and not ended.
@@ -245,7 +337,7 @@ mod tests {
     /// Commas end a chain of operators, and no chain of UNIONs nor the parameters of a type.
     #[test]
     fn commas_hide_nothing() {
-        assert!(refusal(&vec!["SELECT 1,1"; 5_000].join(" UNION ALL ")).contains("100 operators"));
+        assert!(refusal(&vec!["SELECT 1,1"; 4_500].join(" UNION ALL ")).contains("100 operators"));
         let fields = format!("SELECT CAST(NULL AS {}INT{})", "STRUCT<a INT, b ".repeat(3_000), ">".repeat(3_000));
         assert!(refusal(&fields).contains("nested too deeply"));
         assert_eq!(refusal("SELECT CAST(NULL AS STRUCT<a INT, b ARRAY<ARRAY<INT>>>), map < 3, 1 >> 2"), "");
@@ -256,6 +348,26 @@ mod tests {
         for prefix in ["NOT ", "- ", "INTERVAL ", "CASE ", "(", "EXPLAIN ", "ARRAY<", "EXISTS (", "LATERAL "] {
             assert!(refusal(&format!("SELECT {}1", prefix.repeat(1_000))).contains("nested too deeply"), "{prefix}");
         }
+    }
+
+    /// `SELECT CAST(CAST(…` of 200 bytes kept a thread at work for ever: what is wrong inside is read twice at each level.
+    #[test]
+    fn what_is_read_again_is_not_nested_often() {
+        for opened in
+            ["CAST(", "NOT (", "EXTRACT(YEAR FROM CAST(", "CASE (", "ARRAY[", "INTERVAL (", "SUBSTRING(", "PRIOR ("]
+        {
+            assert!(refusal(&format!("SELECT {}", opened.repeat(13))).contains("nested too deeply"), "{opened}");
+            assert_eq!(refusal(&format!("SELECT {}", opened.repeat(4))), "", "{opened}");
+        }
+        // The longer what is read again, the fewer times.
+        let list = vec!["1"; 20_000].join(",");
+        assert!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(5))).contains("nested too deeply"));
+        assert_eq!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(3))), "");
+        assert!(refusal("SELECT INTERVAL INTERVAL '1' DAY").contains("nested too deeply"));
+        assert!(refusal(&"SELECT 1 FROM ((".repeat(13)).contains("nested too deeply"));
+        assert!(refusal(&"SELECT 1 FROM a, ((".repeat(13)).contains("nested too deeply"));
+        assert_eq!(refusal(&"SELECT 1 FROM (".repeat(20)), "");
+        assert_eq!(refusal(&format!("SELECT f({}", "g(h((a AND (".repeat(12))), "");
     }
 
     #[test]
