@@ -1,4 +1,4 @@
-//! Two methods of the papers that no kind of release offers, beside what the kinds do instead: would somebody be served by them? `cargo test -p scumble --test half_reachable -- --nocapture` prints the tables.
+//! Two methods of the papers that no kind of release offers, beside what the kinds do instead: who would be served by them? `cargo test -p scumble --test half_reachable -- --nocapture` prints the tables.
 
 use scumble::learn::halfspace::Learner;
 use scumble::mechanism::interior_point::InteriorPoint;
@@ -118,9 +118,10 @@ fn mistakes(weights: &[i32], points: &[Point], labels: &[i8]) -> f64 {
 }
 
 /// Robust halfspaces at ε for each column and for the label (Section 6 of the paper on partial privacy), beside the concept `halfspace` of `learn` at the same cost per attribute: the
-/// exponential mechanism over the same halfspaces with c = ε/2, which costs a whole person no more than ε, where the robust learner costs it ε for every column. Randomized labels cost more than robustness saves: the mistakes of the chosen rule, on labels that some rule gets right.
+/// exponential mechanism over the same halfspaces with c = ε/2, which costs a whole person no more than ε, where the robust learner costs it ε for every column. Where owners lie anywhere, randomized labels cost more than robustness saves; where all of them lie far from the
+/// boundary, robust halfspaces make fewer mistakes. Compared are the mistakes of the chosen rule, on labels that some rule gets right.
 #[test]
-fn robust_halfspaces_serve_nobody() {
+fn robust_halfspaces_pay_only_far_from_the_boundary() {
     let net = Learner::net(DIMENSION, 5).unwrap();
     let mut bits = InsecureSeededSource::new(38);
     println!("{} halfspaces over {DIMENSION} bools; mistakes of the chosen one, mean of {DRAWS} draws", net.len());
@@ -144,8 +145,8 @@ fn robust_halfspaces_serve_nobody() {
             let data = if far { "far apart" } else { "anywhere" };
             println!("{epsilon:>6.3} {number:>7} {data:>9} | {plain:>19.1} | {shown}");
             let best = robust.into_iter().fold(f64::INFINITY, f64::min);
-            // Where it is worse at all, by a mistake or two of sixty.
-            assert!(plain <= 1.15 * best + 2.0, "{epsilon} {number} {data}: {plain} {best}");
+            let saved = if far { 3.0 } else { 0.5 };
+            assert!(plain <= best + saved, "{epsilon} {number} {data}: {plain} {best}");
         }
     }
 }

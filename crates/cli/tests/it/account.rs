@@ -263,12 +263,12 @@ fn a_list_that_forgets_a_scope_is_refused() {
 /// which has 0.20375 and 0.02965. Old events are read as what they stand for.
 #[test]
 fn an_event_with_alternatives_stands_for_their_mixtures() {
-    let event = json!({"mechanism": "laplace", "scale": 40.0, "moves": {
+    let event = json!({"mechanism": "discrete-laplace", "scale": 40.0, "moves": {
         "presence": [{"cells": 2, "by": 10}],
         "person": [{"cells": 4, "by": 10}, {"cells": 2, "by": 15}],
         "touches": [{"attributes": ["k"], "shifts": [{"cells": 4, "by": 10}, {"cells": 2, "by": 15}]}]
     }});
-    for (epsilon, truth) in [(0.0, 0.20375), (0.65, 0.02965)] {
+    for (epsilon, truth) in [(0.0, 0.203_753_9), (0.65, 0.029_654_1)] {
         for scope in [json!({"neighbours": "replace"}), json!({"attributes": ["k"]})] {
             let mut document = json!({"events": [event], "epsilon": epsilon});
             document.as_object_mut().unwrap().extend(scope.as_object().unwrap().clone());

@@ -38,6 +38,7 @@ mod negative_binomial;
 pub mod permutation;
 mod prepared;
 pub mod race;
+mod record;
 pub(crate) mod refine;
 mod secure_source;
 pub mod sinh_normal;

@@ -1,6 +1,6 @@
 //! Where random bits come from: what a source is, and the one that is reproducible and says that it is insecure.
 
-use super::tape::Tape;
+use super::record::Tape;
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
