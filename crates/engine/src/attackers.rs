@@ -7,7 +7,7 @@ use crate::budget::{Budget, rounded_up};
 use crate::error::Result;
 use crate::project::{Attacker, Project};
 use crate::sql::Cut;
-use crate::sql::query::What;
+use crate::sql::analyse::query::What;
 use scumble::attacker::{
     AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
 };

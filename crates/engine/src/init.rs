@@ -3,15 +3,15 @@
 //! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are comments to be filled in. (Once a
 //! release has read a column, a ledger holds it to its declaration: a guess would stay.)
 
-use crate::backend::files::{Form, files};
-use crate::backend::tables::{is_text, separator_hint};
-use crate::backend::value::{quote_hint, quoted as in_quotes};
 use crate::calendar;
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::place::suggestion;
 use crate::project::{Layout, Project};
-use crate::release::Runner;
+use crate::release::run::Runner;
+use crate::tables::files::{Form, files};
+use crate::tables::sources::{is_text, separator_hint};
+use crate::tables::value::{quote_hint, quoted as in_quotes};
 use datafusion::arrow::datatypes::DataType;
 use std::fmt::Write;
 use std::path::Path;

@@ -4,37 +4,40 @@
 //! beside it and is asked twice, reserve and commit.
 
 pub mod attackers;
-mod backend;
 pub mod budget;
 mod calendar;
-pub mod check;
 pub mod demo;
 mod digest;
 mod error;
 mod file;
 mod guarded;
 pub mod init;
+pub mod kinds;
 pub mod ledger;
 mod memory;
 mod place;
 pub mod project;
 pub mod release;
+mod remote;
 pub mod report;
 mod room;
 mod sql;
 mod stop;
 pub mod summary;
+mod tables;
 mod time;
 
-pub use backend::{Backend, Frame, Watch, cluster};
+#[cfg(feature = "generator")]
+pub use crate::kinds::sql::generator::adversarial_query;
+pub use crate::tables::{Backend, Frame, Watch};
 pub use digest::digest;
 pub use error::{Error, Result, shortened};
 pub use memory::Batches;
 pub use place::{Origin, Place, nearest};
-#[cfg(feature = "generator")]
-pub use release::adversarial_query;
+pub use remote::cluster;
 pub use room::with_room;
 pub use stop::{Stop, Stopped};
+pub use tables::check;
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));

@@ -15,7 +15,7 @@ use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use scumble_engine::ledger::{Change, Ledger};
 use scumble_engine::project::{self, Request};
-use scumble_engine::release::kinds::{KINDS, schema};
+use scumble_engine::kinds::registry::{KINDS, schema};
 use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{Question, summary, sums_of};

@@ -1,7 +1,7 @@
 //! One declared column: its type and what is publicly known about it.
 
-use super::read::positive;
 use super::recoding::{bins, texts, with_recoded};
+use super::section::positive;
 use super::section::{Section, Spot};
 use super::{Column, Domain, Edges, KeySet, Recoding, Zone};
 use crate::calendar::{self, DAY, SECOND};

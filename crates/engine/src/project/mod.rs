@@ -222,6 +222,8 @@ pub struct Request {
     pub kind: String,
     /// What it may cost.
     pub cost: Cost,
+    /// The column that must hold 0 and 1 (or true and false), where its kind has one.
+    pub(crate) label: Option<String>,
     /// The fields of its kind.
     pub(crate) fields: Section,
 }
@@ -325,6 +327,14 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
+}
+
+/// How the names of a release's files end, in the order in which they are written.
+pub(crate) const FILE_ENDS: [&str; 3] = ["csv", "parquet", "json"];
+
+/// The names of a release's files.
+pub(crate) fn file_names(release: &str) -> [String; 3] {
+    FILE_ENDS.map(|end| format!("{}.{end}", file_stem(release)))
 }
 
 /// The file name that a release's outputs have, without extension: its name.

@@ -5,7 +5,7 @@ use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
-use super::section::{Section, Spot, parse};
+use super::section::{Section, Spot, parse, positive};
 use super::server::Server;
 use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
 use crate::budget::{Budget, Limit};
@@ -230,13 +230,6 @@ pub(crate) fn within_reason(bounding: Bounding, section: &Section) -> Result<Bou
         return Err(section.error("a contribution bound of more than a million protects nobody"));
     }
     Ok(bounding)
-}
-
-pub(super) fn positive(spot: &Spot) -> Result<f64> {
-    match spot.number()? {
-        number if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err(spot.error("this must be a number above 0")),
-    }
 }
 
 fn budget(section: &Section) -> Result<Budget> {

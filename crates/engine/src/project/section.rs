@@ -217,3 +217,10 @@ impl Spot {
         }
     }
 }
+
+pub(super) fn positive(spot: &Spot) -> Result<f64> {
+    match spot.number()? {
+        number if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err(spot.error("this must be a number above 0")),
+    }
+}

@@ -1,7 +1,7 @@
 //! What the numbers of a release are about, where not all rows of an owner may count.
 
-use super::Answers;
-use crate::backend::bound::Bounds;
+use crate::release::output::Answers;
+use crate::tables::bounding::Bounds;
 use serde_json::{Value, json};
 
 /// What the numbers of a release are about: a bounded table, which is not the whole one where owners have more than counts.
@@ -18,7 +18,7 @@ const UNCOVERED: &str = ", and no error or interval covers it.";
 
 impl Estimates {
     /// The numbers of a query with these bounds; none where each row is one person, and every row counts.
-    pub(super) fn of(bounds: Option<Bounds>, grouped: bool) -> Option<Self> {
+    pub(crate) fn of(bounds: Option<Bounds>, grouped: bool) -> Option<Self> {
         let bounds = bounds?;
         let counted = counted(bounds, grouped);
         let verb = if counted == "at most 1 row" { "counts" } else { "count" };
@@ -27,7 +27,7 @@ impl Estimates {
     }
 
     /// The numbers of several groupings: the name, the bounds and whether there are groups, of each.
-    pub(super) fn of_several(all: &[(String, Option<Bounds>, bool)]) -> Option<Self> {
+    pub(crate) fn of_several(all: &[(String, Option<Bounds>, bool)]) -> Option<Self> {
         let bounds = all.iter().map(|(_, bounds, _)| *bounds).collect::<Option<Vec<Bounds>>>()?;
         if bounds.is_empty() {
             return None;
@@ -44,13 +44,13 @@ impl Estimates {
     }
 
     /// The numbers of one record for each owner.
-    pub(super) fn of_records(which: &str) -> Self {
+    pub(crate) fn of_records(which: &str) -> Self {
         let words = format!("Of the bounded table: {which}. {CUT_OFF}{UNCOVERED}");
         Self { words, bounds: json!({ "rows_per_owner": 1 }) }
     }
 
     /// The numbers of a graph to which each owner adds at most this many edges.
-    pub(super) fn of_edges(most: u64) -> Self {
+    pub(crate) fn of_edges(most: u64) -> Self {
         let words = format!(
             "Of the bounded table: of each owner at most {} count, chosen at random. {CUT_OFF}{UNCOVERED}",
             number(most, "edge")
@@ -59,7 +59,7 @@ impl Estimates {
     }
 
     /// The same where the answers say more about the rest.
-    pub(super) fn except(mut self, more: &str) -> Self {
+    pub(crate) fn except(mut self, more: &str) -> Self {
         self.words = format!("{}. {more}", self.words.trim_end_matches(UNCOVERED));
         self
     }
@@ -75,7 +75,7 @@ impl Estimates {
     }
 
     /// Says it in the answers, before all else.
-    pub(super) fn say_in(&self, answers: &mut Answers) {
+    pub(crate) fn say_in(&self, answers: &mut Answers) {
         answers.details.facts.insert("estimates".to_string(), self.json());
         answers.notes.insert(0, self.words.clone());
     }
@@ -97,7 +97,7 @@ fn listed(Bounds { groups, rows_per_group, rows }: Bounds) -> Value {
     json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows })
 }
 
-pub(super) fn number(number: u64, what: &str) -> String {
+pub(crate) fn number(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

@@ -31,7 +31,7 @@ impl Listed {
 }
 
 /// One field of a release: its type says what stands there, and an [`Option`] may be left out.
-pub(super) struct Field<T> {
+pub(crate) struct Field<T> {
     pub name: &'static str,
     about: &'static str,
     holds: PhantomData<fn() -> T>,
@@ -68,7 +68,7 @@ impl<T: Form> Field<T> {
 }
 
 /// What can stand in a field.
-pub(super) trait Form: Sized {
+pub(crate) trait Form: Sized {
     /// What it is called where fields are listed.
     const NAME: &'static str;
     /// What a list of them is called.
@@ -166,7 +166,7 @@ impl<T: Form> Form for Option<T> {
 
 /// A value that remembers where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Placed<T> {
+pub(crate) struct Placed<T> {
     pub value: T,
     pub place: Place,
 }
@@ -192,7 +192,7 @@ impl<T: Form> Form for Placed<T> {
 }
 
 /// Numbers by name, in the order of the text, each exactly as written.
-pub(super) struct Numbers(pub Vec<(String, Placed<Exact>)>);
+pub(crate) struct Numbers(pub Vec<(String, Placed<Exact>)>);
 
 impl Form for Numbers {
     const NAME: &'static str = "table of numbers";
@@ -209,7 +209,7 @@ impl Form for Numbers {
 }
 
 /// A choice between words.
-pub(super) trait Word: Copy + 'static {
+pub(crate) trait Word: Copy + 'static {
     /// All of them, in the order in which they are listed.
     const WORDS: &'static [(&'static str, Self)];
 

@@ -3,8 +3,8 @@
 mod csv;
 mod long;
 
-use super::Floor;
 use crate::error::{Error, Result};
+use crate::release::floor::Floor;
 pub use long::Long;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -161,7 +161,7 @@ impl Answers {
     }
 
     /// The intervals of a column that stand in tables too.
-    pub(super) fn interval<'a>(&self, column: &'a AnswerColumn) -> Option<&'a [Uncertainty]> {
+    pub(crate) fn interval<'a>(&self, column: &'a AnswerColumn) -> Option<&'a [Uncertainty]> {
         let stands = self.details.intervals.contains(&column.name);
         column.uncertainty.as_deref().filter(|_| stands)
     }
@@ -196,7 +196,7 @@ impl Answers {
 }
 
 /// The ends of the names of an interval's two columns.
-pub(super) const ENDS: [&str; 2] = ["_low", "_high"];
+pub(crate) const ENDS: [&str; 2] = ["_low", "_high"];
 
 /// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones, `ends` among them.
 pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
@@ -245,7 +245,7 @@ fn visible(text: &str) -> String {
 }
 
 /// Whether a character stands in every form of an answer as it is, and does not break its line.
-pub(super) fn is_shown_as_it_is(letter: char) -> bool {
+pub(crate) fn is_shown_as_it_is(letter: char) -> bool {
     !letter.is_control() && visible(&letter.to_string()).starts_with(letter)
 }
 
@@ -264,7 +264,7 @@ fn end(number: f64) -> Value {
 }
 
 /// Nobody reads -0 as what it is.
-pub(super) fn unsigned_zero(number: f64) -> f64 {
+pub(crate) fn unsigned_zero(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }
 
@@ -277,5 +277,6 @@ pub(crate) fn six_digits(number: f64) -> f64 {
     }
 }
 
+pub(crate) mod parquet;
 #[cfg(test)]
 mod tests;

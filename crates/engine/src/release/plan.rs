@@ -1,18 +1,22 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
-use super::graph::Edges;
-use super::job::Elsewhere;
-use super::records::{Attributes, Records};
-use super::{Answers, Estimates, Floor};
 use crate::attackers::Counted;
-use crate::backend::Backend;
-use crate::backend::bound::{Bounds, Contribution};
-use crate::backend::hash::Key;
 use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::Cost;
+use crate::release::estimates::Estimates;
+use crate::release::floor::Floor;
+use crate::release::output::Answers;
+use crate::release::rows::graph::Edges;
+use crate::release::rows::records::{Attributes, Records};
+use crate::remote::IntegerSource;
 use crate::sql::Cut;
-use crate::sql::integers::{Cell as IntegerCell, Integers, contributions, integers, integers_beside, occurrences};
+use crate::sql::execute::integers::{
+    Cell as IntegerCell, Integers, contributions, integers, integers_beside, occurrences,
+};
+use crate::tables::Backend;
+use crate::tables::bounding::{Bounds, Contribution};
+use crate::tables::hash::Key;
 use scumble::event::Event;
 use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
@@ -26,17 +30,17 @@ pub struct Analysed(Box<Price>);
 type Price = dyn Fn(&Cost) -> Result<Priced>;
 
 impl Analysed {
-    pub(super) fn new(price: impl Fn(&Cost) -> Result<Priced> + 'static) -> Self {
+    pub(crate) fn new(price: impl Fn(&Cost) -> Result<Priced> + 'static) -> Self {
         Self(Box::new(price))
     }
 
     /// What it does to the data if it may cost this.
-    pub(super) fn at(&self, cost: &Cost) -> Result<Priced> {
+    pub(crate) fn at(&self, cost: &Cost) -> Result<Priced> {
         (self.0)(cost)
     }
 
     /// The same, with another last step of each plan.
-    pub(super) fn then(self, last: impl Fn(Plan) -> Plan + 'static) -> Self {
+    pub(crate) fn then(self, last: impl Fn(Plan) -> Plan + 'static) -> Self {
         let last = Rc::new(last);
         Self::new(move |cost| {
             let (Priced { events, plan }, last) = (self.at(cost)?, Rc::clone(&last));
@@ -46,7 +50,7 @@ impl Analysed {
 }
 
 /// A request at one cost: its events are known, and the rest of its plan is made where it is wanted.
-pub(super) struct Priced {
+pub(crate) struct Priced {
     events: Vec<Event>,
     plan: Box<dyn FnOnce(Vec<Event>) -> Result<Plan>>,
 }
@@ -89,7 +93,7 @@ pub struct Plan {
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
-    pub(super) query: Option<Rc<Cut>>,
+    pub(crate) query: Option<Rc<Cut>>,
     /// From rows to answers. Why it fails is said to nobody.
     pub compute: Compute,
 }
@@ -103,26 +107,26 @@ pub struct Charged<'a> {
     receipt: &'a Receipt,
     backend: &'a Backend,
     /// Where integers come from, if not from rows that we read.
-    elsewhere: Option<&'a dyn Elsewhere>,
+    source: Option<&'a dyn IntegerSource>,
     /// Decides which of an owner's rows count.
     key: Key,
     bits: &'a mut dyn BitSource,
 }
 
 impl<'a> Charged<'a> {
-    pub(super) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
+    pub(crate) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
         let key = Key(bits.next_u64(), bits.next_u64());
-        Self { receipt, backend, elsewhere: None, key, bits }
+        Self { receipt, backend, source: None, key, bits }
     }
 
-    /// The same with integers from elsewhere.
-    pub(super) fn with(self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
-        Self { elsewhere, ..self }
+    /// The same with integers from source.
+    pub(crate) fn with(self, source: Option<&'a dyn IntegerSource>) -> Self {
+        Self { source, ..self }
     }
 
     /// The same with the key of an earlier part of the same release.
-    pub(super) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
-        Self { receipt, backend, elsewhere: None, key, bits }
+    pub(crate) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
+        Self { receipt, backend, source: None, key, bits }
     }
 
     /// The charge's place in the ledger.
@@ -131,15 +135,15 @@ impl<'a> Charged<'a> {
     }
 
     /// The exact integers of a query.
-    pub(super) fn integers(&self, query: &Cut) -> Result<Integers> {
-        match self.elsewhere {
-            Some(elsewhere) => elsewhere.integers(query),
+    pub(crate) fn integers(&self, query: &Cut) -> Result<Integers> {
+        match self.source {
+            Some(source) => source.integers(query),
             None => integers(query, self.backend, self.key),
         }
     }
 
     /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
-    pub(super) fn integers_beside(
+    pub(crate) fn integers_beside(
         &self,
         query: &Cut,
         wide: Bounds,
@@ -149,27 +153,27 @@ impl<'a> Charged<'a> {
     }
 
     /// How many keys of a counting query have how many rows, where each row is one person.
-    pub(super) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
+    pub(crate) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
         occurrences(query, self.backend, self.key)
     }
 
     /// Gives `visit` what each owner has in a query's groups, of at most this many groups.
-    pub(super) fn contributions(&self, query: &Cut, groups: u64, visit: impl FnMut(Contribution<'_>)) -> Result<()> {
+    pub(crate) fn contributions(&self, query: &Cut, groups: u64, visit: impl FnMut(Contribution<'_>)) -> Result<()> {
         contributions(query, self.backend, self.key, groups, visit)
     }
 
     /// One record for each owner.
-    pub(super) fn records(&self, attributes: &Attributes) -> Result<Records> {
+    pub(crate) fn records(&self, attributes: &Attributes) -> Result<Records> {
         attributes.read(self.backend, self.key)
     }
 
     /// The graph of a table of edges.
-    pub(super) fn graph(&self, edges: &Edges) -> Result<Graph> {
+    pub(crate) fn graph(&self, edges: &Edges) -> Result<Graph> {
         edges.read(self.backend, self.key)
     }
 
     /// Where noise comes from.
-    pub(super) fn bits(&mut self) -> &mut dyn BitSource {
+    pub(crate) fn bits(&mut self) -> &mut dyn BitSource {
         self.bits
     }
 }
@@ -203,7 +207,7 @@ pub struct Assumed {
 }
 
 impl Assumed {
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let Self { rows, least, most, .. } = self;
         format!(
             "for a cell of {rows} rows with values spread evenly over their bounds ({least:.4} to {most:.4} otherwise); expected_rows says another number"

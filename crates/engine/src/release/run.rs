@@ -1,24 +1,31 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
-use super::asker::Asker;
-use super::job::{self, Elsewhere, Served};
-use super::kept::request_digest;
-use super::publish::{Places, file_names};
-use super::published::part;
-use super::waiting::Work;
-use super::{Analysed, Answers, Charged, Plan, PublishedColumn, alone, interactive, kinds, needs, sql};
-use crate::backend::memory::Memory;
-use crate::backend::{Backend, Watch};
 use crate::budget::{Budget, Sums, rounded_down};
-use crate::check::{self, TableState};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::guarded::{caught, guarded};
+use crate::kinds::sql::PublishedColumn;
+use crate::kinds::{registry, sql};
 use crate::ledger::{
     self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, Pass, Proposal, Receipt, Standing,
 };
+use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
+use crate::release::Publication;
+use crate::release::output::Answers;
+use crate::release::plan::{Analysed, Charged, Plan};
+use crate::release::price::needs;
+use crate::release::run::asker::Asker;
+use crate::release::run::kept::request_digest;
+use crate::release::run::publish::Places;
+use crate::release::run::published::part;
+use crate::release::run::waiting::Work;
+use crate::remote::{IntegerSource, OWN_HASH, RemoteSource, backend_of};
 use crate::sql::preflight;
+use crate::tables::check;
+use crate::tables::check::TableState;
+use crate::tables::memory::Memory;
+use crate::tables::{Backend, Watch};
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +45,8 @@ pub struct Planned {
 impl Planned {
     /// The columns that it will publish, where it is a query; none for other kinds.
     pub fn columns(&self) -> Result<Option<Vec<PublishedColumn>>> {
-        let query = self.plan.query.as_ref().filter(|_| self.request.kind == "sql");
+        let is_result = self.request.definition()?.publishes == Publication::QueryResult;
+        let query = self.plan.query.as_ref().filter(|_| is_result);
         query.map(|query| sql::columns(query)).transpose()
     }
 }
@@ -125,7 +133,7 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let planned = (kinds::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
+        let planned = (registry::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
             let mut plan = analysed.at(&request.cost)?.plan()?;
             plan.notes.extend(needs::note(plan.memory));
             Ok(Planned { request: request.clone(), plan, analysed })
@@ -181,7 +189,7 @@ impl<'a> Runner<'a> {
             if let Some(all) = ledger::joined(&declared, &tables, &folder)? {
                 declared = all;
             }
-            alone::among_ledgers(self.project, planned, &tables, &self.ledger)?;
+            exclusivity::among_ledgers(self.project, planned, &tables, &self.ledger)?;
             // What was charged for it is there already.
             if self.waiting(planned)?.is_some() {
                 continue;
@@ -205,7 +213,7 @@ impl<'a> Runner<'a> {
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
     pub(super) fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
-        alone::in_ledger(planned, before)?;
+        exclusivity::in_ledger(planned, before)?;
         if self.project.budget != Budget::default() {
             within(&self.project.budget, planned, before.sums()?)?;
         }
@@ -230,7 +238,7 @@ impl<'a> Runner<'a> {
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
     ) -> Result<(Vec<Outcome>, Head)> {
-        if let Some(planned) = releases.iter().find(|planned| planned.request.kind == interactive::NAME) {
+        if let Some(planned) = releases.iter().find(|planned| planned.request.is_asked()) {
             return Err(Error::input(format!(
                 "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
                 name = planned.request.name
@@ -250,7 +258,7 @@ impl<'a> Runner<'a> {
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
             let served = self.served(planned, bits)?;
-            let elsewhere = served.as_ref().map(|served| served as &dyn Elsewhere);
+            let elsewhere = served.as_ref().map(|served| served as &dyn IntegerSource);
             let read = Read { marks: &marks, backend: &backend, elsewhere };
             self.publish(planned, &read, places(out, planned, &self.ledger)?, bits, &mut ledger)
         });
@@ -278,8 +286,13 @@ impl<'a> Runner<'a> {
     ) -> Result<(Vec<Outcome>, Head)> {
         self.hold_budget()?;
         self.admitted([planned])?;
-        needs::refuse_too_large(planned, &Memory::of(self.project), self.project.memory.is_some())?;
-        let given = self.given(planned, folder)?;
+        needs::refuse_too_large(
+            &planned.request,
+            planned.plan.memory,
+            &Memory::of(self.project),
+            self.project.memory.is_some(),
+        )?;
+        let given = self.imported(planned, folder)?;
         self.refuse_own_files(out, std::slice::from_ref(planned))?;
         let places = places(out, planned, &self.ledger)?;
         let mut ledger = Ledger::open_or_create(&self.ledger)?;
@@ -290,9 +303,10 @@ impl<'a> Runner<'a> {
     }
 
     /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read here.
-    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<Served<'a>>> {
-        let Some(place) = job::place(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
-        Served::new(&planned.request, place, self.project, bits).map(Some)
+    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
+        let Some(place) = backend_of(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
+        let queries = job::queries(&planned.request, self.project)?;
+        RemoteSource::new(&planned.request, &queries, place, self.project, bits).map(Some)
     }
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
@@ -331,8 +345,13 @@ impl<'a> Runner<'a> {
             backend = machine.of(backend);
         }
         for planned in releases {
-            needs::refuse_too_large(planned, &backend.memory, self.project.memory.is_some())?;
-            if job::place(&planned.request, &planned.plan.tables, self.project)?.is_some() {
+            needs::refuse_too_large(
+                &planned.request,
+                planned.plan.memory,
+                &backend.memory,
+                self.project.memory.is_some(),
+            )?;
+            if backend_of(&planned.request, &planned.plan.tables, self.project)?.is_some() {
                 continue;
             }
             let fits = planned.plan.query.as_ref().map_or(Ok(()), |query| preflight(query, &backend));
@@ -400,7 +419,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Outcome> {
         let request = &planned.request;
         let mut rule = planned.plan.rule.clone();
-        rule["hash"] = serde_json::json!(job::OWN_HASH);
+        rule["hash"] = serde_json::json!(OWN_HASH);
         read.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
         if !bits.is_secure() {
             rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
@@ -432,7 +451,7 @@ impl<'a> Runner<'a> {
         };
         let answers = guarded(|| {
             // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
-            alone::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
+            exclusivity::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
             self.answers(planned, &receipt, read, bits)
         });
         self.watch.ends();
@@ -476,7 +495,7 @@ struct Read<'a> {
     marks: &'a Marks,
     backend: &'a Backend,
     /// Where integers come from, if not from rows that we read.
-    elsewhere: Option<&'a dyn Elsewhere>,
+    elsewhere: Option<&'a dyn IntegerSource>,
 }
 
 /// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
@@ -594,12 +613,22 @@ pub(super) fn places(out: &Path, planned: &Planned, ledger: &Path) -> Result<Pla
     let name = &planned.request.name;
     let places = Places::claim(out, &file_names(name))?;
     // The rounds of an interactive release stand in one file, all of them.
-    if planned.request.kind == interactive::NAME {
+    if planned.request.is_asked() {
         return Ok(places);
     }
     let before = Ledger::open_existing(ledger)?.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
     places.keeping_earlier(before.as_ref().map(|(charge, _)| charge))
 }
 
+pub(crate) mod ask;
+pub(crate) mod asker;
+pub(crate) mod exclusivity;
+pub(crate) mod external_charge;
+pub(crate) mod job;
+pub(crate) mod kept;
+pub(crate) mod publish;
+pub(crate) mod published;
+pub(crate) mod request;
 #[cfg(test)]
 pub(super) mod tests;
+pub(crate) mod waiting;

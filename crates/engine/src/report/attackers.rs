@@ -1,7 +1,7 @@
 //! The section on attackers who do not know everything.
 
 use super::Report;
-use super::html::escaped;
+use super::format::escaped;
 use crate::attackers::{Finding, answer};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! The charts of releases: bars with their intervals, lines with their bands.
 
-use super::html::shown;
-use crate::release::{AnswerColumn, Answers, BandedCurve, Cell, Drawn};
+use super::format::shown;
+use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Drawn};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.

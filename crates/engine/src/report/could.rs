@@ -1,6 +1,6 @@
 //! "Could somebody …?": which attack was tried against which release, and what it got. It reads the ledger's events alone: no table, and nothing is charged.
 
-use super::html::{escaped, grouped};
+use super::format::{escaped, grouped};
 use super::{Report, scope_name};
 use crate::budget::{Spent, one_attribute};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! What stands before everything else: when, from what, the verdict in plain words, what is left of the budget, and the contents.
 
-use super::html::escaped;
+use super::format::escaped;
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, limit_words, rounded_down, rounded_up};
 use crate::error::Result;

@@ -3,10 +3,12 @@
 use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
 use super::could::{self, Tried};
+use super::format::{digits, escaped, grouped, shown};
 use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
-use crate::release::{Answers, Cell, Published, UNBOUNDED, six_digits};
+use crate::release::output::{Answers, UNBOUNDED};
+use crate::release::run::published::Published;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -338,47 +340,7 @@ fn by_lines(rule: &Value) -> String {
     }
 }
 
-/// A value as a reader wants it: large numbers in groups of three digits, few decimals.
-pub(super) fn shown(cell: &Cell) -> String {
-    match cell {
-        Cell::Number(number) => digits(*number),
-        Cell::Whole(number) => grouped(&number.to_string()),
-        Cell::Null => "–".to_string(),
-        other => other.text(),
-    }
-}
-
-/// From five digits on, groups of three with a narrow space between.
-pub(super) fn grouped(number: &str) -> String {
-    let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
-    let (whole, decimals) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    if whole.len() < 5 {
-        return number.to_string();
-    }
-    let letters: Vec<char> = whole.chars().collect();
-    let groups: Vec<String> = letters.rchunks(3).rev().map(|group| group.iter().collect()).collect();
-    format!("{sign}{}{decimals}", groups.join("\u{202f}"))
-}
-
 /// The same for an error or the end of an interval.
 fn end(number: f64) -> String {
     if number.is_infinite() { UNBOUNDED.to_string() } else { digits(number) }
-}
-
-/// A number as a reader wants it: six significant digits, as errors have in the files, and groups of three from five digits on.
-pub fn digits(number: f64) -> String {
-    if !number.is_finite() {
-        return "–".to_string();
-    }
-    let rounded = six_digits(number);
-    match rounded.abs() {
-        0.0 => "0".to_string(),
-        size if size < 1e-3 => format!("{rounded:e}"),
-        _ => grouped(&format!("{rounded}")),
-    }
-}
-
-/// Text inside HTML.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,8 +1,8 @@
 //! The section on what an optimal mechanism could have done.
 
 use super::Report;
-use super::html::{digits, escaped};
-use crate::release::Floor;
+use super::format::{digits, escaped};
+use crate::release::floor::Floor;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

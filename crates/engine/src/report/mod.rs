@@ -3,19 +3,21 @@
 mod attackers;
 mod charts;
 mod could;
+mod format;
 mod front;
 mod html;
 mod limits;
 mod reading;
 mod text;
 
-pub use html::digits;
+pub use format::digits;
 
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
-use crate::release::{Published, Unshown, free, sweep, written};
+use crate::release::run::publish::{free, sweep, written};
+use crate::release::run::published::{Published, Unshown};
 use crate::summary::{Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};

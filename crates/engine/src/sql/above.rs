@@ -1,13 +1,15 @@
 //! What is above the aggregate: arithmetic, HAVING, ORDER BY and LIMIT on released numbers. Post-processing, which costs nothing.
 //!
 //! The plan above is run by DataFusion as it is, on a table of released numbers in the aggregate's place. What an output column would be
-//! if these were others, which error bars are made of, is in [`super::derivation`].
+//! if these were others, which error bars are made of, is in [`crate::sql::above::derivation`].
 
-use super::Source;
-use super::derivation::{failed, mentioned};
-use super::total::total_plan;
-use crate::backend::Backend;
+pub(crate) mod derivation;
+pub(crate) mod formula;
+
 use crate::error::{Error, Result};
+use crate::sql::above::derivation::{failed, mentioned};
+use crate::sql::analyse::total::total_plan;
+use crate::tables::Backend;
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use datafusion::arrow::compute::{cast, concat, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, Schema};
@@ -17,39 +19,6 @@ use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Projection, Window};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Finds the one aggregate under projections, filters, sorts and limits.
-pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<Aggregate> {
-    match plan {
-        LogicalPlan::Aggregate(aggregate) => Ok(aggregate.clone()),
-        LogicalPlan::Projection(_)
-        | LogicalPlan::Filter(_)
-        | LogicalPlan::Sort(_)
-        | LogicalPlan::Limit(_)
-        | LogicalPlan::SubqueryAlias(_) => match plan.inputs().first() {
-            Some(input) => find_aggregate(input, source),
-            None => Err(no_aggregate(source)),
-        },
-        LogicalPlan::Window(window) => find_aggregate(&window.input, source).map_err(|_| {
-            let sentence = "a window function is answered on released numbers only, as one row would move the results of others: aggregate first (COUNT, SUM … with GROUP BY), then use it on the results";
-            source.error("over", sentence)
-        }),
-        LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Err(no_aggregate(source)),
-        LogicalPlan::Join(join) => {
-            let holds =
-                |plan: &LogicalPlan| plan.exists(|node| Ok(matches!(node, LogicalPlan::Aggregate(_)))).unwrap_or(true);
-            if holds(&join.left) || holds(&join.right) {
-                return Err(source.error("join", "a join of aggregates is not answered; release each by itself"));
-            }
-            Err(no_aggregate(source))
-        }
-        other => Err(source.error("", format!("{} is not answered above the aggregate", other.display()))),
-    }
-}
-
-fn no_aggregate(source: &Source<'_>) -> Error {
-    source.error("select", "the query has no aggregate, and rows are never published; use COUNT, SUM, AVG …")
-}
 
 /// The query's answer.
 pub(crate) struct QueryAnswer {

@@ -1,12 +1,13 @@
 //! What is analysed is what runs: queries that once made the claim false, each against every neighbour that showed it.
 
-use super::integers::{Integers, integers};
-use super::{Cut, analyse, preflight, sensitivity};
-use crate::backend::Backend;
-use crate::backend::hash::Key;
 use crate::error::Result;
 use crate::project::{Bounding, Project};
+use crate::sql::analyse::sensitivity;
+use crate::sql::execute::integers::{Integers, integers};
+use crate::sql::{Cut, analyse, preflight};
 use crate::support::Folder;
+use crate::tables::Backend;
+use crate::tables::hash::Key;
 use datafusion::common::ScalarValue;
 use scumble::scope::Scope;
 use std::collections::BTreeMap;
@@ -224,7 +225,7 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
     let tables = Tables::of(PEOPLE, &[("people.csv", &format!("sex,state,age,y,b\n{rows}"))]);
     let cut = tables.cut("SELECT SUM(CASE WHEN b THEN 0 ELSE y*0.04 END) AS s FROM people").unwrap();
     let found = tables.integers(&cut).unwrap();
-    let super::query::Computation::Sum { step, .. } = cut.query.aggregates[0] else { panic!() };
+    let crate::sql::analyse::query::Computation::Sum { step, .. } = cut.query.aggregates[0] else { panic!() };
     let truth: f64 = (0..100).filter(|i| i % 2 == 1).map(|i| f64::from(i) * 0.04).sum();
     assert!((found.cells[0].sums[0] as f64 * step - truth).abs() < 1e-3, "{} steps of {step}", found.cells[0].sums[0]);
     // A column that is on a grid stays on it.
@@ -235,8 +236,8 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
     ] {
         let cut = tables.cut(sql).unwrap();
         let step = match cut.query.aggregates[0] {
-            super::query::Computation::Sum { step, .. } => step,
-            super::query::Computation::Mean { grid, .. } => grid.step,
+            crate::sql::analyse::query::Computation::Sum { step, .. } => step,
+            crate::sql::analyse::query::Computation::Mean { grid, .. } => grid.step,
             _ => panic!(),
         };
         assert_eq!(step, 1.0, "{sql}");
@@ -385,12 +386,15 @@ fn occurrences_are_the_cells_of_each_count() {
             let mut backend =
                 Backend::with_data(&tables.project, &["people".to_string()]).unwrap().with_threads(threads);
             backend.memory.bytes = memory;
-            assert_eq!(super::integers::occurrences(&cut, &backend, KEY).unwrap(), expected, "{keys}");
+            assert_eq!(crate::sql::execute::integers::occurrences(&cut, &backend, KEY).unwrap(), expected, "{keys}");
         }
     }
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1");
     let tables = Tables::of(&owned, &[("people.csv", "id,sex,state,age,y,b\n1,f,x,1,1,true\n")]);
     let cut = tables.cut("SELECT COUNT(*) AS n FROM people GROUP BY state").unwrap();
     let backend = Backend::with_data(&tables.project, &["people".to_string()]).unwrap();
-    assert!(super::integers::occurrences(&cut, &backend, KEY).is_err(), "owners have bounds, and keys have none");
+    assert!(
+        crate::sql::execute::integers::occurrences(&cut, &backend, KEY).is_err(),
+        "owners have bounds, and keys have none"
+    );
 }

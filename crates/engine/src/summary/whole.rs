@@ -7,7 +7,9 @@
 
 use crate::budget::Spent;
 use crate::error::Result;
+use crate::kinds::registry;
 use crate::ledger::Charge;
+use crate::release::Grouping;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::Scope;
@@ -24,7 +26,8 @@ const OWN_DELTAS: u32 = 4;
 pub(super) fn for_groups<'a>(charge: &'a Charge, scope: &Scope) -> Result<Cow<'a, [Event]>> {
     let events = &charge.events;
     let moved = events.iter().filter(|event| !event.moves().shifts(scope).is_empty()).count();
-    let is_tree = charge.kind == "heavy-hitters" && events.iter().any(has_delta);
+    let is_tree = registry::find(&charge.kind).is_ok_and(|kind| kind.grouping == Grouping::OneTree)
+        && events.iter().any(has_delta);
     if moved < 2 || !(is_tree || has_keys_of_their_own(events)) {
         return Ok(Cow::Borrowed(events));
     }

@@ -10,8 +10,8 @@ use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
+use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
-use scumble_engine::release::kinds::KINDS;
 use scumble_engine::release::{Planned, Runner};
 use std::collections::BTreeSet;
 

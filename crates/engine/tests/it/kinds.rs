@@ -1,7 +1,7 @@
 //! Kinds with the noise of a seed: what is published is what the fitted model says. And their page of documentation.
 
 use crate::support::Folder;
-use scumble_engine::release::kinds::KINDS;
+use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::release::{AnswerColumn, Answers, Cell};
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,8 +2,8 @@
 
 use crate::support::Folder;
 use scumble::noise::InsecureSeededSource;
+use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
-use scumble_engine::release::kinds::KINDS;
 use scumble_engine::release::{Planned, Runner};
 use std::path::Path;
 

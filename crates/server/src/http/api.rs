@@ -12,7 +12,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::stream::unfold;
-use scumble_engine::release::kinds::{KINDS, schema};
+use scumble_engine::kinds::registry::{KINDS, schema};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -9,7 +9,8 @@ use super::statement::{Asked, Question};
 use super::value::{PgType, Value};
 use crate::access::Person;
 use crate::service::{PaidAnswer, Question as ServiceQuestion, Service, TableShown};
-use scumble_engine::release::{Answers, Cell, PublishedColumn};
+use scumble_engine::kinds::PublishedColumn;
+use scumble_engine::release::{Answers, Cell};
 use std::sync::Arc;
 
 /// The setting that shows what is left.

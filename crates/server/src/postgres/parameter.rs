@@ -2,7 +2,7 @@
 
 use super::refused::{Refused, code};
 use super::value::{Form, PgType, day, day_of, moment, moment_of};
-use scumble_engine::release::ColumnKind;
+use scumble_engine::kinds::ColumnKind;
 
 /// What a client binds to a parameter.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,7 @@ use pgwire::messages::data::{DataRow, FieldDescription, NoData, ParameterDescrip
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::ParameterStatus;
-use scumble_engine::release::ColumnKind;
+use scumble_engine::kinds::ColumnKind;
 use sqlparser::ast::Statement;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

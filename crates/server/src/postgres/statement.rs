@@ -3,7 +3,7 @@
 use super::bound::unqualified;
 use super::refused::{Refused, code};
 use super::settings;
-use scumble_engine::release::refuse_too_long;
+use scumble_engine::kinds::refuse_too_long;
 use scumble_engine::{shortened, with_room};
 use sqlparser::ast::{
     AnalyzeFormat, AnalyzeFormatKind, Expr, ObjectName, Query, Reset, Set, SetExpr, Statement, UtilityOption, Value,

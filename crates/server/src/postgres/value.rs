@@ -2,7 +2,7 @@
 
 use super::refused::{Refused, code};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
-use scumble_engine::release::ColumnKind;
+use scumble_engine::kinds::ColumnKind;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One cell of a result.

@@ -4,7 +4,7 @@ use super::{Question, Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
 use scumble_engine::project::Request;
-use scumble_engine::release::{ColumnKind, PublishedColumn, parameters};
+use scumble_engine::kinds::{ColumnKind, PublishedColumn, parameters};
 use std::sync::Arc;
 
 impl Service {

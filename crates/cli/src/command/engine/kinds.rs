@@ -4,7 +4,7 @@ use super::table;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble_engine::release::kinds::{KINDS, schema};
+use scumble_engine::kinds::registry::{KINDS, schema};
 use serde_json::Value;
 
 /// What `kinds` takes.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble_engine::release::lookup;
+use scumble_engine::kinds::lookup;
 use std::path::PathBuf;
 
 /// What `lookup` takes.

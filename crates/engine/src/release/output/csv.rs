@@ -22,7 +22,7 @@ impl Answers {
     /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
     /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
     /// has an apostrophe before it. A text without letters is a pair of quotation marks, NULL is nothing.
-    pub(in crate::release) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
+    pub(crate) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let mut write = |lines: &str| {
             let written = out.write_all(lines.as_bytes());
             written.map_err(|error| Error::machine(format!("the answer cannot be written ({error})")))

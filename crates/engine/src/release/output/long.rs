@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{available_parallelism, scope};
 
 /// So many of the first rows are held beside a long table, for JSON and for reports.
-pub(in crate::release) const HELD_ROWS: usize = 1000;
+pub(crate) const HELD_ROWS: usize = 1000;
 
 /// The part of a table with this number; none behind the last.
 type Part = dyn Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync;
@@ -22,7 +22,7 @@ pub struct Long {
 }
 
 impl Long {
-    pub(in crate::release) fn new(
+    pub(crate) fn new(
         rows: u64,
         part: impl Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync + 'static,
     ) -> Self {
@@ -30,7 +30,7 @@ impl Long {
     }
 
     /// The first rows, which are held.
-    pub(in crate::release) fn first(&self) -> Result<Vec<AnswerColumn>> {
+    pub(crate) fn first(&self) -> Result<Vec<AnswerColumn>> {
         let mut columns = (self.part)(0)?.unwrap_or_default();
         for column in &mut columns {
             column.cells.truncate(HELD_ROWS);
@@ -40,7 +40,7 @@ impl Long {
     }
 
     /// What a reader is told.
-    pub(in crate::release) fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         format!(
             "There are {} rows: all of them are in the CSV and the Parquet file, and the first {HELD_ROWS} in the JSON file.",
             self.rows
@@ -62,7 +62,7 @@ impl PartialEq for Long {
 
 impl Answers {
     /// Makes something of each part, on all processors, and hands it over in the order of the parts. What is made at once is about two parts a processor.
-    pub(in crate::release) fn each_part<T: Send>(
+    pub(crate) fn each_part<T: Send>(
         &self,
         make: impl Fn(&[AnswerColumn]) -> Result<T> + Sync,
         mut take: impl FnMut(T) -> Result<()>,

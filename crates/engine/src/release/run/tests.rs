@@ -7,7 +7,7 @@ use scumble::noise::InsecureSeededSource;
 
 /// What a machine has.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::release) struct Machine {
+pub(crate) struct Machine {
     pub memory: u64,
     pub disk: u64,
     pub threads: usize,

@@ -2,11 +2,12 @@
 //! them, and take them with `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
 
 use super::Tables;
-use crate::backend::bound::Bounds;
-use crate::sql::below::Ownership;
-use crate::sql::executed::{over, projected};
-use crate::sql::query::{Computation, Query, Rank, What};
-use crate::sql::{Cut, above, sensitivity, window};
+use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::query::{Computation, Query, Rank, What};
+use crate::sql::analyse::sensitivity;
+use crate::sql::execute::executed::{over, projected};
+use crate::sql::{Cut, above, text as window};
+use crate::tables::bounding::Bounds;
 use scumble::event::{Moves, Shift};
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Every function, operator and cast that is accepted on private rows, on the worst values of every type, as it runs: none may fail.
 
 use super::*;
-use crate::sql::function::{Argument, FUNCTIONS};
+use crate::sql::analyse::function::{Argument, FUNCTIONS};
 use crate::support::effort;
 
 const TABLE: &str = r#"

@@ -1,0 +1,532 @@
+//! Kind `anonymized-histogram`: how many values of some columns occur how often, without the values.
+//!
+//! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
+//! anything else happens, so that what is held and published is O(√rows), however many values there are.
+//!
+//! Of the owner's column it says how many owners have how many rows. What stands in for a value is then an owner, and their rows, of which at most B count, are its elements: an owner
+//! who comes or goes is one value with up to B elements more or less, which moves B cells of the diagram (φ_{≥r}, how many have at least r, by 1 for each r up to B); one who is replaced
+//! moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What their rows say makes no difference: no attribute moves it.
+//!
+//! Where few values can occur, or owners have few rows, noise on each of these few cells is far smaller than on the regions of a layout: then the cells are noised as kind
+//! `histogram` does it, at its cost, and sorted ([`listed`]). Which way is taken follows from public numbers alone, and the plan says it.
+
+mod limit;
+mod listed;
+mod shown;
+
+use super::histogram::{COLUMN, COLUMNS, Counted, counted};
+use crate::budget::Spent;
+use crate::error::{Error, Result};
+use crate::place::Place;
+use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Word};
+use crate::release::output::Answers;
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::{CostAbout, Kind};
+use crate::sql::Cut;
+use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::query::{Computation, Query};
+use crate::sql::execute::integers::Integers;
+use crate::tables::Backend;
+use crate::tables::bounding::Bounds;
+use datafusion::common::ScalarValue;
+use limit::TableReach;
+use listed::FewCells;
+use scumble::event::Event;
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, ListedCounts, Partition, Run, Size};
+use scumble::quantity::{Epsilon, Exact};
+use scumble::scope::{AttributeSet, Scope};
+use serde_json::{Value, json};
+pub(crate) use shown::answers;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What is proven about a layout's error is about so many times what is measured (docs/anonymized-histograms.md).
+const PROVEN_TO_MEASURED: f64 = 3.0;
+/// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
+const ASSUMED_ROWS: u64 = 100;
+
+pub(crate) const AT_MOST: Field<Option<u64>> = Field::new(
+    "at_most",
+    "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
+);
+pub(crate) const LAYOUT: Field<Option<LayoutChoice>> =
+    Field::new("layout", "automatic (the default), rows-and-columns, strips or rows-and-strips");
+
+/// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
+impl Word for LayoutChoice {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("automatic", Self::Automatic),
+        ("rows-and-columns", Self::RowsAndColumns),
+        ("strips", Self::Strips),
+        ("rows-and-strips", Self::RowsAndStrips),
+    ];
+
+    fn unknown(word: &str) -> String {
+        let names = Self::WORDS.iter().map(|(name, _)| *name);
+        let hint = crate::place::suggestion(word, names.clone());
+        format!("unknown layout '{word}'{hint}; layouts are: {}", names.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The kind `anonymized-histogram`.
+pub(crate) static KIND: Kind = Kind {
+    name: "anonymized-histogram",
+    about: "how many values of some columns occur how often, without the values (of the owner's column: how many owners have how many rows); with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
+    fields: &[
+        TABLE.listed(),
+        COLUMN.listed(),
+        COLUMNS.listed(),
+        AT_MOST.listed(),
+        LAYOUT.listed(),
+        BOUNDING[0],
+        BOUNDING[1],
+        BOUNDING[2],
+    ],
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let elements = Rc::new(Elements::new(request, project)?);
+    Ok(Analysed::new(move |cost| {
+        let (way, events) = elements.at(cost)?;
+        let elements = Rc::clone(&elements);
+        Ok(Priced::new(events, move |events| match way {
+            HistogramWay::Layout(mechanism) => elements.plan(mechanism, events),
+            HistogramWay::Listed(counts) => elements.plan_of_listed(counts, events),
+        }))
+    }))
+}
+
+/// How the counts are noised.
+enum HistogramWay {
+    /// Areas of a Young diagram.
+    Layout(AnonymizedHistogram),
+    /// Each of few cells.
+    Listed(ListedCounts),
+}
+
+/// What has the counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Counting {
+    /// Values, or combinations of them: a cell of the query is one, its count that of rows.
+    Values,
+    /// Owners: a cell of the query is how many have this many rows.
+    Owners,
+}
+
+/// The elements that are counted, and how.
+struct Elements {
+    sql: String,
+    cut: Rc<Cut>,
+    counting: Counting,
+    per_owner: u64,
+    attributes: AttributeSet,
+    size: Size,
+    layout: LayoutChoice,
+    /// What tables there are, for limits.
+    reach: TableReach,
+    /// The cells, where they are few and public.
+    listed: Option<Rc<FewCells>>,
+}
+
+impl Elements {
+    fn new(request: &Request, project: &Project) -> Result<Self> {
+        let table = private_table(request, project)?;
+        let (sql, cells, place, counting) = match owner(request, table)? {
+            Some(place) => (of_owners(table), of_owners(table), place, Counting::Owners),
+            None => {
+                let Counted { names, place, .. } = counted(request, project)?;
+                // What does not occur has no part in this answer and is never listed.
+                let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>();
+                let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {}", quoted(&table.name), keys.join(", "));
+                let own = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+                let cells = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {own}", quoted(&table.name));
+                (sql, cells, place, Counting::Values)
+            }
+        };
+        let bounding = bounding(request)?;
+        let cut = crate::sql::analyse_what_occurs(&sql, bounding, project, &Backend::without_data(project)?);
+        let cut = cut.map_err(|error| error.without_place().or_at(place))?;
+        let per_owner = elements_per_owner(cut.row_bounds());
+        let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
+        let public = table.public_owners.map(|owners| owners.saturating_mul(per_owner));
+        let at_most = AT_MOST.read(request)?;
+        let size = at_most.or(public).map_or(Size::Private, Size::AtMost);
+        let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
+        let listed = match layout {
+            LayoutChoice::Automatic => FewCells::new(&cells, bounding, project, counting)?.map(Rc::new),
+            _ => None,
+        };
+        let reach = match counting {
+            Counting::Owners => TableReach::of_owners(per_owner, table),
+            Counting::Values => TableReach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
+        };
+        Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout, reach, listed })
+    }
+
+    fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
+        within(cost, self.per_owner, (self.size, self.layout), &self.attributes)
+    }
+
+    /// The way with the smaller error, from public numbers alone, and its events.
+    fn at(&self, cost: &Cost) -> Result<(HistogramWay, Vec<Event>)> {
+        let (mechanism, events) = self.within(cost)?;
+        if let Some(listed) = &self.listed
+            && let Some((counts, own)) = listed.within(cost)?
+        {
+            let elements = match self.size {
+                Size::AtMost(most) => most,
+                Size::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
+            };
+            if counts.expected_error() <= mechanism.expected_error(elements)? / PROVEN_TO_MEASURED {
+                return Ok((HistogramWay::Listed(counts), own));
+            }
+        }
+        Ok((HistogramWay::Layout(mechanism), events))
+    }
+
+    fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
+        let proven = |elements: u64| mechanism.expected_error(elements);
+        let limits = match mechanism.size() {
+            Size::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
+            Size::Private => Vec::new(),
+        };
+        let (cut, counting, per_owner) = (Rc::clone(&self.cut), self.counting, self.per_owner);
+        let (reach, charged_for) = (self.reach.clone(), events.clone());
+        Ok(Plan {
+            events,
+            rule: self.rule(&mechanism),
+            expected: vec![expected(&mechanism)],
+            notes: Vec::new(),
+            limits,
+            counted: crate::attackers::Counted::default(),
+            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            memory: of_layout(&mechanism),
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            compute: Box::new(move |charged| {
+                let partition = match (counting, &cut.below.owner) {
+                    // The values are never needed, only how many there are of each count.
+                    (Counting::Values, Ownership::EachRow) => of_runs(charged.occurrences(&cut)?)?,
+                    _ => partition(&cut.query, &charged.integers(&cut)?, counting)?,
+                };
+                let released = mechanism.release(&partition, charged.bits())?;
+                let elements = shown::elements(&released);
+                let limits = reach.limits(elements, &charged_for, mechanism.expected_error(elements)?)?;
+                let mut answers = answers(&mechanism, &released, limits)?;
+                if counting == Counting::Owners {
+                    say_owners(&mut answers, per_owner);
+                }
+                Ok(answers)
+            }),
+        })
+    }
+
+    fn plan_of_listed(&self, counts: ListedCounts, events: Vec<Event>) -> Result<Plan> {
+        let Some(listed) = self.listed.clone() else { return Err(Error::machine("cells that are not listed")) };
+        let limits = match self.size {
+            Size::AtMost(elements) => self.reach.limits(elements, &events, counts.expected_error())?,
+            Size::Private => Vec::new(),
+        };
+        let (cut, counting, per_owner) = (Rc::clone(&listed.cut), self.counting, self.per_owner);
+        Ok(Plan {
+            rule: listed.rule(&counts),
+            expected: vec![listed.expected(&counts)],
+            notes: vec![listed.note(&counts)],
+            limits,
+            counted: crate::attackers::Counted::default(),
+            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            memory: crate::release::price::needs::of_query(&cut),
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            events,
+            compute: Box::new(move |charged| {
+                let exact = listed.counts(&charged.integers(&cut)?, counts.cells());
+                let noisy = counts.release(&exact, charged.bits())?;
+                let mut answers = shown::of_cells(&counts, &noisy)?;
+                if counting == Counting::Owners {
+                    say_owners(&mut answers, per_owner);
+                }
+                Ok(answers)
+            }),
+        })
+    }
+
+    fn rule(&self, mechanism: &AnonymizedHistogram) -> Value {
+        let query = &self.cut.query;
+        json!({
+            "sql": self.sql,
+            "tables": self.cut.below.tables,
+            "bounding": self.cut.row_bounds().map(|bounds| json!({
+                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
+            })),
+            "keys": { "attributes": query.key_attributes },
+            "filters": { "attributes": query.rows },
+            "elements_per_owner": mechanism.elements_per_owner(),
+            "epsilon_per_element": mechanism.epsilon_per_element().get(),
+            "epsilon_for_size": mechanism.epsilon_for_size().map(Epsilon::get),
+            "at_most": match mechanism.size() { Size::AtMost(most) => Some(most), Size::Private => None },
+        })
+    }
+}
+
+/// The mechanism that spends all of the cost and no more, and its events.
+///
+/// # Guarantee
+/// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
+pub(crate) fn within(
+    cost: &Cost,
+    per_owner: u64,
+    (size, layout): (Size, LayoutChoice),
+    attributes: &AttributeSet,
+) -> Result<(AnonymizedHistogram, Vec<Event>)> {
+    let Goal::Epsilon(epsilon) = &cost.target else {
+        let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
+        return Err(Error::input(sentence));
+    };
+    let scope = match cost.scope {
+        CostScope::Presence => Scope::Presence,
+        CostScope::Person | CostScope::Attribute => Scope::Person,
+    };
+    let mut presence = presence_cost(epsilon.to_f64(), cost.scope, per_owner as f64, size);
+    loop {
+        let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, size)?.with_layout(layout);
+        let mechanism = mechanism.with_elements_per_owner(per_owner)?;
+        let events = mechanism.events(attributes)?;
+        match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
+            Some(spent) if spent <= *epsilon => return Ok((mechanism, events)),
+            // Rounding has gone up somewhere: a few units in the last place less will do.
+            _ => presence = presence.next_down(),
+        }
+    }
+}
+
+/// Where the owner's column is asked about, if it is and alone.
+fn owner(request: &Request, table: &Table) -> Result<Option<Place>> {
+    let one = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
+        (Some(one), None) => one,
+        (None, Some(mut several)) if several.len() == 1 => several.remove(0),
+        _ => return Ok(None),
+    };
+    Ok((table.owner.as_ref() == Some(&one.value)).then_some(one.place))
+}
+
+/// How many owners have how many rows.
+fn of_owners(table: &Table) -> String {
+    let owner = quoted(table.owner.as_deref().unwrap_or_default());
+    let inner = format!("SELECT {owner}, COUNT(*) AS times FROM {} GROUP BY {owner}", quoted(&table.name));
+    format!("SELECT times, COUNT(*) AS count FROM ({inner}) GROUP BY times")
+}
+
+/// The same answers in words about owners.
+fn say_owners(answers: &mut Answers, most: u64) {
+    if let Some(first) = answers.notes.first_mut() {
+        *first = format!(
+            "Each row: how many owners have exactly this many rows. Of each at most {most} count, so that those who have more are among those with {most}; who they are is not published."
+        );
+    }
+    for note in &mut answers.notes {
+        *note = note.replace("different values, of which", "owners, of whom").replace(" occur once", " have one");
+    }
+}
+
+/// The most rows of one owner that count: each is one element.
+fn elements_per_owner(bounds: Option<Bounds>) -> u64 {
+    bounds.map_or(1, |bounds| bounds.rows.min(bounds.groups.saturating_mul(bounds.rows_per_group)))
+}
+
+/// This many values of each count.
+fn of_runs(found: BTreeMap<u64, u64>) -> Result<Partition> {
+    Ok(Partition::from_runs(found.into_iter().map(|(count, values)| Run { count, values }))?)
+}
+
+/// The exact counts, without the values.
+///
+/// # Guarantee
+/// Whichever rows of an owner count, they add at most [`AnonymizedHistogram::elements_per_owner`] elements.
+fn partition(query: &Query, exact: &Integers, counting: Counting) -> Result<Partition> {
+    let Some(Computation::Count(rows)) = query.aggregates.first() else {
+        return Err(Error::machine("the counting query of an anonymized histogram does not count"));
+    };
+    let numbers = exact.cells.iter().map(|cell| cell.sums.get(*rows).and_then(|sum| u64::try_from(*sum).ok()));
+    let numbers = numbers.map(|number| number.unwrap_or(0));
+    Ok(match counting {
+        Counting::Values => Partition::from_counts(numbers)?,
+        Counting::Owners => {
+            let times = exact.keys.iter().map(|key| match key.first() {
+                Some(ScalarValue::Int64(Some(times))) => u64::try_from(*times).unwrap_or(0),
+                _ => 0,
+            });
+            let owners = times
+                .zip(numbers)
+                .flat_map(|(times, owners)| std::iter::repeat_n(times, usize::try_from(owners).unwrap_or(usize::MAX)));
+            Partition::from_counts(owners)?
+        }
+    })
+}
+
+pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
+    let each = mechanism.epsilon_per_element();
+    let amount = match mechanism.size() {
+        Size::AtMost(elements) => match mechanism.expected_error(elements) {
+            Ok(error) => format!("all counts together are off by at most {error:.0}, in expectation"),
+            Err(error) => error.to_string(),
+        },
+        Size::Private if each.get() >= 0.5 => {
+            format!("all counts together are off by about 3·√rows·e^−{:.4}", each.get())
+        }
+        Size::Private => {
+            format!("all counts together are off by about 1.3·√(rows·ln(2/ε)/ε), ε = {:.4}", each.get())
+        }
+    };
+    let cost = match mechanism.elements_per_owner() {
+        1 => String::new(),
+        most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
+    };
+    Expected {
+        column: "how_many".into(),
+        standard_error: None,
+        cells: Vec::new(),
+        assumed: None,
+        about: format!("{amount}{cost}"),
+    }
+}
+
+/// What the presence of an owner may cost, about, so that the cost is met in its scope. A person who is replaced takes elements away and
+/// brings others, which the areas pay twice, but changes their number once: with x per element and s of it for the number, that
+/// is c·(2(x − s) + s), where s = x/20 and at most 0.1.
+fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 {
+    match (scope, size) {
+        (CostScope::Presence, _) => cost,
+        (CostScope::Person | CostScope::Attribute, Size::AtMost(_)) => cost / 2.0,
+        (CostScope::Person | CostScope::Attribute, Size::Private) => {
+            (cost * 20.0 / 39.0).min((cost + 0.1 * elements) / 2.0)
+        }
+    }
+}
+
+/// See [`Plan::memory`]: of n elements a layout has about 2√n regions, whose noisy areas are projected and sorted.
+pub(crate) fn of_layout(mechanism: &AnonymizedHistogram) -> u64 {
+    match mechanism.size() {
+        Size::AtMost(elements) => elements.isqrt().saturating_mul(400),
+        Size::Private => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::execute::integers::integers;
+    use crate::support::Folder;
+    use crate::tables::hash::Key;
+
+    /// A project whose table has these rows of (owner, value), and the plan of its one release.
+    fn counted(
+        folder: &Folder,
+        rows: &[(u32, &str)],
+        bounds: &str,
+        column: &str,
+        key: Key,
+    ) -> (Partition, u64, Vec<Event>) {
+        let lines: String = rows.iter().map(|(owner, value)| format!("{owner},{value}\n")).collect();
+        folder.write("t.csv", &format!("owner,value\n{lines}"));
+        let text = format!(
+            "[dataset.t]\nsource = \"t.csv\"\nowner = \"owner\"\n{bounds}\n[dataset.t.columns]\nvalue = {{ type = \"category\" }}\n\
+             [[release]]\nname = \"r\"\nkind = \"anonymized-histogram\"\ntable = \"t\"\ncolumns = [\"{column}\"]\ncost = {{ epsilon = 1 }}\n"
+        );
+        let project = folder.project(&text);
+        let request = &project.releases[0];
+        let elements = Elements::new(request, &project).unwrap();
+        let (mechanism, events) = elements.within(&request.cost).unwrap();
+        let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
+        let exact = integers(&elements.cut, &backend, key).unwrap();
+        let partition = partition(&elements.cut.query, &exact, elements.counting).unwrap();
+        (partition, mechanism.elements_per_owner(), events)
+    }
+
+    /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.
+    #[test]
+    fn an_owner_moves_the_counts_by_the_elements_that_are_paid_for() {
+        let folder = Folder::with(&[]);
+        let mut changing: Vec<Vec<&str>> = vec![vec![]];
+        for value in ["a", "b", "c"] {
+            let longer: Vec<Vec<&str>> = changing.iter().map(|list| [&list[..], &[value, value]].concat()).collect();
+            changing.extend(longer);
+        }
+        changing.push(vec!["a"; 5]);
+        for (bounds, paid) in [
+            ("max_rows_per_owner = 1", 1),
+            ("max_rows_per_owner = 3", 3),
+            ("max_groups_per_owner = 2\nmax_rows_per_group = 1", 2),
+            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 3),
+        ] {
+            for key in [Key(1, 2), Key(3, 4)] {
+                let others = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "c")];
+                let tables: Vec<Partition> = changing
+                    .iter()
+                    .map(|values| {
+                        let rows: Vec<(u32, &str)> =
+                            others.into_iter().chain(values.iter().map(|value| (9, *value))).collect();
+                        let (partition, elements, _) = counted(&folder, &rows, bounds, "value", key);
+                        assert_eq!(elements, paid);
+                        partition
+                    })
+                    .collect();
+                let mut most = 0;
+                for one in &tables {
+                    // The first table is without the owner: presence. Any other pair: person.
+                    assert!(tables[0].distance(one) <= paid, "{bounds}: {:?} {:?}", tables[0], one);
+                    most = most.max(tables[0].distance(one));
+                    for other in &tables {
+                        assert!(one.distance(other) <= 2 * paid, "{bounds}: {one:?} {other:?}");
+                    }
+                }
+                assert_eq!(most, paid, "{bounds}: what is paid for can happen");
+            }
+        }
+    }
+
+    /// How many owners have how many rows: an owner of 0 to 7 rows with every value, beside others. They come and go as at most B elements; and B happens. Whatever values the rows have, the
+    /// counts are the same, so that no attribute is touched.
+    #[test]
+    fn an_owner_is_as_many_elements_as_they_have_rows_that_count() {
+        let folder = Folder::with(&[]);
+        for (bounds, paid) in [
+            ("max_rows_per_owner = 1", 1),
+            ("max_rows_per_owner = 4", 4),
+            ("max_groups_per_owner = 2\nmax_rows_per_group = 3", 6),
+            ("max_rows_per_owner = 3\nmax_groups_per_owner = 2\nmax_rows_per_group = 2", 3),
+        ] {
+            for key in [Key(1, 2), Key(3, 4)] {
+                let others = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "c"), (3, "a")];
+                let of = |values: &[&str]| {
+                    let own = values.iter().map(|value| (9, *value));
+                    let rows: Vec<(u32, &str)> = others.into_iter().chain(own).collect();
+                    let (partition, elements, events) = counted(&folder, &rows, bounds, "owner", key);
+                    assert_eq!(elements, paid, "{bounds}");
+                    assert!(events.iter().all(|event| event.moves().parts().2.is_empty()), "no attribute moves it");
+                    partition
+                };
+                let tables: Vec<Partition> = (0..8).map(|rows| of(&vec!["a"; rows])).collect();
+                for (rows, one) in tables.iter().enumerate() {
+                    let expected = (rows as u64).min(paid);
+                    assert_eq!(tables[0].distance(one), expected, "{bounds}: {rows} rows");
+                    for other in &tables {
+                        assert!(one.distance(other) <= paid, "{bounds}: a person who is replaced: {one:?} {other:?}");
+                    }
+                }
+                assert_eq!(
+                    of(&["a", "b", "c", "d"]).distance(&tables[4]),
+                    0,
+                    "{bounds}: which values makes no difference"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Kind `bounds`: how much of an owner should count in another release, chosen from what owners have.
+//!
+//! Each row of an owner has two numbers: which group it is in, in the order in which bounding keeps an owner's groups, and which place it has among the owner's rows there. With
+//! at most g groups and r rows in each, the rows that count are those with both numbers within: so a table of how many rows there are with which numbers says
+//! of every pair (g, r) how many rows it would keep and how many it would cut off. The numbers are put together into 1, 2, 3–4, 5–8, …, and each cell of the
+//! table gets noise once; all pairs are read off it.
+//!
+//! # Sensitivity
+//! Of one owner at most R rows are put into the table, R public: the first ones, group after group. They are a function of the owner's own rows. So what one
+//! owner adds to the table is not negative and adds up to at most R:
+//! - presence: it lies in the hull of "one cell by R";
+//! - person, and attributes of keys, filters and joins: the difference of two such, each cell of which is at most R in size, all together at most 2R: the hull of
+//!   "two cells by R";
+//! - other attributes: nothing, because no value that is summed decides where a row is.
+//!
+//! How many owners have more than that is one more number, which one owner moves by at most 1. Nothing can be said about what they have beyond.
+
+mod table;
+
+use super::sql::{AnalysedQuery, of_release};
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::place::suggestion;
+use crate::project::{Cost, Project, Request};
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Placed};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::needs;
+use crate::release::price::noise::{Aside, Demand, Noise, calibrate, described};
+use crate::release::rows::fields::{BOUNDING, bounding};
+use crate::release::{CostAbout, DigestOf, Kind};
+use crate::sql::analyse::sensitivity;
+use crate::tables::bounding::Bounds;
+use scumble::event::{Event, Moves};
+use scumble::quantity::Exact;
+use serde_json::{Value, json};
+use std::rc::Rc;
+use table::{Levels, Pair, Table};
+
+/// The word in project files and in the ledger.
+pub(crate) const NAME: &str = "bounds";
+
+const FOR: Field<Placed<String>> =
+    Field::new("for", "the name of the release, of kind sql or histogram, whose bounds are looked for");
+
+/// The kind `bounds`.
+pub(crate) static KIND: Kind = Kind {
+    name: NAME,
+    about: "how many rows each choice of max_groups_per_owner and max_rows_per_group would cut off in another release, beside its noise there; its own bounds say how much of an owner it looks at (1024 rows, 128 groups)",
+    fields: &[FOR.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
+    cost_about: CostAbout::Owners,
+    analyse,
+    digest: DigestOf::OtherRelease(FOR.name),
+    ..Kind::COMMON
+};
+
+/// How much of an owner is looked at where nothing else is said.
+const ROWS: u64 = 1024;
+const GROUPS: u64 = 128;
+/// Bounds of which less is known than this (the width of the interval of what they cut off) are not suggested.
+const WIDEST_SUGGESTED: f64 = 0.5;
+/// The share of the cost that counts the owners who have more.
+const SHARE_BEYOND: &str = "0.1";
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let wanted = FOR.read(request)?;
+    let Some(target) = project.releases.iter().find(|other| other.name == wanted.value) else {
+        let hint = suggestion(&wanted.value, project.releases.iter().map(|other| other.name.as_str()));
+        return Err(wanted.error(format!("there is no release '{}' in the project file{hint}", wanted.value)));
+    };
+    let Some(query) = of_release(target, project)? else {
+        return Err(wanted.error(format!(
+            "release '{}' is of kind {}; bounds are chosen for releases of kind sql and histogram",
+            target.name, target.kind
+        )));
+    };
+    if query.cut.query.bounds.is_none() {
+        let sentence = format!("in release '{}' each row is one person: nothing is cut off", target.name);
+        return Err(wanted.error(sentence));
+    }
+    if !query.cut.sets.is_empty() {
+        let sentence = format!("release '{}' has several groupings: choose the bounds of each by itself", target.name);
+        return Err(wanted.error(sentence));
+    }
+    if query.cut.per_owner.is_some() {
+        let sentence = format!(
+            "release '{}' makes one row for each owner first: choose its bounds by a release of COUNT(*) over the same rows",
+            target.name
+        );
+        return Err(wanted.error(sentence));
+    }
+    let looked = Rc::new(Looking::new(request, query, target)?);
+    Ok(Analysed::new(move |cost| {
+        let noises = looked.at(cost)?;
+        let (looked, events) = (Rc::clone(&looked), looked.events(&noises)?);
+        Ok(Priced::new(events, move |events| looked.plan(noises, events)))
+    }))
+}
+
+/// The release whose bounds are looked for, and how much of an owner is looked at.
+struct Looking {
+    target: String,
+    query: AnalysedQuery,
+    /// What the release may cost.
+    cost: Cost,
+    most: Bounds,
+    levels: Levels,
+    moves: [Moves; 2],
+}
+
+/// The noise of the table's cells and of the number of owners beyond.
+#[derive(Clone)]
+struct Noises {
+    cells: Noise,
+    beyond: Noise,
+}
+
+impl Looking {
+    fn new(request: &Request, query: AnalysedQuery, target: &Request) -> Result<Self> {
+        let own = bounding(request)?;
+        let rows = own.rows.unwrap_or(ROWS);
+        let cells = query.cut.query.cells().unwrap_or(u64::MAX);
+        let grouped = !query.cut.query.keys.is_empty();
+        let groups = if grouped { own.groups.unwrap_or(GROUPS).min(cells.max(1)).min(rows) } else { 1 };
+        let most = Bounds { groups, rows_per_group: own.rows_per_group.unwrap_or(rows).min(rows), rows };
+        let rows = most.rows.min(most.groups.saturating_mul(most.rows_per_group));
+        let moves =
+            [sensitivity::of_rows_of_owners(rows, &query.cut.query)?, sensitivity::of_owners(1, &query.cut.query)?];
+        let levels = Levels::new(most);
+        Ok(Self { target: target.name.clone(), query, cost: target.cost.clone(), most, levels, moves })
+    }
+
+    fn at(&self, cost: &Cost) -> Result<Noises> {
+        let share: Exact = SHARE_BEYOND.parse()?;
+        let demand = Demand {
+            moves: &self.moves[..1],
+            steps: &[None],
+            quantiles: &[],
+            selects_keys: false,
+            default_delta: None,
+            aside: Some(Aside { share: &share, moves: &self.moves[1..], portions: &[1] }),
+        };
+        let calibrated = calibrate(cost, &demand)?;
+        let one = |noises: Vec<Noise>| noises.into_iter().next().ok_or_else(|| Error::machine("noise is missing"));
+        Ok(Noises { cells: one(calibrated.noises)?, beyond: one(calibrated.aside)? })
+    }
+
+    fn events(&self, noises: &Noises) -> Result<Vec<Event>> {
+        let [cells, beyond] = &self.moves;
+        Ok(vec![noises.cells.event(cells.clone())?, noises.beyond.event(beyond.clone())?])
+    }
+
+    fn plan(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
+        let query = Rc::clone(&self.query.cut);
+        let line = |column: &str, noise: &Noise, about: String| Expected {
+            column: column.to_string(),
+            standard_error: Some(noise.standard_deviation()),
+            cells: Vec::new(),
+            assumed: None,
+            about,
+        };
+        let about = format!("of each of the {} cells that all shares are read off, in rows", self.levels.cells());
+        Ok(Plan {
+            events,
+            rule: self.rule(&noises),
+            expected: vec![
+                line("rows", &noises.cells, about),
+                line("owners beyond", &noises.beyond, "how many owners have more than is looked at".to_string()),
+            ],
+            notes: Vec::new(),
+            limits: Vec::new(),
+            counted: Counted::default(),
+            estimates: Estimates::of(Some(self.most), !query.query.keys.is_empty()),
+            memory: (self.levels.cells() as u64).saturating_mul(4 * needs::NUMBER),
+            tables: query.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&query)),
+            compute: Box::new(move |charged| {
+                let mut exact = Table::new(self.levels.clone());
+                charged.contributions(&query, self.most.groups.saturating_add(1), |owner| exact.add(owner))?;
+                let table = exact.noised(&noises.cells, &noises.beyond, charged.bits());
+                self.answers(&table, &noises)
+            }),
+        })
+    }
+
+    fn rule(&self, noises: &Noises) -> Value {
+        json!({
+            "for": self.target,
+            "sql": self.query.sql,
+            "tables": self.query.cut.below.tables,
+            "bounding": {
+                "groups_per_owner": self.most.groups, "rows_per_group": self.most.rows_per_group, "rows_per_owner": self.most.rows,
+            },
+            "keys": { "attributes": self.query.cut.query.key_attributes },
+            "filters": { "attributes": self.query.cut.query.rows },
+            "cells": self.levels.cells(),
+            "noise": { "of each cell": described(&noises.cells), "of the owners beyond": described(&noises.beyond) },
+        })
+    }
+
+    /// All pairs of bounds, what each would do, and the one with the smallest error.
+    fn answers(&self, table: &Table, noises: &Noises) -> Result<Answers> {
+        let pairs = table.pairs(&noises.cells);
+        let rows = self.rows_of_a_cell(&pairs, noises);
+        let mut lines = Vec::new();
+        for pair in pairs {
+            let bounds = Bounds {
+                groups: pair.groups,
+                rows_per_group: pair.rows_per_group,
+                rows: pair.groups.saturating_mul(pair.rows_per_group),
+            };
+            // Bounds that the release's cost cannot pay for have no noise, which depends on public numbers alone: no reason to fail.
+            let noise = self.query.noise_of_a_count(bounds, &self.cost).ok().flatten();
+            // Without a count in the release there is no noise to weigh: as little is cut off as there is evidence for. What may be cut off counts, not what
+            // the noise happens to say: otherwise the tightest bounds look best wherever nothing was learned.
+            let error = noise.map(|noise| noise.hypot(pair.cut.high * rows));
+            lines.push(Line { pair, noise, error });
+        }
+        let best = best(&lines);
+        let beyond = (table.beyond + noises.beyond.quantile(0.1)).max(0.0);
+        let mut facts = serde_json::Map::new();
+        facts.insert("for".to_string(), json!(self.target));
+        let is_known = best.pair.cut.high - best.pair.cut.low <= WIDEST_SUGGESTED;
+        facts.insert("suggested".to_string(), if is_known { self.suggested(best) } else { Value::Null });
+        facts.insert("rows_of_a_cell".to_string(), json!(rows));
+        facts.insert("owners_beyond".to_string(), json!({ "estimate": table.beyond, "at_most": beyond }));
+        let notes = vec![
+            format!(
+                "share_cut: the share of the rows that would be cut off, of those that are looked at; noise: the standard error of a count of '{}' at its cost; error: what the noise and the upper end of share_cut do to a cell of {rows:.0} rows.",
+                self.target
+            ),
+            self.beyond_words(table.beyond - noises.beyond.quantile(0.1), beyond),
+        ];
+        let unknown = "Nothing is suggested: the noise is larger than what was measured. Give it more cost, or let it look at fewer rows of an owner (max_rows_per_owner).";
+        let notes = [notes, if is_known { Vec::new() } else { vec![unknown.to_string()] }].concat();
+        let bars = lines.iter().map(|line| format!("{} × {}", line.pair.groups, line.pair.rows_per_group));
+        let bars = Some(bars.collect());
+        let details = Details { facts, bars, intervals: vec!["share_cut".to_string()], ..Details::default() };
+        Ok(Answers { columns: columns(&lines, noises), notes, details })
+    }
+
+    /// How many owners have more than is looked at, with 95% confidence at either end.
+    fn beyond_words(&self, least: f64, most: f64) -> String {
+        if least > 0.0 {
+            return format!(
+                "{:.0} to {most:.0} owners have more than is looked at, so that more is cut off than share_cut says: look wider (max_rows_per_owner).",
+                least.ceil()
+            );
+        }
+        format!(
+            "At most {most:.0} owners (with 95% confidence) have more than is looked at; what they have beyond is not in share_cut."
+        )
+    }
+
+    /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.
+    fn rows_of_a_cell(&self, pairs: &[Pair], noises: &Noises) -> f64 {
+        let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept).max(0.0)
+            + 2.0 * noises.cells.standard_deviation() * (self.levels.cells() as f64).sqrt();
+        match self.query.cut.query.cells() {
+            Some(cells) => (all / cells.max(1) as f64).max(1.0),
+            None => self.query.rows as f64,
+        }
+    }
+
+    /// The lines for the project file.
+    fn suggested(&self, best: &Line) -> Value {
+        let Pair { groups, rows_per_group, cut, .. } = &best.pair;
+        let grouped = !self.query.cut.query.keys.is_empty();
+        let mut shown = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
+        if grouped {
+            shown["max_groups_per_owner"] = json!(groups);
+            shown["max_rows_per_group"] = json!(rows_per_group);
+        }
+        shown
+    }
+}
+
+/// One pair of bounds: what it cuts off, the noise of a count under it, and both together.
+struct Line {
+    pair: Pair,
+    noise: Option<f64>,
+    error: Option<f64>,
+}
+
+/// The pair with the smallest error; where there is no count, the tightest one that cuts off at most a twentieth, or the widest.
+fn best(lines: &[Line]) -> &Line {
+    let by_error = |left: &&Line, right: &&Line| {
+        let error = |line: &Line| line.error.unwrap_or(f64::INFINITY);
+        error(left).total_cmp(&error(right))
+    };
+    if lines.iter().any(|line| line.error.is_some()) {
+        return lines.iter().min_by(by_error).unwrap_or(&lines[0]);
+    }
+    let size = |line: &&Line| line.pair.groups.saturating_mul(line.pair.rows_per_group);
+    let little = lines.iter().filter(|line| line.pair.cut.high <= 0.05).min_by_key(size);
+    little.unwrap_or_else(|| lines.iter().max_by_key(size).unwrap_or(&lines[0]))
+}
+
+fn columns(lines: &[Line], noises: &Noises) -> Vec<AnswerColumn> {
+    let plain = |name: &str, cell: &dyn Fn(&Line) -> Cell| AnswerColumn {
+        name: name.to_string(),
+        cells: lines.iter().map(cell).collect(),
+        uncertainty: None,
+    };
+    let number = |number: Option<f64>| number.map_or(Cell::Null, Cell::Number);
+    let half = noises.cells.quantile(0.05);
+    let of_share = |line: &Line| {
+        let cut = &line.pair.cut;
+        Uncertainty { standard_error: line.pair.standard_error, low: cut.low, high: cut.high }
+    };
+    let of_cell = |line: &Line| {
+        let rows = line.pair.rows as f64;
+        Uncertainty { standard_error: noises.cells.standard_deviation(), low: rows - half, high: rows + half }
+    };
+    let noisy = |column: AnswerColumn, unsure: &dyn Fn(&Line) -> Uncertainty| AnswerColumn {
+        uncertainty: Some(lines.iter().map(unsure).collect()),
+        ..column
+    };
+    vec![
+        plain("max_groups_per_owner", &|line| Cell::Whole(i128::from(line.pair.groups))),
+        plain("max_rows_per_group", &|line| Cell::Whole(i128::from(line.pair.rows_per_group))),
+        noisy(plain("share_cut", &|line| Cell::Number(line.pair.cut.share)), &of_share),
+        plain("noise", &|line| number(line.noise)),
+        plain("error", &|line| number(line.error)),
+        noisy(plain("rows_only_here", &|line| Cell::Whole(line.pair.rows)), &of_cell),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

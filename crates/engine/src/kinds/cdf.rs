@@ -1,0 +1,370 @@
+//! Kind `cdf`: for each value of a bounded column, how many rows are at most that.
+//!
+//! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
+//! step; the mechanism of the core does the rest.
+
+use crate::attackers::Counted;
+use crate::calendar::{SECOND, shown_day, shown_moment};
+use crate::error::Result;
+use crate::kinds::{wide_cdf, wide_keys};
+use crate::project::{Bounding, Domain, Project, Request, Table};
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Listed, Placed};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::noise::{Demand, Noise, calibrate, described};
+use crate::release::price::{limits, needs};
+use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use crate::release::{CostAbout, Kind};
+use crate::sql::Cut;
+use crate::sql::execute::integers::Integers;
+use crate::tables::Backend;
+use crate::tables::functions::Grid;
+use scumble::event::{Event, Moves, Shift, Touch};
+use scumble::mechanism::cdf::{Cdf, Spread};
+use scumble::quantity::Scale;
+use scumble::scope::AttributeSet;
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// As many values as may each be a step.
+const MOST_STEPS: f64 = 10_000.0;
+/// Into how many steps a range of more values is cut.
+const FLOAT_STEPS: f64 = 1000.0;
+
+pub(crate) const COLUMN: Field<Placed<String>> = Field::new(
+    "column",
+    "an int, float, date or timestamp column with bounds; with keys, one of texts, UUIDs or times",
+);
+
+/// A table, one of its columns, and how many rows of an owner count.
+pub(crate) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
+
+/// A column whose values are ordered and bounded.
+pub(crate) struct Ordered<'a> {
+    pub table: &'a Table,
+    pub name: &'a str,
+    domain: &'a Domain,
+}
+
+/// The fields `table` and `column`.
+pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ordered<'a>> {
+    let (table, name) = (private_table(request, project)?, COLUMN.read(request)?);
+    let column = column(table, &name)?;
+    match &column.domain {
+        Domain::Int { bounds: Some(_) }
+        | Domain::Date { bounds: Some(_) }
+        | Domain::Timestamp { bounds: Some(_), .. } => {}
+        Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
+        _ => {
+            return Err(name.error(format!(
+                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge; of texts, say in which order: keys = \"texts\" or \"uuids\"",
+                name.value
+            )));
+        }
+    }
+    Ok(Ordered { table, name: &column.name, domain: &column.domain })
+}
+
+impl Ordered<'_> {
+    /// The column's numbers in SQL: of dates the days since 1970-01-01, of times the seconds.
+    pub fn numbers(&self) -> String {
+        let column = quoted(self.name);
+        match self.domain {
+            Domain::Date { .. } => format!("CAST({column} AS BIGINT)"),
+            Domain::Timestamp { .. } => format!("CAST(FLOOR(date_part('epoch', {column})) AS BIGINT)"),
+            _ => column,
+        }
+    }
+
+    /// What these numbers are shown as.
+    pub fn unit(&self) -> Unit {
+        match self.domain {
+            Domain::Date { .. } => Unit::Days,
+            Domain::Timestamp { .. } => Unit::Seconds,
+            _ => Unit::Plain,
+        }
+    }
+}
+
+/// What a column's numbers are shown as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Unit {
+    Plain,
+    /// Dates.
+    Days,
+    /// Times.
+    Seconds,
+}
+
+impl Unit {
+    /// A number as it is published.
+    pub fn cell(self, value: f64) -> Cell {
+        match self {
+            Self::Plain => number(value),
+            Self::Days => Cell::Text(shown_day(value as i64).into()),
+            Self::Seconds => Cell::Text(shown_moment((value as i64).saturating_mul(SECOND)).into()),
+        }
+    }
+}
+
+/// A column cut into steps, and how to count them.
+struct Steps {
+    /// How many rows there are of each.
+    query: Rc<Cut>,
+    table: String,
+    column: String,
+    cut: Cutting,
+    unit: Unit,
+    /// The rows of one owner that count.
+    rows: u64,
+    has_owner: bool,
+    public_owners: Option<u64>,
+}
+
+/// Public steps of a range of values.
+struct Cutting {
+    /// The step of a row, in SQL.
+    expression: String,
+    /// The number of the first step.
+    first: i64,
+    /// How wide each is.
+    width: f64,
+    /// What a row of each step is at most.
+    values: Vec<f64>,
+}
+
+impl Cutting {
+    fn of(column: &str, domain: &Domain) -> Self {
+        match domain {
+            Domain::Timestamp { bounds: Some((lower, upper)), .. } => {
+                let bounds = (lower.div_euclid(SECOND), upper.div_euclid(SECOND));
+                Self::of(column, &Domain::Int { bounds: Some(bounds) })
+            }
+            Domain::Date { bounds } => Self::of(column, &Domain::Int { bounds: *bounds }),
+            Domain::Int { bounds: Some((lower, upper)) } if (upper.abs_diff(*lower) as f64) < MOST_STEPS => {
+                let values = (*lower..=*upper).map(|value| value as f64).collect();
+                Self { expression: column.to_string(), first: *lower, width: 1.0, values }
+            }
+            Domain::Int { bounds: Some((lower, upper)) } => {
+                let width = (upper.abs_diff(*lower) as f64 / FLOAT_STEPS).ceil();
+                Self::into_intervals(column, (*lower as f64, *upper as f64), width, 1.0)
+            }
+            Domain::Float { bounds: Some((lower, upper)), granularity: Some(step) }
+                if (upper - lower) / step < MOST_STEPS =>
+            {
+                let grid = Grid { lower: *lower, upper: *upper, step: *step };
+                let (first, last) = (grid.steps(*lower), grid.steps(*upper));
+                let expression = format!("CAST(FLOOR({column} / {step:?} + 0.5) AS BIGINT)");
+                Self {
+                    expression,
+                    first,
+                    width: *step,
+                    values: (first..=last).map(|steps| grid.value(steps)).collect(),
+                }
+            }
+            Domain::Float { bounds, .. } => {
+                let (lower, upper) = bounds.unwrap_or_default();
+                Self::into_intervals(column, (lower, upper), (upper - lower) / FLOAT_STEPS, 0.0)
+            }
+            _ => Self { expression: column.to_string(), first: 0, width: 1.0, values: Vec::new() },
+        }
+    }
+
+    /// Intervals that hold their lower ends; a value of one is below the next by `gap` at least.
+    fn into_intervals(column: &str, (lower, upper): (f64, f64), width: f64, gap: f64) -> Self {
+        let expression = format!("CAST(FLOOR((CAST({column} AS DOUBLE) - {lower:?}) / {width:?}) AS BIGINT)");
+        let count = ((upper - lower) / width).floor() as u64 + 1;
+        let end = |step: u64| (lower + (step as f64 + 1.0) * width - gap).min(upper);
+        Self { expression, first: 0, width, values: (0..count).map(end).collect() }
+    }
+}
+
+impl Steps {
+    fn new(request: &Request, project: &Project) -> Result<Self> {
+        let ordered = ordered(request, project)?;
+        let Ordered { table, name, domain } = ordered;
+        let (cut, unit) = (Cutting::of(&ordered.numbers(), domain), ordered.unit());
+        let expression = &cut.expression;
+        let sql =
+            format!("SELECT {expression} AS step, COUNT(*) AS n FROM {} GROUP BY {expression}", quoted(&table.name));
+        let own = bounding(request)?.or(table.bounding);
+        let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1) * own.rows_per_group.unwrap_or(1));
+        // All of an owner's rows may fall into one step: only the total counts.
+        let bounding = if table.owner.is_some() {
+            Bounding { rows: Some(rows), groups: Some(rows), rows_per_group: Some(rows) }
+        } else {
+            own
+        };
+        let rows = if table.owner.is_some() { rows } else { 1 };
+        Ok(Self {
+            query: Rc::new(crate::sql::analyse(&sql, bounding, project, &Backend::without_data(project)?)?),
+            table: table.name.clone(),
+            column: name.to_string(),
+            cut,
+            unit,
+            rows,
+            has_owner: table.owner.is_some(),
+            public_owners: table.public_owners,
+        })
+    }
+
+    /// The number of rows in each step, from what the query found.
+    fn counts(&self, found: &Integers) -> Vec<i64> {
+        let mut counts = vec![0i64; self.cut.values.len()];
+        for (key, cell) in found.keys.iter().zip(&found.cells) {
+            let datafusion::common::ScalarValue::Int64(Some(step)) = key[0] else { continue };
+            let index = usize::try_from(step - self.cut.first).unwrap_or(0).min(counts.len() - 1);
+            counts[index] += i64::try_from(cell.sums[0]).unwrap_or(i64::MAX);
+        }
+        counts
+    }
+
+    /// How many steps there are.
+    fn count(&self) -> u64 {
+        self.cut.values.len() as u64
+    }
+
+    /// See [`Plan::memory`]: of each step the errors of noise that is drawn again, 400 times, and a line.
+    fn memory(&self) -> u64 {
+        self.count() * (400 * needs::NUMBER + needs::LINE)
+    }
+
+    /// The standard error of each count.
+    fn standard_errors(&self, cdf: &Cdf) -> Vec<f64> {
+        (0..self.count()).map(|step| cdf.standard_error_at(step)).collect()
+    }
+
+    fn attributes(&self) -> Result<AttributeSet> {
+        Ok(AttributeSet::new([self.column.clone()])?)
+    }
+
+    fn rule(&self) -> Value {
+        json!({ "table": self.table, "column": self.column, "first": self.cut.values.first(), "width": self.cut.width, "steps": self.count(), "rows_per_owner": self.rows })
+    }
+}
+
+/// The kind `cdf`.
+pub(crate) static KIND: Kind = Kind {
+    name: "cdf",
+    about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone; of texts, UUIDs and times to the nanosecond (keys), for values that split the rows evenly",
+    fields: &[FIELDS[0], FIELDS[1], wide_keys::FIELDS[0], wide_keys::FIELDS[1], wide_cdf::POINTS.listed(), FIELDS[2]],
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    if let Some(values) = wide_keys::Values::new(request, project)? {
+        return wide_cdf::analyse(values, request);
+    }
+    if let Some(points) = wide_cdf::POINTS.read(request)? {
+        return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
+    }
+    let steps = Rc::new(Steps::new(request, project)?);
+    check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
+    let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
+    let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
+    // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
+    let presence = vec![Shift::new(levels + 1, by)?];
+    let mut person = vec![Shift::new(2 * levels, by)?, Shift::new(levels + 1, by)?];
+    if steps.has_owner {
+        person = vec![Shift::new(2 * levels + 1, by)?, Shift::new(levels + 1, by)?];
+    }
+    let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
+    let moves = [Moves::by_scope(presence, person, touches)];
+    Ok(Analysed::new(move |cost| {
+        let demand = Demand {
+            moves: &moves,
+            steps: &[None],
+            quantiles: &[],
+            selects_keys: false,
+            default_delta: None,
+            aside: None,
+        };
+        let noise = calibrate(cost, &demand)?.noises.remove(0);
+        let (steps, events) = (Rc::clone(&steps), vec![noise.event(moves[0].clone())?]);
+        Ok(Priced::new(events, move |events| plan(steps, &noise, events)))
+    }))
+}
+
+fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
+    let cdf = Cdf::new(steps.count(), noise.clone())?;
+    let mut rule = steps.rule();
+    rule["noise"] = json!(described(noise));
+    rule["levels"] = json!(cdf.levels());
+    let errors = steps.standard_errors(&cdf);
+    let largest = cdf.error(0.05, steps.count())?;
+    // They are about tables of any number of owners.
+    let limits = match steps.public_owners {
+        None => limits::of_thresholds(&events, noise, steps.count(), steps.rows, largest)?,
+        Some(_) => Vec::new(),
+    };
+    Ok(Plan {
+        events,
+        rule,
+        expected: vec![expected(&errors)],
+        notes: Vec::new(),
+        limits,
+        counted: Counted::default(),
+        estimates: Estimates::of(steps.query.query.bounds, false),
+        memory: steps.memory(),
+        tables: vec![steps.table.clone()],
+        query: Some(Rc::clone(&steps.query)),
+        compute: Box::new(move |charged| {
+            let counts = steps.counts(&charged.integers(&steps.query)?);
+            let below = cdf.release(&counts, charged.bits())?;
+            let around = cdf.around(&below, charged.bits())?;
+            Ok(answers(&steps, &below, &around))
+        }),
+    })
+}
+
+fn expected(errors: &[f64]) -> Expected {
+    let largest = errors.iter().copied().fold(0.0, f64::max);
+    let first = errors.first().copied().unwrap_or(0.0);
+    let about =
+        format!("of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps");
+    Expected {
+        column: "count".to_string(),
+        standard_error: Some(largest),
+        cells: errors.to_vec(),
+        assumed: None,
+        about,
+    }
+}
+
+fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
+    let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
+        standard_error: around.standard_error,
+        low: count - around.half_width,
+        high: count + around.half_width,
+    });
+    Answers {
+        columns: vec![
+            AnswerColumn {
+                name: steps.column.clone(),
+                cells: steps.cut.values.iter().map(|value| steps.unit.cell(*value)).collect(),
+                uncertainty: None,
+            },
+            AnswerColumn {
+                name: "count".to_string(),
+                uncertainty: Some(uncertainty.collect()),
+                cells: below.iter().map(|count| Cell::Number(*count)).collect(),
+            },
+        ],
+        notes: vec![
+            "Each count is of rows with at most that value. The errors are those of the noise drawn again around these counts.".to_string(),
+        ],
+        details: Details::default(),
+    }
+}
+
+/// Whole numbers without a decimal point.
+pub(crate) fn number(value: f64) -> Cell {
+    if value.fract() == 0.0 && value.abs() < 1e15 { Cell::Whole(value as i128) } else { Cell::Number(value) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

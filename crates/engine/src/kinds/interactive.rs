@@ -1,0 +1,197 @@
+//! Kind `interactive`: many questions, one after the other, each chosen after seeing the answers before it (`scumble ask`).
+//!
+//! A round is charged when it opens, before a row is read; its questions are answered by a public model until one is measured, which ends it. This file says what an
+//! interactive release costs and promises; [`ask`](crate::release::run::ask) asks.
+
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::project::{Cost, CostScope, Goal, Project, Request};
+use crate::release::field::{Field, Placed};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::fitted::Fitting;
+use crate::release::price::needs;
+use crate::release::rows::fields::private_table;
+use crate::release::rows::records;
+use crate::release::rows::universe::Universe;
+use crate::release::{CostAbout, Kind, Publication};
+use scumble::calibrate::{Moved, epsilon_for_pure};
+use scumble::event::Event;
+use scumble::mechanism::smooth::Steps;
+use scumble::quantity::Epsilon;
+use scumble::workload::interactive::{Interactive, direct_error, histogram_error};
+use serde_json::json;
+use std::rc::Rc;
+
+/// The word in project files and in the ledger.
+pub(crate) const NAME: &str = "interactive";
+
+const QUESTIONS: Field<Option<u64>> = Field::new(
+    "questions",
+    "how many questions are promised an error (1000); those after them are answered by the model, not checked",
+);
+const UPDATES: Field<Option<Placed<u64>>> = Field::new(
+    "updates",
+    "how often the model may learn: the cost is spread over this many rounds; where left out, the number that promises the smallest error",
+);
+const PEOPLE: Field<Option<Placed<u64>>> = Field::new(
+    "people",
+    "how many owners there are, from public knowledge; needed unless the table says public_owners. Where it is wrong, error bars still hold, and the model learns more slowly",
+);
+
+/// The kind `interactive`.
+pub(crate) static KIND: Kind = Kind {
+    name: NAME,
+    about: "the number of owners who fulfil a condition, for many conditions asked one after the other with 'scumble ask': a model answers, and learns where it is far off; each of its rounds is charged when it opens",
+    fields: &[
+        records::FIELDS[0],
+        records::FIELDS[1],
+        QUESTIONS.listed(),
+        UPDATES.listed(),
+        PEOPLE.listed(),
+        records::FIELDS[2],
+        records::FIELDS[3],
+    ],
+    cost_about: CostAbout::Owners,
+    analyse,
+    publishes: Publication::Rounds,
+    ..Kind::COMMON
+};
+
+/// The probability with which some answer is off by more than its error bar.
+const BETA: f64 = 0.05;
+/// This many questions are planned for where nothing is said.
+const USUAL_QUESTIONS: u64 = 1000;
+/// The names of the published columns.
+pub(crate) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];
+
+/// What is declared.
+pub(crate) struct Declared {
+    pub universe: Universe,
+    pub questions: u64,
+    updates: Option<Placed<u64>>,
+    people: u64,
+}
+
+/// What can be asked at a cost.
+pub(crate) struct Opened {
+    pub declared: Rc<Declared>,
+    pub plan: Interactive,
+    /// What a round costs.
+    pub round: Vec<Event>,
+}
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let declared = Rc::new(Declared::read(request, project)?);
+    Ok(Analysed::new(move |cost| {
+        let (plan, events) = declared.fitted(cost)?;
+        let (declared, cost) = (Rc::clone(&declared), cost.clone());
+        Ok(Priced::new(events, move |events| declared.planned(&plan, events, &cost)))
+    }))
+}
+
+/// The same, to be asked.
+pub(crate) fn opened(request: &Request, project: &Project) -> Result<Opened> {
+    let read = || {
+        let declared = Rc::new(Declared::read(request, project)?);
+        let (plan, _) = declared.fitted(&request.cost)?;
+        let round = plan.events_of_round(&declared.universe.read()?)?;
+        Ok(Opened { declared, plan, round })
+    };
+    read().map_err(|error: Error| error.or_at(request.fields.place()))
+}
+
+impl Declared {
+    fn read(request: &Request, project: &Project) -> Result<Self> {
+        let universe = Universe::new(request, project, &PUBLISHED)?;
+        let public = private_table(request, project)?.public_owners;
+        let people = PEOPLE.read(request)?.map(|people| people.value).or(public).ok_or_else(|| {
+            request.fields.error(format!(
+                "release '{}' of kind interactive needs 'people', how many owners there are, from public knowledge, or public_owners in its table",
+                request.name
+            ))
+        })?;
+        let questions = QUESTIONS.read(request)?.unwrap_or(USUAL_QUESTIONS);
+        Ok(Self { universe, questions, updates: UPDATES.read(request)?, people })
+    }
+
+    /// All rounds within a cost, and what they cost together.
+    fn fitted(&self, cost: &Cost) -> Result<(Interactive, Vec<Event>)> {
+        let attributes = self.universe.read()?;
+        let cells = self.universe.domain.cells() as u64;
+        Fitting::new(&KIND, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
+            let made = match &self.updates {
+                Some(updates) => {
+                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;
+                    Interactive::new(cells, self.people, self.questions, updates.value, each, BETA)
+                        .map_err(|error| Error::from(error).or_at(updates.place.clone()))
+                }
+                None => Interactive::best(cells, self.people, self.questions, step.epsilon, BETA).map_err(Error::from),
+            };
+            let plan = made?;
+            let events = plan.events(&attributes)?;
+            Ok((plan, events))
+        })
+    }
+
+    fn planned(&self, plan: &Interactive, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
+        let promise = plan.promise();
+        let (error, rounds, people) = (promise.error, plan.updates(), self.people);
+        let expected = Expected {
+            column: "answer".to_string(),
+            standard_error: None,
+            cells: Vec::new(),
+            assumed: None,
+            about: format!(
+                "with probability 95% each of {} answers is within {error} of {people} owners, measured ones within {}; up to {rounds} rounds, each charged when it opens",
+                self.questions, promise.slack_answer
+            ),
+        };
+        let mut notes = vec![self.recommended(error as f64, cost)?];
+        if promise.threshold >= people {
+            notes.insert(0, format!(
+                "Hardly anything will be learnt: an answer of the model may be off by {error}, and there are {people} owners. Raise epsilon, or ask fewer questions."
+            ));
+        }
+        Ok(Plan {
+            events,
+            rule: json!({
+                "records": self.universe.attributes.rule(), "cells": self.universe.domain.cells(), "owners": people,
+                "questions": self.questions, "rounds": rounds, "threshold": promise.threshold, "error": error,
+                "measured_error": promise.slack_answer,
+                "round": { "threshold": promise.epsilon_threshold, "test": promise.epsilon_question, "measure": promise.epsilon_answer },
+            }),
+            expected: vec![expected],
+            notes,
+            limits: Vec::new(),
+            counted: Counted::default(),
+            estimates: self.universe.attributes.estimates(),
+            memory: (self.universe.domain.cells() as u64).saturating_mul(6 * needs::NUMBER),
+            tables: vec![self.universe.attributes.table().to_string()],
+            query: None,
+            // Not reached: a runner refuses to release it.
+            compute: Box::new(|_| Err(Error::machine("an interactive release is asked, not computed"))),
+        })
+    }
+
+    /// What noise on every answer, and a noisy table of everything, would promise at the same cost; and which is better.
+    fn recommended(&self, error: f64, cost: &Cost) -> Result<String> {
+        let Goal::Epsilon(epsilon) = &cost.target else { return Ok(String::new()) };
+        let epsilon = epsilon.to_f64_down();
+        let direct = direct_error(epsilon, self.questions, BETA)?;
+        // One owner who comes or goes moves one cell, one who is replaced two.
+        let cells = self.universe.domain.cells() as u64;
+        let scoped = if cost.scope == CostScope::Presence { 2.0 * epsilon } else { epsilon };
+        let everything = histogram_error(cells, scoped, self.questions, BETA)?;
+        let (questions, each) = (self.questions, epsilon / self.questions as f64);
+        let others = format!(
+            "noise on each of {questions} answers (kind sql at epsilon {each:.3e} each) promises {direct:.0}, and a noisy count of all {cells} combinations, from which any question is answered (kind histogram), {everything:.0}"
+        );
+        Ok(match error <= direct.min(everything) {
+            true => format!("At this cost {others}: more than the {error:.0} of these questions one by one."),
+            false => format!(
+                "Recommended instead: at this cost {others}; questions one by one promise {error:.0}. They are for whoever cannot know the questions beforehand; where they are known, kind marginals with method 'mwem' is better too."
+            ),
+        })
+    }
+}

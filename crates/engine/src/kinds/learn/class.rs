@@ -1,0 +1,240 @@
+//! Finite classes of rules, by the exponential mechanism over their mistakes.
+
+use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
+use crate::error::{Error, Result};
+use crate::project::Request;
+use crate::release::output::Cell;
+use crate::release::plan::Analysed;
+use crate::release::plan::Priced;
+use crate::release::rows::fields::quoted;
+use crate::release::rows::records;
+use crate::release::rows::records::Records;
+use scumble::learn::generic::Generic;
+use scumble::learn::halfspace;
+use serde_json::json;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How many owners have label 0 and label 1, for each combination of values of the columns.
+pub(crate) type Counts = Vec<[u64; 2]>;
+
+/// From counts to the mistakes of every rule.
+type Mistakes = dyn Fn(&Counts) -> Vec<u64>;
+
+/// A class of rules, all of them public.
+pub(crate) struct Class {
+    /// What kind of rules they are, for people.
+    pub(crate) called: String,
+    /// How many values each column has, missing ones included: a combination's place is the number with these digits.
+    pub(crate) sizes: Vec<usize>,
+    /// How many rules there are.
+    pub(crate) rules: usize,
+    /// The condition of a rule.
+    pub(crate) condition: Box<dyn Fn(usize) -> String>,
+    /// The mistakes of every rule.
+    pub(crate) mistakes: Box<Mistakes>,
+}
+
+/// A larger domain or class is refused.
+const MOST_CELLS: usize = 1_000_000;
+/// The columns of a halfspace: all whole weights of a given sum are tried out.
+const MOST_BOOLS: usize = 6;
+/// Rules times combinations.
+const MOST_EVALUATIONS: usize = 1_000_000_000;
+
+/// The combinations of values of the columns, missing ones included.
+pub(crate) fn sizes(asked: &Asked, request: &Request, most: usize) -> Result<(Vec<usize>, usize)> {
+    let sizes: Vec<usize> = asked.domain.iter().map(Vec::len).collect();
+    let cells = sizes.iter().try_fold(1usize, |cells, size| cells.checked_mul(*size)).filter(|cells| *cells <= most);
+    let cells = cells.ok_or_else(|| {
+        records::COLUMNS.error(
+            request,
+            format!("the columns have more than {most} combinations of values: take fewer, or coarser ones"),
+        )
+    })?;
+    Ok((sizes, cells))
+}
+
+/// The values of a combination, as codes.
+pub(crate) fn digits(sizes: &[usize], mut cell: usize) -> Vec<usize> {
+    let mut digits = vec![0; sizes.len()];
+    for (digit, size) in digits.iter_mut().zip(sizes).rev() {
+        (*digit, cell) = (cell % size, cell / size);
+    }
+    digits
+}
+
+pub(crate) fn counts(asked: &Asked, records: &Records, sizes: &[usize]) -> Counts {
+    let mut counts = vec![[0; 2]; sizes.iter().product()];
+    for record in 0..records.number() {
+        let cell =
+            sizes.iter().zip(&records.columns).fold(0, |cell, (size, column)| cell * size + column[record] as usize);
+        counts[cell][usize::from(asked.is_positive(records, record))] += 1;
+    }
+    counts
+}
+
+/// All points of the domain, and the rule that is never true.
+pub(crate) fn points(asked: &Asked, request: &Request) -> Result<Class> {
+    let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
+    let (columns, domain) = (asked.columns().to_vec(), asked.domain.clone());
+    // A missing value is nobody's point.
+    let is_whole =
+        |cell: &usize| digits(&sizes, *cell).iter().zip(&domain).all(|(code, values)| values[*code] != Cell::Null);
+    let points: Rc<Vec<usize>> = Rc::new((0..cells).filter(is_whole).collect());
+    let (of, radix) = (Rc::clone(&points), sizes.clone());
+    let condition = move |rule: usize| match of.get(rule) {
+        None => "FALSE".to_string(),
+        Some(cell) => {
+            let parts = digits(&radix, *cell).into_iter().zip(&columns).zip(&domain);
+            let parts = parts.map(|((code, name), values)| equals(name, values, &values[code]));
+            parts.collect::<Vec<_>>().join(" AND ")
+        }
+    };
+    let rules = points.len() + 1;
+    let mistakes = move |counts: &Counts| {
+        let ones: u64 = counts.iter().map(|[_, ones]| ones).sum();
+        let of_point = |cell: &usize| ones - counts[*cell][1] + counts[*cell][0];
+        points.iter().map(of_point).chain([ones]).collect()
+    };
+    Ok(Class {
+        called: "points".to_string(),
+        sizes,
+        rules,
+        condition: Box::new(condition),
+        mistakes: Box::new(mistakes),
+    })
+}
+
+/// At least, or below, each number of one column; never and always among them.
+pub(crate) fn thresholds(asked: &Asked, request: &Request) -> Result<Class> {
+    let (sizes, _) = sizes(asked, request, MOST_CELLS)?;
+    let numbers: Vec<i128> = match &asked.domain[..] {
+        [values] => values.iter().filter_map(|cell| if let Cell::Whole(n) = cell { Some(*n) } else { None }).collect(),
+        _ => Vec::new(),
+    };
+    if numbers.is_empty() {
+        return Err(records::COLUMNS.error(request, "a threshold is over one column of type int with bounds"));
+    }
+    let (name, size) = (quoted(&asked.columns()[0]), numbers.len());
+    // Rule 2i is 'at least the i-th number', 2i + 1 'below it'; a missing number is neither.
+    let condition = move |rule: usize| match (rule / 2, rule % 2) {
+        (0, 0) => format!("{name} IS NOT NULL"),
+        (0, _) => "FALSE".to_string(),
+        (place, side) => format!("{name} {} {}", if side == 0 { ">=" } else { "<" }, numbers[place]),
+    };
+    let mistakes = move |counts: &Counts| {
+        // Missing numbers are predicted 0 by every rule.
+        let missing: u64 = counts[size..].iter().map(|[_, ones]| ones).sum();
+        let (zeros, ones) = counts[..size].iter().fold((0, 0), |(zeros, ones), cell| (zeros + cell[0], ones + cell[1]));
+        let (mut zeros_below, mut ones_below) = (0, 0);
+        let mut mistakes = Vec::with_capacity(2 * size);
+        for [zeros_here, ones_here] in &counts[..size] {
+            mistakes.push(missing + ones_below + (zeros - zeros_below));
+            mistakes.push(missing + zeros_below + (ones - ones_below));
+            (zeros_below, ones_below) = (zeros_below + zeros_here, ones_below + ones_here);
+        }
+        mistakes
+    };
+    Ok(Class {
+        called: "thresholds".to_string(),
+        sizes,
+        rules: 2 * size,
+        condition: Box::new(condition),
+        mistakes: Box::new(mistakes),
+    })
+}
+
+/// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more than there are columns; of rules that agree everywhere one.
+pub(crate) fn halfspaces(asked: &Asked, request: &Request) -> Result<Class> {
+    asked.only_bools(request, "halfspace")?;
+    let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
+    let dimension = columns.len();
+    if dimension > MOST_BOOLS {
+        return Err(records::COLUMNS
+            .error(request, format!("a halfspace is over 1 to {MOST_BOOLS} columns here, not {dimension}")));
+    }
+    let net = halfspace::Learner::net(dimension + 1, dimension as u32 + 1)?;
+    let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
+    let combinations: Vec<Vec<usize>> = (0..cells).map(|cell| digits(&sizes, cell)).collect();
+    let predicts = |weights: &[i32], values: &[usize]| {
+        let terms = weights.iter().zip(values).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
+        terms.sum::<i32>() + weights[dimension] >= 0
+    };
+    let mut seen: HashMap<Vec<bool>, usize> = HashMap::new();
+    let (mut tables, mut kept) = (Vec::new(), Vec::new());
+    for weights in net {
+        let table: Vec<bool> = combinations.iter().map(|values| predicts(&weights, values)).collect();
+        if seen.insert(table.clone(), kept.len()).is_none() {
+            tables.push(table);
+            kept.push(weights);
+        }
+    }
+    let condition = move |rule: usize| {
+        let weights = &kept[rule];
+        let term = |(name, weight): (&String, &i32)| format!("{weight} * CASE WHEN {name} IS TRUE THEN 1 ELSE -1 END");
+        let mut terms: Vec<String> =
+            columns.iter().zip(weights).filter(|(_, weight)| **weight != 0).map(term).collect();
+        terms.push(weights[dimension].to_string());
+        format!("{} >= 0", terms.join(" + "))
+    };
+    of_tables("halfspaces", sizes, tables, Box::new(condition), request)
+}
+
+/// Rules that are known by what they say of every combination.
+pub(crate) fn of_tables(
+    called: &str,
+    sizes: Vec<usize>,
+    tables: Vec<Vec<bool>>,
+    condition: Box<dyn Fn(usize) -> String>,
+    request: &Request,
+) -> Result<Class> {
+    let cells: usize = sizes.iter().product();
+    if tables.len().saturating_mul(cells) > MOST_EVALUATIONS {
+        return Err(records::COLUMNS
+            .error(request, "there are too many rules for so many combinations of values: take fewer columns"));
+    }
+    let rules = tables.len();
+    let mistakes = move |counts: &Counts| {
+        let wrong = |(says, counts): (&bool, &[u64; 2])| counts[usize::from(!says)];
+        tables.iter().map(|table| table.iter().zip(counts).map(wrong).sum::<u64>()).collect()
+    };
+    Ok(Class { called: called.to_string(), sizes, rules, condition, mistakes: Box::new(mistakes) })
+}
+
+/// One rule of a class.
+pub(crate) fn analysed(class: Class, asked: Asked) -> Result<Analysed> {
+    let all = asked.all()?;
+    let (class, asked) = (Rc::new(class), Rc::new(asked));
+    Ok(Analysed::new(move |cost| {
+        let moves = Generic::new(1.0)?.events(Some(&all))?.remove(0).moves().clone();
+        let coefficient = fitted(cost, &moves, true)?.quantiles[0];
+        let learner =
+            Generic::new(coefficient).map_err(|_| Error::input("no rule can be learnt within this cost: raise it"))?;
+        let events = learner.events(Some(&all))?;
+        let (class, asked) = (Rc::clone(&class), Rc::clone(&asked));
+        Ok(Priced::new(events, move |events| {
+            let more = learner.error(BETA, class.rules as u64)?.floor();
+            let owners = learner.rows_needed(ALPHA, BETA, class.rules as u64)?.ceil();
+            let (rules, called) = (class.rules, class.called.clone());
+            let about = format!(
+                "one of {rules} {called}; with probability 95% it makes at most {more} mistakes more than the best of them"
+            );
+            let said = format!(
+                "One of {rules} {called}. With probability 95% it makes at most {more} mistakes more than the best of them; how many that makes is not said."
+            );
+            let promise = Promise {
+                about,
+                notes: vec![format!(
+                    "If one of the rules is always right, {owners} owners are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
+                )],
+                rule: json!({ "concept": called, "rules": rules, "coefficient": learner.coefficient().get(), "mistakes_above_best": more, "owners_for_5_percent": owners }),
+            };
+            plan(asked.clone(), promise, events, move |records, bits| {
+                let mistakes = (class.mistakes)(&counts(&asked, records, &class.sizes));
+                let chosen = learner.release(&mistakes, bits)?;
+                Ok(Learnt { condition: Some((class.condition)(chosen)), notes: vec![said.clone()] })
+            })
+        }))
+    }))
+}

@@ -1,0 +1,354 @@
+//! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
+//!
+//! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500 binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The
+//! three end in a fitted table of counts that is consistent and not negative, of which rows are made. A table of such counts is biased wherever
+//! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars, and the fitted
+//! counts beside them, without any.
+
+mod answers;
+mod never;
+mod pairs;
+mod wide;
+mod work;
+
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::place::Place;
+use crate::project::{Cost, Project, Request};
+use crate::release::field::{Field, Placed, Word};
+use crate::release::floor::Floor;
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Plan};
+use crate::release::price::allowance::{
+    ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
+};
+use crate::release::price::limits;
+use crate::release::price::limits::AllTables;
+use crate::release::price::needs;
+use crate::release::rows::fields::private_table;
+use crate::release::rows::records;
+use crate::release::rows::records::Attributes;
+use crate::release::{CostAbout, Kind, Publication};
+use answers::Published;
+use scumble::event::Event;
+use scumble::quantity::Exact;
+use scumble::workload::planner::{Limits, Promise};
+use scumble::workload::{Domain, Subset};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use work::{Choice, MethodWish, Space, Wishes, Work};
+
+const METHOD: Field<Option<MethodWish>> = Field::new(
+    "method",
+    "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), 'chosen' (rows from a few tables that are chosen privately: for many columns), or 'auto' (the default): the one that promises the smallest error",
+);
+const ORDER: Field<Option<Placed<u64>>> =
+    Field::new("order", "tables of up to this many attributes (2 where this is left out)");
+const PEOPLE: Field<Option<u64>> = Field::new(
+    "people",
+    "about how many people there are, from public knowledge: decides between methods and the number of rounds",
+);
+const ROUNDS: Field<Option<Placed<u64>>> = Field::new("rounds", "rounds of the method 'mwem'");
+const QUERIES: Field<Option<Placed<u64>>> = Field::new(
+    "queries_per_round",
+    "attribute-disjoint queries in each round of 'mwem': each attribute pays for one, a person for all",
+);
+const ESTIMATES: Field<Option<Estimates>> = Field::new(
+    "estimates",
+    "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; not of the method 'mwem') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
+);
+
+/// The core counts fewer people than this.
+const MOST_PEOPLE: u64 = 1 << 40;
+
+/// Which estimates are published.
+#[derive(Clone, Copy)]
+enum Estimates {
+    Both,
+    Model,
+    Unbiased,
+}
+
+impl Word for Estimates {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("both", Self::Both), ("unbiased", Self::Unbiased), ("model", Self::Model)];
+
+    fn unknown(_: &str) -> String {
+        "estimates must be 'both', 'unbiased' or 'model'".to_string()
+    }
+}
+
+/// The kind `marginals`.
+pub(crate) static MARGINALS: Kind = Kind {
+    name: "marginals",
+    about: "the number of owners for every combination of values of up to this many of some columns, with error bars",
+    fields: &[
+        records::FIELDS[0],
+        records::FIELDS[1],
+        ORDER.listed(),
+        METHOD.listed(),
+        ESTIMATES.listed(),
+        PEOPLE.listed(),
+        ROUNDS.listed(),
+        QUERIES.listed(),
+        ATTRIBUTE_COSTS.listed(),
+        records::FIELDS[2],
+        records::FIELDS[3],
+    ],
+    cost_about: CostAbout::OwnersOrAttributes,
+    analyse: analyse_marginals,
+    ..Kind::COMMON
+};
+
+fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
+    let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Both) {
+        Estimates::Both => Published::Tables,
+        Estimates::Model => Published::FittedTables,
+        Estimates::Unbiased => Published::UnbiasedTables,
+    };
+    match wide::analysed(request, project, published)? {
+        Some(analysed) => Ok(analysed),
+        None => Ok(Marginals::new(request, project, published)?.analysed()),
+    }
+}
+
+/// The kind `synthetic`.
+pub(crate) static SYNTHETIC: Kind = Kind {
+    name: "synthetic",
+    about: "made-up rows whose tables of up to this many columns are about those of the data",
+    fields: &[
+        records::FIELDS[0],
+        records::FIELDS[1],
+        ORDER.listed(),
+        METHOD.listed(),
+        PEOPLE.listed(),
+        ROUNDS.listed(),
+        QUERIES.listed(),
+        wide::NEVER.listed(),
+        wide::LINKED.listed(),
+        wide::ROWS.listed(),
+        ATTRIBUTE_COSTS.listed(),
+        records::FIELDS[2],
+        records::FIELDS[3],
+    ],
+    cost_about: CostAbout::OwnersOrAttributes,
+    analyse: analyse_synthetic,
+    publishes: Publication::SyntheticRows,
+    ..Kind::COMMON
+};
+
+fn analyse_synthetic(request: &Request, project: &Project) -> Result<Analysed> {
+    match wide::analysed(request, project, Published::Rows)? {
+        Some(analysed) => Ok(analysed),
+        None => Ok(Marginals::new(request, project, Published::Rows)?.analysed()),
+    }
+}
+
+/// The tables that are asked for, and how.
+struct Marginals {
+    kind: &'static str,
+    attributes: Attributes,
+    /// The product of all columns; none where it is too large and pairs of binary columns are asked for.
+    domain: Option<Domain>,
+    order: usize,
+    tables: Vec<Subset>,
+    wishes: Wishes,
+    /// Whether the method may be `psd`.
+    may_be_pairs: bool,
+    exceptions: Exceptions,
+    /// The smallest δ of any budget.
+    budget_delta: Option<Exact>,
+    /// How many people there are, if the table declares that as public.
+    public_people: Option<u64>,
+    published: Published,
+    /// Where estimates are asked for.
+    estimates: Place,
+}
+
+impl Marginals {
+    fn new(request: &Request, project: &Project, published: Published) -> Result<Self> {
+        let attributes = Attributes::new(request, project, false, published.columns())?;
+        let wishes = Wishes::read(request)?;
+        let order = order(request, attributes.names().len())?;
+        let sizes: Vec<u32> = attributes.sizes().into_iter().flatten().collect();
+        let refusal = pairs::refusal(&attributes, order, published);
+        if let (true, Some(refusal)) = (wishes.is_psd(), &refusal) {
+            return Err(METHOD.error(request, refusal.clone()));
+        }
+        let may_be_pairs = refusal.is_none() && wishes.may_be_psd();
+        let domain = match Domain::new(sizes) {
+            Ok(domain) => Some(domain),
+            Err(_) if may_be_pairs => None,
+            Err(error) => return Err(Error::from(error).or_at(records::COLUMNS.place(request))),
+        };
+        let public_people = private_table(request, project)?.public_owners;
+        if public_people.is_some_and(|people| people >= MOST_PEOPLE) {
+            return Err(Error::input(format!(
+                "public_owners of the table '{}' must be below 2^40",
+                attributes.table()
+            )));
+        }
+        // How many there are is public: what could not be published is refused before anything is charged.
+        if let (Published::Rows, Some(people)) = (published, public_people)
+            && people > answers::MOST_ROWS as u64
+        {
+            return Err(Error::input(format!(
+                "synthetic rows are made for everybody, and public_owners of the table '{}' are {people}: at most {} rows are made up; release kind marginals, or a table of fewer people",
+                attributes.table(),
+                answers::MOST_ROWS
+            )));
+        }
+        Ok(Self {
+            kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
+            tables: domain.as_ref().map_or_else(Vec::new, |domain| {
+                (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect()
+            }),
+            wishes,
+            may_be_pairs,
+            public_people,
+            exceptions: Exceptions::read(request, attributes.names())?,
+            budget_delta: project.budget.smallest_delta(),
+            attributes,
+            domain,
+            order,
+            published,
+            estimates: ESTIMATES.place(request),
+        })
+    }
+
+    fn analysed(self) -> Analysed {
+        let asked = Rc::new(self);
+        Analysed::new(move |cost| {
+            let (work, choice, events, granted) = asked.at(cost)?;
+            let asked = Rc::clone(&asked);
+            Ok(Priced::new(events, move |events| {
+                let rule = asked.rule(&work, &choice, granted);
+                plan(asked, work, &choice, rule, events)
+            }))
+        })
+    }
+
+    /// The method that this cost pays for, its events, and what each attribute pays of what it was granted.
+    fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>, Value)> {
+        let names = self.attributes.names();
+        let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
+        let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
+        if matches!(self.published, Published::Rows) {
+            answers::refuse_noise_alone(&limits)?;
+        }
+        let space =
+            Space { domain: self.domain.as_ref(), order: self.order, pairs: self.may_be_pairs.then_some(names.len()) };
+        let (work, choice) = Work::choose(&self.wishes, &space, &limits, cost.scope)?;
+        if matches!((self.published, &work), (Published::UnbiasedTables, Work::Mwem { .. })) {
+            return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
+        }
+        let mut events = work.events(names)?;
+        if self.attributes.move_together() {
+            events = any_attribute_as_person(&events, names)?;
+        }
+        if !allowance.admits(&events)? {
+            // Only where a change of one attribute is charged as that of a person.
+            return Err(Error::input(
+                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
+            ));
+        }
+        let granted = allowance.granted(&events)?;
+        Ok((work, choice, events, granted))
+    }
+
+    /// See [`Plan::memory`]: the counts of all combinations, exact, measured and fitted, and a line for each cell that is published; of pairs of binary columns a few square matrices.
+    fn memory(&self) -> u64 {
+        let Some(domain) = &self.domain else {
+            return (self.attributes.names().len() as u64).pow(2).saturating_mul(8 * needs::NUMBER + 4 * needs::LINE);
+        };
+        let lines = self.tables.iter().map(|table| domain.table_cells(*table) as u64).fold(0, u64::saturating_add);
+        let lines = if matches!(self.published, Published::Rows) { 0 } else { lines.saturating_mul(needs::LINE) };
+        (domain.cells() as u64).saturating_mul(5 * needs::NUMBER).saturating_add(lines)
+    }
+
+    fn delta(&self, cost: &Cost) -> Result<Exact> {
+        let what = if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" };
+        delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
+    }
+
+    /// What nobody could beat: in tables of this order there are those of each column by itself.
+    fn limits(&self, work: &Work, events: &[Event]) -> Result<Vec<Floor>> {
+        let sizes: Option<Vec<u32>> = self.attributes.sizes().into_iter().collect();
+        let Some(sizes) = sizes else { return Ok(Vec::new()) };
+        let unbiased = self.published.has_estimates();
+        let error = |table: Subset| work.bar(table).filter(|_| unbiased).map(|bar| bar.standard_error);
+        let single = || (0..sizes.len()).map(|column| error(Subset::of(&[column]))).collect::<Option<Vec<f64>>>();
+        limits::of_tables(
+            events,
+            &AllTables {
+                sizes: &sizes,
+                people: work.public_people(),
+                column: self.published.counts(matches!(work, Work::Mwem { .. } | Work::Pairs(_))),
+                single_errors: self.domain.as_ref().and_then(|_| single()),
+                largest_error: &|beta| self.largest_error(&error, beta),
+            },
+        )
+    }
+
+    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of discrete Gaussians have tails of at most 2·e^{−t²/2σ²}
+    /// (Canonne, Kamath, Steinke 2020: they are sub-Gaussian with their σ).
+    fn largest_error(&self, error: &dyn Fn(Subset) -> Option<f64>, beta: f64) -> Option<f64> {
+        let domain = self.domain.as_ref()?;
+        let (mut cells, mut worst) = (0.0, 0.0f64);
+        for table in &self.tables {
+            cells += domain.table_cells(*table) as f64;
+            worst = worst.max(error(*table)?);
+        }
+        Some(worst * (2.0 * (2.0 * cells / beta).ln()).sqrt())
+    }
+
+    fn rule(&self, work: &Work, choice: &Choice, granted: Value) -> Value {
+        let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
+        json!({
+            "records": self.attributes.rule(), "tables": work.tables().unwrap_or(self.tables.len() as u64), "method": choice.method.name(), "why": choice.why,
+            "promises": choice.promises.iter().map(promise).collect::<Vec<Value>>(),
+            "work": work.rule(self.attributes.names()), "granted": granted,
+        })
+    }
+}
+
+fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: Vec<Event>) -> Result<Plan> {
+    let limits = asked.limits(&work, &events)?;
+    Ok(Plan {
+        events,
+        rule,
+        expected: answers::expected(&work, &asked.tables, asked.published, choice),
+        notes: Vec::new(),
+        limits,
+        counted: Counted::default(),
+        estimates: asked.attributes.estimates(),
+        memory: asked.memory(),
+        tables: vec![asked.attributes.table().to_string()],
+        query: None,
+        compute: Box::new(move |charged| {
+            let Marginals { attributes, tables, published, .. } = &*asked;
+            let records = charged.records(attributes)?;
+            let labels = answers::Labels { names: attributes.names(), values: &records.values };
+            let notes = attributes.note().into_iter().collect();
+            if let Work::Pairs(pairs) = &work {
+                return pairs::answers(pairs, &records.columns, &labels, *published, notes, charged.bits());
+            }
+            let counts =
+                asked.domain.as_ref().map_or_else(|| Ok(Vec::new()), |domain| domain.count(&records.columns))?;
+            let people = records.number() as u64;
+            let fitted = work.release(&counts, people, (tables, *published), charged.bits())?;
+            answers::answers(&work, &fitted, &labels, tables, *published, notes)
+        }),
+    })
+}
+
+/// The order, at most the number of attributes.
+fn order(request: &Request, most: usize) -> Result<usize> {
+    match ORDER.read(request)? {
+        None => Ok(most.min(2)),
+        Some(order) => match usize::try_from(order.value) {
+            Ok(order) if order <= most.min(20) => Ok(order),
+            _ => Err(order.error(format!("of {most} columns there are tables of 1 to {} attributes", most.min(20)))),
+        },
+    }
+}

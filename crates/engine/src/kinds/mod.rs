@@ -1,0 +1,33 @@
+//! The kinds of release: one file or folder for each, and the [`registry`] that lists them.
+//!
+//! Outside of this folder nobody names a kind: what others must know of one is a field of its [`Kind`](crate::release::Kind) (a test holds this).
+
+mod anonymized_histogram;
+mod bounds;
+mod cdf;
+mod conjunctions;
+#[cfg(test)]
+mod coverage;
+mod degrees;
+mod exact_count;
+mod exact_if_stable;
+mod heavy_hitters;
+mod histogram;
+mod huge_histogram;
+pub(crate) mod interactive;
+mod learn;
+mod marginals;
+mod mode;
+mod quantiles;
+pub mod registry;
+mod small_table;
+mod smooth_quantiles;
+pub(crate) mod sql;
+mod top;
+mod triangles;
+mod wide_cdf;
+mod wide_keys;
+mod wide_quantiles;
+
+pub use conjunctions::{Looked, lookup};
+pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};

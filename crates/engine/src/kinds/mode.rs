@@ -1,0 +1,127 @@
+//! Kind `mode`: the most common value of a column, exactly, or nothing.
+
+use crate::attackers::Counted;
+use crate::error::Result;
+use crate::project::{Project, Request};
+use crate::release::field::{Field, Placed};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::fitted::{Fitting, budget_delta};
+use crate::release::rows::records;
+use crate::release::rows::records::{Attributes, Records};
+use crate::release::{CostAbout, Kind};
+use scumble::event::Event;
+use scumble::mechanism::smooth::Steps;
+use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+use scumble::noise::BitSource;
+use scumble::scope::AttributeSet;
+use serde_json::json;
+use std::rc::Rc;
+
+const COLUMN: Field<Placed<String>> = Field::new(
+    "column",
+    "a column of type category, bool, or int with bounds; of a category the values need not be known",
+);
+
+/// What is said where nothing is published.
+pub(crate) const CHARGED: &str = "It was charged all the same: that nothing is said tells something too.";
+
+/// The kind `mode`.
+pub(crate) static KIND: Kind = Kind {
+    name: "mode",
+    about: "the most common value of a column, exactly, if it leads by enough owners; otherwise nothing, at the same cost",
+    fields: &[records::FIELDS[0], COLUMN.listed(), records::FIELDS[2], records::FIELDS[3]],
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let column = COLUMN.read(request)?;
+    let name = column.value.clone();
+    let attributes = Rc::new(Attributes::of(vec![column], request, project, true, &["is_published"])?);
+    let budget_delta = budget_delta(project);
+    // One owner has one record: whoever comes, goes or is replaced is one step, and so are other values of the column.
+    let steps = Steps::one().reading(AttributeSet::new([name])?);
+    Ok(Analysed::new(move |cost| {
+        let fitting = Fitting::new(&KIND, cost, budget_delta.as_ref())?;
+        fitting.needs_delta("a value that is published exactly")?;
+        let (stable, events) = fitting.fit(&steps, |step| {
+            let stable = StableValue::new(step.epsilon, step.delta)?;
+            let events = stable.events(&steps)?;
+            Ok((stable, events))
+        })?;
+        let attributes = Rc::clone(&attributes);
+        Ok(Priced::new(events, move |events| plan(attributes, stable, events)))
+    }))
+}
+
+fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
+    // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
+    let lead = 2 * stable.published_from(0.05)?;
+    let expected = Expected {
+        column: attributes.names()[0].clone(),
+        standard_error: None,
+        cells: Vec::new(),
+        assumed: None,
+        about: format!(
+            "exact or nothing; published with probability 95% if it has {lead} owners more than any other value"
+        ),
+    };
+    let mut rule = attributes.rule();
+    rule["lead_for_95_percent"] = json!(lead);
+    Ok(Plan {
+        events,
+        rule,
+        expected: vec![expected],
+        notes: vec![format!(
+            "The cost is charged also if nothing is published; a lead of {lead} owners is enough, except with probability 5%."
+        )],
+        limits: Vec::new(),
+        counted: Counted::default(),
+        estimates: attributes.estimates(),
+        memory: attributes.memory_of_values(),
+        tables: vec![attributes.table().to_string()],
+        query: None,
+        compute: Box::new(move |charged| {
+            let records = charged.records(&attributes)?;
+            let found = published(&attributes, &records, &stable, charged.bits())?;
+            Ok(answers(&attributes, found))
+        }),
+    })
+}
+
+/// The most common value, or nothing.
+fn published(
+    attributes: &Attributes,
+    records: &Records,
+    stable: &StableValue,
+    bits: &mut dyn BitSource,
+) -> Result<Option<Cell>> {
+    let keys = if attributes.sizes()[0].is_some() { Keys::Public } else { Keys::Unknown };
+    let mut counts = vec![0u64; records.values[0].len()];
+    records.columns[0].iter().for_each(|code| counts[*code as usize] += 1);
+    // Where nobody has a value there is none, at the distance 0, and the same number of bits is drawn.
+    let (key, distance) = mode(&counts, keys).map_or((0, 0), |found| (found.key, found.person));
+    let value = records.values[0].get(key).cloned().unwrap_or(Cell::Null);
+    Ok(stable.release(value, distance, bits)?)
+}
+
+fn answers(attributes: &Attributes, found: Option<Cell>) -> Answers {
+    let column = |name: &str, cell: Cell| AnswerColumn { name: name.to_string(), cells: vec![cell], uncertainty: None };
+    let mut notes = vec![match &found {
+        Some(_) => "This is the most common value, exactly; how many have it is not said.".to_string(),
+        None => format!("Nothing is published: the most common value may not lead by enough. {CHARGED}"),
+    }];
+    notes.extend(attributes.note());
+    let is_published = Cell::Truth(found.is_some());
+    Answers {
+        columns: vec![
+            column(&attributes.names()[0], found.unwrap_or(Cell::Null)),
+            column("is_published", is_published),
+        ],
+        notes,
+        details: Details::default(),
+    }
+}

@@ -1,0 +1,149 @@
+//! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
+
+use super::cdf::{FIELDS as CDF_FIELDS, Unit, ordered};
+use super::sql::{RANK_ERROR, analysed};
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::kinds::{smooth_quantiles, wide_keys, wide_quantiles};
+use crate::project::{Project, Request};
+use crate::release::field::{Field, Word};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn};
+use crate::release::plan::{Analysed, Plan};
+use crate::release::price::smooth_noise;
+use crate::release::price::smooth_noise::FAMILY;
+use crate::release::rows::fields::quoted;
+use crate::release::{CostAbout, Kind};
+use scumble::quantity::Probability;
+use serde_json::json;
+
+const QUANTILES: Field<Vec<Probability>> =
+    Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
+
+const METHOD: Field<Option<QuantileMethod>> = Field::new(
+    "method",
+    "'exponential' (the default) or 'smooth': noise for the values' own sensitivity, nearly always worse",
+);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QuantileMethod {
+    Exponential,
+    Smooth,
+}
+
+impl Word for QuantileMethod {
+    const WORDS: &'static [(&'static str, Self)] = &[("exponential", Self::Exponential), ("smooth", Self::Smooth)];
+
+    fn unknown(_: &str) -> String {
+        "the method of quantiles is 'exponential' or 'smooth'".to_string()
+    }
+}
+
+/// The kind `quantiles`.
+pub(crate) static KIND: Kind = Kind {
+    name: "quantiles",
+    about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism or, for comparison, by smooth noise",
+    fields: &[
+        CDF_FIELDS[0],
+        CDF_FIELDS[1],
+        QUANTILES.listed(),
+        METHOD.listed(),
+        FAMILY.listed(),
+        wide_keys::FIELDS[0],
+        wide_keys::FIELDS[1],
+        CDF_FIELDS[2],
+    ],
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let fractions: Vec<f64> = QUANTILES.read(request)?.into_iter().map(Probability::get).collect();
+    if fractions.is_empty() {
+        return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
+    }
+    let method = METHOD.read(request)?;
+    // Refused where it would mean nothing.
+    smooth_noise::family(request, method == Some(QuantileMethod::Smooth))?;
+    if let Some(values) = wide_keys::Values::new(request, project)? {
+        return match method {
+            Some(QuantileMethod::Smooth) => {
+                Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for keys"))
+            }
+            _ => Ok(wide_quantiles::analyse(values, fractions)),
+        };
+    }
+    let column = ordered(request, project)?;
+    let (numbers, unit) = (column.numbers(), column.unit());
+    let percentile = |(index, fraction): (usize, &f64)| {
+        format!("approx_percentile_cont({numbers}, {fraction:?}) AS {}", quoted(&column_of(index)))
+    };
+    let columns: Vec<String> = fractions.iter().enumerate().map(percentile).collect();
+    let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&column.table.name));
+    let place = QUANTILES.place(request);
+    let here = place.clone();
+    let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
+    if method == Some(QuantileMethod::Smooth) {
+        if !matches!(unit, Unit::Plain) {
+            return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
+        }
+        return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
+    }
+    Ok(query.then(move |plan| of_fractions(plan, fractions.clone(), unit)))
+}
+
+/// The query's plan in the words of this kind.
+fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: Unit) -> Plan {
+    plan.rule["fractions"] = json!(fractions);
+    for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
+        expected.column = format!("value at {fraction}");
+    }
+    let query = plan.compute;
+    Plan {
+        limits: Vec::new(),
+        counted: Counted::default(),
+        compute: Box::new(move |charged| in_rows(query(charged)?, &fractions, unit)),
+        ..plan
+    }
+}
+
+/// The name of a quantile in the query.
+fn column_of(index: usize) -> String {
+    format!("quantile {index}")
+}
+
+/// The columns of the query's one row, one below the other.
+fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
+    let found = |name: String| {
+        let column = answers.columns.iter().find(|column| column.name == name);
+        let value = column.and_then(|column| column.cells.first()).and_then(Cell::number);
+        value.ok_or_else(|| Error::machine("a quantile is missing from its query's answer"))
+    };
+    let indices = 0..fractions.len();
+    let values = indices.clone().map(|index| found(column_of(index))).collect::<Result<Vec<f64>>>()?;
+    let errors =
+        indices.map(|index| found(format!("{}{RANK_ERROR}", column_of(index)))).collect::<Result<Vec<f64>>>()?;
+    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
+    Ok(Answers {
+        columns: vec![
+            column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
+            column("value", values.into_iter().map(|value| unit.cell(value)).collect()),
+            column("rank_error", errors.into_iter().map(Cell::Number).collect()),
+        ],
+        notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()],
+        details: Details { drawn: Some(shares()), ..answers.details },
+    })
+}
+
+/// The quantiles as bars, each beside its value.
+pub(crate) fn shares() -> Drawn {
+    Drawn {
+        label: "value".to_string(),
+        column: "quantile".to_string(),
+        ends: None,
+        title: "quantiles and their values".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

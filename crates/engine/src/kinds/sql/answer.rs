@@ -1,0 +1,481 @@
+//! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
+
+use super::joint::Joint;
+use super::uncertainty::{Unsure, uncertainties};
+use super::{Private, keys, rank_error};
+use crate::calendar::{SECOND, shown_day, shown_moment};
+use crate::error::{Error, Result};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::price::noise::Noise;
+use crate::sql::Cut;
+use crate::sql::above::{self, Output, QueryAnswer};
+use crate::sql::analyse::query::{Computation, GroupKey};
+use crate::sql::execute::integers::Integers;
+use crate::tables::Backend;
+use crate::tables::functions::{MOMENT, in_units};
+use datafusion::arrow::array::{
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, TimestampNanosecondArray, new_empty_array,
+};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use scumble::mechanism::quantile::Quantile;
+use scumble::mechanism::stability::KeySelection;
+use scumble::noise::{BitSource, tape};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// Where randomness enters. Only tests have another than [`Drawn`].
+pub(crate) trait Chance {
+    /// The exact number with its noise.
+    fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
+    /// The exact numbers of a cell with one noise for all of them.
+    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128>;
+    /// The key that a quantile is released as.
+    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
+    /// Whether a key of this many owners is published, where only keys are asked for.
+    fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
+    /// What comes next is about this key, which nobody knows beforehand; none where that ends. Only a replay asks.
+    fn about(&mut self, _key: Option<&[ScalarValue]>) {}
+}
+
+/// Randomness from a source of bits.
+pub(crate) struct Drawn<'a>(pub &'a mut dyn BitSource);
+
+impl Chance for Drawn<'_> {
+    fn noised(&mut self, noise: &Noise, exact: i128) -> i128 {
+        noise.add_to_wide(exact, self.0)
+    }
+
+    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128> {
+        joint.noised(exact, self.0)
+    }
+
+    fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128 {
+        quantile.release_counted(counts, self.0)
+    }
+
+    fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool {
+        selection.release(&[((), owners)], self.0).is_ok_and(|shown| !shown.is_empty())
+    }
+
+    fn about(&mut self, key: Option<&[ScalarValue]>) {
+        tape::about(self.0, || key.map(|key| format!("{key:?}")));
+    }
+}
+
+/// The released cells.
+#[derive(Debug, Clone)]
+pub(crate) struct Noisy {
+    pub keys: Vec<Vec<ScalarValue>>,
+    pub cells: Vec<NoisyCell>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct NoisyCell {
+    /// The measures, with noise.
+    pub sums: Vec<i128>,
+    /// The quantiles, in the unit of their columns.
+    pub quantiles: Vec<f64>,
+}
+
+impl NoisyCell {
+    fn numbers(&self) -> Numbers {
+        Numbers { sums: self.sums.iter().map(|number| *number as f64).collect(), quantiles: self.quantiles.clone() }
+    }
+}
+
+/// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only those with enough owners stay, and only of those are
+/// quantiles drawn.
+pub(crate) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
+    let query = &cut.query;
+    if let (Some(selection), Some(owners)) = (&private.selection, query.owners()) {
+        return selected(integers, selection, owners, chance);
+    }
+    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        chance.about(private.threshold.is_some().then_some(&key));
+        let sums: Vec<i128> = match &private.joint {
+            Some(joint) => chance.noised_jointly(joint, cell.sums),
+            None => cell.sums.into_iter().zip(&private.noises).map(|(sum, noise)| chance.noised(noise, sum)).collect(),
+        };
+        let enough = match (private.threshold, query.owners()) {
+            (Some(least), Some(owners)) => sums[owners] >= i128::from(least),
+            _ => true,
+        };
+        if !enough {
+            continue;
+        }
+        let quantiles = query.quantiles.iter().zip(&private.quantiles).map(|(quantile, mechanism)| {
+            query.ranked[quantile.ranked].value(chance.chosen(mechanism, &cell.ranked[quantile.ranked]))
+        });
+        noisy.cells.push(NoisyCell { sums, quantiles: quantiles.collect() });
+        noisy.keys.push(key);
+    }
+    chance.about(None);
+    noisy
+}
+
+/// The keys that are published where nothing but keys is; no number goes with them.
+fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance: &mut dyn Chance) -> Noisy {
+    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
+        chance.about(Some(&key));
+        if chance.is_shown(selection, u64::try_from(cell.sums[owners]).unwrap_or(0)) {
+            noisy.cells.push(NoisyCell { sums: vec![0; cell.sums.len()], quantiles: Vec::new() });
+            noisy.keys.push(key);
+        }
+    }
+    chance.about(None);
+    noisy
+}
+
+/// From noisy cells to the query's columns.
+#[cfg(any(test, feature = "generator"))]
+pub(crate) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
+    Ok(answers_of_rows(cut, noisy, private)?.0)
+}
+
+/// The same, with the cell that each row of the answer comes from.
+pub(crate) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
+    answers_of_parts(cut, &[Part { noisy, private, named: None }])
+}
+
+/// The released cells of one of the groupings of a query.
+pub(crate) struct Part<'a> {
+    /// The cells, with the keys of the whole query.
+    pub noisy: &'a Noisy,
+    pub private: &'a Private,
+    /// What it groups by, where there are several.
+    pub named: Option<String>,
+}
+
+/// From the noisy cells of all groupings to the query's columns.
+pub(crate) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
+    let backend = Backend::empty()?;
+    let mut notes = Vec::new();
+    let branch = Released::of(cut, parts, &mut notes, backend)?;
+    let QueryAnswer { batch, rows } = above::run(&cut.plan, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
+    let places: Vec<ReleasedCell> = rows.iter().map(|cell| ReleasedCell { branch: 0, cell: *cell }).collect();
+    Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
+}
+
+/// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to the union.
+pub(crate) fn answers_of_union(
+    plan: &LogicalPlan,
+    branches: &[(&Cut, &LogicalPlan, Vec<Part<'_>>)],
+) -> Result<Answers> {
+    let backend = Backend::empty()?;
+    let (mut notes, mut all, mut batches, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (index, (cut, part, parts)) in branches.iter().enumerate() {
+        let branch = Released::of(cut, parts, &mut notes, backend)?;
+        let given = above::run(part, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
+        places.extend(given.rows.iter().map(|cell| ReleasedCell { branch: index, cell: *cell }));
+        batches.push(given.batch);
+        all.push(branch);
+    }
+    let (batch, rows) = above::run_union(plan, &batches, backend)?;
+    let places: Vec<ReleasedCell> = rows.into_iter().map(|row| places[row]).collect();
+    answered(plan, &all, &batch, &places, notes)
+}
+
+/// Where a row of an answer comes from.
+#[derive(Clone, Copy)]
+struct ReleasedCell {
+    branch: usize,
+    cell: usize,
+}
+
+/// The released cells of a query, or of a branch, and what is known of its columns.
+struct Released<'a> {
+    cut: &'a Cut,
+    noisy: Noisy,
+    /// What made each cell private.
+    privates: Vec<&'a Private>,
+    outputs: Vec<Output>,
+    unsure: Vec<Option<Unsure>>,
+}
+
+impl<'a> Released<'a> {
+    fn of(cut: &'a Cut, parts: &[Part<'a>], notes: &mut Vec<String>, backend: &Backend) -> Result<Self> {
+        let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+        let (mut unsure, mut privates) = (Vec::new(), Vec::new());
+        for part in parts {
+            noisy.keys.extend_from_slice(&part.noisy.keys);
+            noisy.cells.extend_from_slice(&part.noisy.cells);
+            privates.resize(noisy.cells.len(), part.private);
+            join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
+            if let Some(selection) = &part.private.selection {
+                notes.push(keys::note(selection)?);
+            }
+            if let Some(least) = part.private.threshold {
+                let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
+                notes.push(format!(
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that is shown by luck the number of owners is too large: its interval allows for that."
+                ));
+            }
+        }
+        let inner = cut.per_owner.as_ref().map(|first| &first.keys[..]).unwrap_or_default();
+        notes.extend([inner, &cut.query.keys[..]].into_iter().filter_map(rows_without_a_key));
+        Ok(Self { cut, noisy, privates, outputs: above::outputs(&cut.plan, &cut.aggregate)?, unsure })
+    }
+
+    /// The aggregate that an output column is as it is.
+    fn direct(&self, column: usize) -> Option<&Computation> {
+        self.outputs[column].direct.map(|aggregate| &self.cut.query.aggregates[aggregate])
+    }
+
+    /// The quantile that an output column is, as it is or as a fraction.
+    fn quantile(&self, column: usize) -> Option<usize> {
+        quantile_of(self.cut, &self.outputs[column])
+    }
+
+    fn depends_on_quantiles(&self, column: usize) -> bool {
+        depends_on_quantiles(self.cut, &self.outputs[column])
+    }
+}
+
+/// The quantile that an output column of a query is, as it is or as a fraction.
+pub(crate) fn quantile_of(cut: &Cut, output: &Output) -> Option<usize> {
+    let inner = match &output.expression {
+        Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+        Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
+        other => other,
+    };
+    match (inner, &output.aggregates[..]) {
+        (Expr::Column(_), [one]) => match cut.query.aggregates[*one] {
+            Computation::Quantile(quantile) => Some(quantile),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an output column of a query is computed from quantiles.
+pub(crate) fn depends_on_quantiles(cut: &Cut, output: &Output) -> bool {
+    output.aggregates.iter().any(|aggregate| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_)))
+}
+
+/// The answer: its rows as they are shown, and where each comes from.
+fn answered(
+    plan: &LogicalPlan,
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    places: &[ReleasedCell],
+    mut notes: Vec<String>,
+) -> Result<Answers> {
+    if chooses_rows(plan) {
+        notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
+    }
+    let mut columns = Vec::new();
+    let mut keys = Vec::new();
+    for index in 0..batch.num_columns() {
+        let made = published(branches, batch, index, places)?;
+        keys.extend(made.first().filter(|first| made.len() == 1 && first.uncertainty.is_none()).cloned());
+        columns.extend(made);
+    }
+    let mut details = Details::default();
+    if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
+        let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
+        notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
+        // A quantile has no standard error and is no key for it: bars are not called by it.
+        let name = |row: usize| keys.iter().map(|key| key.cells[row].text()).collect::<Vec<_>>().join(", ");
+        details.bars = Some((0..batch.num_rows()).map(name).collect());
+    }
+    // Branches may say the same.
+    let mut said = HashSet::new();
+    notes.retain(|note| said.insert(note.clone()));
+    Ok(Answers { columns, notes, details })
+}
+
+/// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise was drawn.
+fn chooses_rows(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(_) => false,
+        LogicalPlan::Filter(_) | LogicalPlan::Limit(_) => true,
+        other => other.inputs().into_iter().any(chooses_rows),
+    }
+}
+
+/// Which rows are in no group, where there can be such: SQL would give them a group of their own.
+pub(crate) fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
+    let keys: Vec<&GroupKey> = keys.iter().filter(|key| key.can_be_missing).collect();
+    let first = keys.first()?;
+    let names: Vec<String> = keys.iter().map(|key| key.written()).collect();
+    // Of a time, COALESCE with another would be a time of any kind, which is no key.
+    let remedy = match first.kind {
+        DataType::Timestamp(..) => String::new(),
+        _ => format!("; COALESCE({}, …) gives them one", names[0]),
+    };
+    Some(format!(
+        "Rows without a value of {} (empty, or not one of those declared) are in no group{remedy}.",
+        names.join(" or of ")
+    ))
+}
+
+/// Puts what is known of more rows behind what is known of some.
+fn join(unsure: &mut Vec<Option<Unsure>>, more: Vec<Option<Unsure>>) {
+    if unsure.is_empty() {
+        *unsure = more;
+        return;
+    }
+    for (all, more) in unsure.iter_mut().zip(more).filter_map(|(all, more)| Some((all.as_mut()?, more?))) {
+        all.rows.extend(more.rows);
+        all.is_everywhere_the_same = false;
+    }
+}
+
+/// The end of the name of a column that says how many ranks a quantile may be off.
+pub(crate) const RANK_ERROR: &str = "_rank_error";
+
+/// An output column; behind one that depends on quantiles, what is known about its error.
+fn published(
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    index: usize,
+    places: &[ReleasedCell],
+) -> Result<Vec<AnswerColumn>> {
+    let mut column = column(branches, batch, index, places)?;
+    if !branches.iter().any(|branch| branch.depends_on_quantiles(index)) {
+        return Ok(vec![column]);
+    }
+    let beside =
+        |end: &str, cells: Vec<Cell>| AnswerColumn { name: format!("{}{end}", column.name), cells, uncertainty: None };
+    let mut columns = Vec::new();
+    // Where all of it depends on quantiles, no row has a standard error.
+    if branches.iter().all(|branch| branch.depends_on_quantiles(index) || branch.unsure[index].is_none()) {
+        columns.push(beside("_error", vec![Cell::Null; column.cells.len()]));
+    }
+    if branches.iter().any(|branch| branch.quantile(index).is_some()) {
+        let error = |place: &ReleasedCell| match branches[place.branch].quantile(index) {
+            Some(quantile) => {
+                let private = branches[place.branch].privates[place.cell];
+                Ok(Cell::Number(rank_error(&private.quantiles[quantile])?))
+            }
+            None => Ok(Cell::Null),
+        };
+        columns.push(beside(RANK_ERROR, places.iter().map(error).collect::<Result<_>>()?));
+    }
+    if columns.first().is_some_and(|column| !column.name.ends_with(RANK_ERROR)) {
+        column.uncertainty = None;
+    }
+    columns.insert(0, column);
+    Ok(columns)
+}
+
+fn column(
+    branches: &[Released<'_>],
+    batch: &RecordBatch,
+    index: usize,
+    places: &[ReleasedCell],
+) -> Result<AnswerColumn> {
+    let array = batch.column(index);
+    let values = (0..array.len()).map(|row| ScalarValue::try_from_array(array, row));
+    let values = values
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|_| Error::machine("a released column cannot be read"))?;
+    let cells = values.iter().zip(places).map(|(value, place)| match branches[place.branch].direct(index) {
+        // Straight from the integers, which 64 bits may not hold.
+        Some(Computation::Count(measure)) => Cell::Whole(branches[place.branch].noisy.cells[place.cell].sums[*measure]),
+        _ => cell(value),
+    });
+    let cells: Vec<Cell> = cells.collect();
+    let beside = |(place, cell): (&ReleasedCell, &Cell)| {
+        let branch = &branches[place.branch];
+        match (&branch.unsure[index], cell.number()) {
+            // What was published is in its interval also where it was clamped.
+            (Some(unsure), Some(number)) if !unsure.rows[place.cell].low.is_nan() => {
+                let Uncertainty { standard_error, low, high } = unsure.rows[place.cell];
+                Uncertainty { standard_error, low: low.min(number), high: high.max(number) }
+            }
+            // A branch that gives a number of its own, which has no noise.
+            (None, Some(number)) if branch.outputs[index].aggregates.is_empty() => {
+                Uncertainty { standard_error: 0.0, low: number, high: number }
+            }
+            // Where there is no number, there is no error either; and an interval that is not known is none (as the number alone it would look exact).
+            _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
+        }
+    };
+    let is_unsure = branches.iter().any(|branch| branch.unsure[index].is_some());
+    let uncertainty = is_unsure.then(|| places.iter().zip(&cells).map(beside).collect());
+    let name = batch.schema().field(index).name().clone();
+    Ok(AnswerColumn { name, cells, uncertainty })
+}
+
+/// A value as it is published.
+pub(crate) fn cell(value: &ScalarValue) -> Cell {
+    match value {
+        value if value.is_null() => Cell::Null,
+        ScalarValue::Int64(Some(number)) => Cell::Whole(i128::from(*number)),
+        // Where nothing is defined, nothing is said: x / 0.0 is no number.
+        ScalarValue::Float64(Some(number)) if !number.is_finite() => Cell::Null,
+        ScalarValue::Float64(Some(number)) => Cell::Number(*number),
+        ScalarValue::Boolean(Some(truth)) => Cell::Truth(*truth),
+        ScalarValue::Utf8(Some(text)) => Cell::Text(text.as_str().into()),
+        ScalarValue::Date32(Some(day)) => Cell::Text(shown_day(i64::from(*day)).into()),
+        ScalarValue::TimestampNanosecond(Some(moment), None) => Cell::Text(shown_moment(*moment).into()),
+        other => match other.cast_to(&DataType::Float64) {
+            Ok(ScalarValue::Float64(Some(number))) if other.data_type().is_numeric() => Cell::Number(number),
+            _ => Cell::Text(other.to_string().into()),
+        },
+    }
+}
+
+/// The released numbers of one cell, as they are or moved.
+#[derive(Clone)]
+pub(crate) struct Numbers {
+    pub sums: Vec<f64>,
+    pub quantiles: Vec<f64>,
+}
+
+/// The released table, in the aggregate's order and types.
+pub(crate) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
+    let cells: Vec<Numbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
+    let kinds = cut.aggregate.schema.fields().iter().skip(cut.query.keys.len()).map(|field| field.data_type());
+    let typed = cut.query.aggregates.iter().zip(kinds).map(|(aggregate, kind)| {
+        let numbers = cells.iter().map(|cell| value(aggregate, cell));
+        match kind {
+            DataType::Int64 => Arc::new(Int64Array::from_iter_values(numbers.map(|number| number as i64))) as ArrayRef,
+            // The least or the largest of dates is one in days, of times in seconds.
+            DataType::Date32 => Arc::new(Date32Array::from_iter_values(numbers.map(|days| days as i32))) as ArrayRef,
+            kind if *kind == MOMENT => {
+                let moments = numbers.map(|seconds| seconds as i64 * SECOND);
+                Arc::new(TimestampNanosecondArray::from_iter_values(moments)) as ArrayRef
+            }
+            _ => Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef,
+        }
+    });
+    Ok(key_columns(cut, &noisy.keys)?.into_iter().chain(typed).collect())
+}
+
+pub(crate) fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
+    let column = |index: usize| match keys.is_empty() {
+        true => Ok(new_empty_array(&cut.query.keys[index].kind)),
+        false => ScalarValue::iter_to_array(keys.iter().map(|key| key[index].clone()))
+            .map_err(|_| Error::machine("the keys of a release do not fit together")),
+    };
+    (0..cut.query.keys.len()).map(column).collect()
+}
+
+/// An aggregate from released numbers.
+pub(crate) fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
+    let cell = &numbers.sums;
+    match aggregate {
+        Computation::Count(measure) => cell[*measure],
+        Computation::Sum { steps, step } => in_units(cell[*steps], *step),
+        Computation::Mean { steps, count, grid, centre } => {
+            let mean = (*centre as f64 + cell[*steps] / cell[*count].max(1.0)) * grid.step;
+            mean.clamp(grid.lower, grid.upper)
+        }
+        Computation::Spread { steps, squares, count, grid, sample, root } => {
+            let count = cell[*count].max(2.0);
+            let mean = cell[*steps] / count;
+            let variance = (cell[*squares] / count - mean * mean) * grid.step * grid.step;
+            let largest = ((grid.upper - grid.lower) / 2.0).powi(2);
+            let variance = variance.clamp(0.0, largest) * if *sample { count / (count - 1.0) } else { 1.0 };
+            if *root { variance.sqrt() } else { variance }
+        }
+        Computation::Pair(pair) => pair.published(&|measure| cell[measure]),
+        Computation::Quantile(quantile) => numbers.quantiles[*quantile],
+    }
+}

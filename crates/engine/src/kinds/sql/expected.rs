@@ -1,0 +1,141 @@
+//! The errors to expect of a query's columns, before any data is read.
+//!
+//! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and what is linear
+//! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients, ROUND, CASE …) it depends on how many rows a cell has and how
+//! their values lie: it is shown for the number of rows that the release expects, values spread evenly over their bounds, and beside
+//! it the smallest and the largest for values that lie in other ways.
+
+use super::answer::{Noisy, NoisyCell, released};
+use super::uncertainty::uncertainties;
+use super::{Private, rank_error};
+use crate::error::{Error, Result};
+use crate::project::Request;
+use crate::release::field::Field;
+use crate::release::plan::{Assumed, Expected};
+use crate::sql::analyse::query::{Computation, Measure, What};
+use crate::sql::{Cut, above};
+use crate::tables::Backend;
+use datafusion::common::ScalarValue;
+
+/// How many rows a cell is thought to have where the release does not say.
+const USUAL_ROWS: u64 = 1000;
+
+/// The field that says it.
+pub(crate) const ROWS: Field<Option<u64>> = Field::new(
+    "expected_rows",
+    "about how many rows a cell has, from public knowledge: only the errors that plan predicts depend on it (1000)",
+);
+
+/// What the request says.
+pub(crate) fn rows(request: &Request) -> Result<u64> {
+    Ok(ROWS.read(request)?.unwrap_or(USUAL_ROWS))
+}
+
+/// How the values of a made-up cell lie between their bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lie {
+    Evenly,
+    AllLow,
+    AllHigh,
+    InTheMiddle,
+    HalfAtEachEnd,
+}
+
+const LIES: [Lie; 5] = [Lie::Evenly, Lie::AllLow, Lie::AllHigh, Lie::InTheMiddle, Lie::HalfAtEachEnd];
+
+impl Lie {
+    /// The mean and the mean square of values from `low` to `high`.
+    fn moments(self, low: f64, high: f64) -> (f64, f64) {
+        let middle = (low + high) / 2.0;
+        match self {
+            Self::Evenly => (middle, (low * low + low * high + high * high) / 3.0),
+            Self::AllLow => (low, low * low),
+            Self::AllHigh => (high, high * high),
+            Self::InTheMiddle => (middle, middle * middle),
+            Self::HalfAtEachEnd => (middle, (low * low + high * high) / 2.0),
+        }
+    }
+
+    /// A measure of a cell of this many rows, each of another owner and none without a value.
+    fn measure(self, measure: &Measure, rows: u64) -> i128 {
+        let mean = match measure.what {
+            What::Owners | What::Rows | What::Present | What::Different => 1.0,
+            What::Steps { grid, centre } => {
+                self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).0
+            }
+            What::Squares { grid, centre } => {
+                self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).1
+            }
+        };
+        (mean * rows as f64).round() as i128
+    }
+
+    fn moments_of(self, low: i64, high: i64) -> (f64, f64) {
+        self.moments(low as f64, high as f64)
+    }
+}
+
+/// The error to expect of each output column.
+pub(crate) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
+    expected_of(cut, &cut.query.measures, made_up_key(cut)?, (private, rows), backend)
+}
+
+/// The same of the cells with one key, which have these measures.
+pub(crate) fn expected_of(
+    cut: &Cut,
+    measures: &[Measure],
+    key: Vec<ScalarValue>,
+    (private, rows): (&Private, u64),
+    backend: &Backend,
+) -> Result<Vec<Expected>> {
+    let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
+    let lying = |lie: &Lie| cell(measures.iter().map(|measure| lie.measure(measure, rows)).collect());
+    let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
+    let points = Noisy { keys: vec![key; cells.len()], cells };
+    let unsure = uncertainties(cut, &points, private, backend)?;
+    // What fails on every number, such as a pattern that is none, fails here and not after the charge.
+    above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, backend)?;
+    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+    let mut all = Vec::new();
+    for (output, unsure) in outputs.into_iter().zip(unsure) {
+        let Some(unsure) = unsure else { continue };
+        let lying: Vec<f64> = unsure.rows.into_iter().map(|one| one.standard_error).collect();
+        let standard_error = Some(lying[0]).filter(|error| unsure.is_everywhere_the_same && error.is_finite());
+        let assumed = if standard_error.is_none() { assumed(rows, &lying) } else { None };
+        let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
+        let about = match (direct, standard_error, &assumed) {
+            _ if output.windowed => "a window function over released numbers: no error is given".to_string(),
+            (Some(Computation::Quantile(quantile)), _, _) => {
+                let ranks = rank_error(&private.quantiles[*quantile])?;
+                format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
+            }
+            (_, Some(_), _) => "the same for every cell, whatever the data".to_string(),
+            (_, None, Some(assumed)) => assumed.words(),
+            (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
+        };
+        all.push(Expected { column: output.name, standard_error, cells: Vec::new(), assumed, about });
+    }
+    Ok(all)
+}
+
+fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
+    let least = lying.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = lying.iter().copied().fold(0.0, f64::max);
+    // What is certain for such a cell is not for another: no error of 0 is planned.
+    lying.iter().all(|error| error.is_finite() && *error > 0.0).then_some(Assumed {
+        rows,
+        standard_error: lying[0],
+        least,
+        most,
+    })
+}
+
+/// Some key of the query's types.
+pub(crate) fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
+    let value = |key: &crate::sql::analyse::query::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first())
+    {
+        Some(value) => Ok(value.clone()),
+        None => ScalarValue::try_from(&key.kind).map_err(|_| Error::machine("a key without a type")),
+    };
+    cut.query.keys.iter().map(value).collect()
+}

@@ -1,0 +1,586 @@
+//! Kind `sql`: one query, its aggregates noised.
+
+mod answer;
+mod bounding;
+mod columns;
+mod expected;
+#[cfg(any(test, feature = "generator"))]
+pub(crate) mod generator;
+mod joint;
+mod keys;
+mod made;
+pub(crate) mod passed;
+mod ratio;
+mod region;
+mod selection;
+mod sets;
+mod spread;
+mod uncertainty;
+mod union;
+
+pub(crate) use answer::{RANK_ERROR, cell, rows_without_a_key};
+pub(crate) use bounding::ShareCut;
+pub(crate) use columns::columns;
+pub use columns::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
+
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::kinds::histogram;
+use crate::place::{Origin, Place};
+#[cfg(test)]
+use crate::project::Bounding;
+use crate::project::{Cost, Goal, Project, Request};
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Listed};
+use crate::release::output::{ENDS, check_names};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Plan};
+use crate::release::price::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
+use crate::release::price::{limits, needs};
+use crate::release::rows::fields::{BOUNDING, bounding};
+use crate::release::{CostAbout, Kind, Publication};
+use crate::sql::analyse::query::{Computation, QuantileOf, Query, Rank, What};
+use crate::sql::analyse::sensitivity;
+use crate::sql::analyse::sets::Set;
+use crate::sql::{Asked, Cut, above, text as window};
+use crate::tables::Backend;
+use crate::tables::bounding::Bounds;
+use answer::{Drawn, answers_of_rows, noised};
+use bounding::{BoundingReport, Looked, Tally};
+use joint::{Joint, Sharing};
+use passed::Passed;
+use scumble::event::{Event, Moves, Word};
+use scumble::mechanism::quantile::Quantile;
+use scumble::mechanism::stability::KeySelection;
+use scumble::quantity::{Delta, Epsilon, Exact};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use union::UnionQuery;
+
+const SQL: Field<String> =
+    Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
+
+/// The field `bounding_report`, for kinds that are a query of counts.
+pub(crate) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
+
+/// The kind `sql`.
+pub(crate) static KIND: Kind = Kind {
+    name: "sql",
+    about: "the aggregates of a SQL query, each with integer noise and an error bar",
+    fields: &[
+        SQL.listed(),
+        joint::NOISE.listed(),
+        expected::ROWS.listed(),
+        BOUNDING[0],
+        BOUNDING[1],
+        BOUNDING[2],
+        BOUNDING_REPORT,
+    ],
+    cost_about: CostAbout::Owners,
+    analyse,
+    queries: |request, project| queries(&SQL.read(request)?, SQL.place(request), request, project).map(Some),
+    publishes: Publication::QueryResult,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let place = SQL.place(request);
+    analysed(&SQL.read(request)?, request, project, move |error| within_file(error, place.clone()))
+}
+
+/// A query as a release; `placed` says where in the request something is wrong with it.
+pub(crate) fn analysed(
+    sql: &str,
+    request: &Request,
+    project: &Project,
+    placed: impl Fn(Error) -> Error + 'static,
+) -> Result<Analysed> {
+    let query = Rc::new(asked(sql, request, project, &placed)?);
+    let placed = Rc::new(placed);
+    Ok(Analysed::new(move |cost| {
+        let priced = query.at(cost).map_err(&*placed)?;
+        let (query, placed) = (Rc::clone(&query), Rc::clone(&placed));
+        Ok(Priced::new(priced.events.clone(), move |_| query.plan(priced).map_err(&*placed)))
+    }))
+}
+
+/// What a request asks for.
+enum Question {
+    One(Box<AnalysedQuery>),
+    Union(UnionQuery),
+}
+
+impl Question {
+    fn at(&self, cost: &Cost) -> Result<PricedQuery> {
+        match self {
+            Self::One(query) => query.at(cost),
+            Self::Union(union) => union.at(cost),
+        }
+    }
+
+    fn plan(&self, priced: PricedQuery) -> Result<Plan> {
+        match self {
+            Self::One(query) => query.plan(priced),
+            Self::Union(union) => union.plan(priced),
+        }
+    }
+}
+
+/// The query of a request, with its bounds and its bounding report.
+fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<Question> {
+    let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
+    // A kind that is a query and does not list this field counts one thing only.
+    let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
+    // A kind that is a query and does not list this field has none.
+    let report = bounding::REPORT.read(request)?;
+    let asked = crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?);
+    match asked.map_err(&placed)? {
+        Asked::One(cut) => {
+            let query = AnalysedQuery::of_cut(sql, *cut, rows, project).map_err(placed)?;
+            let query = AnalysedQuery { sharing, ..query };
+            let reported = match report {
+                Some(wish) => query.with_report(&wish, &request.cost.target)?,
+                None => query,
+            };
+            Ok(Question::One(Box::new(reported)))
+        }
+        Asked::Several(_) if report.is_some() => Err(Error::input(
+            "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
+        )),
+        Asked::Several(_) if sharing == Sharing::Joint => Err(Error::input(
+            "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
+        )),
+        Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(Question::Union).map_err(placed),
+    }
+}
+
+/// The query that a release is, if it is of a kind that is one.
+pub(crate) fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQuery>> {
+    let (sql, place) = match request.kind.as_str() {
+        name if name == KIND.name => (SQL.read(request)?, SQL.place(request)),
+        name if name == histogram::KIND.name && !histogram::is_huge(request)? => histogram::query(request, project)?,
+        _ => return Ok(None),
+    };
+    match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
+        Question::One(query) => Ok(Some(*query)),
+        Question::Union(_) => Err(Error::input(format!(
+            "release '{}' is a UNION ALL of several queries: choose the bounds of each by itself",
+            request.name
+        ))),
+    }
+}
+
+/// The queries that a text becomes whose integers are all that a release reads, in the order in which it reads them.
+pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Project) -> Result<Vec<Rc<Cut>>> {
+    let name = &request.name;
+    Ok(match asked(sql, request, project, |error| within_file(error, place.clone()))? {
+        Question::One(query) if query.report.is_some() => {
+            return Err(Error::input(format!(
+                "release '{name}' has a bounding_report, which needs all rows: leave it out where integers are computed elsewhere"
+            )));
+        }
+        Question::One(query) if query.parts.is_empty() => vec![query.cut],
+        Question::One(query) => query.parts.into_iter().map(|part| part.cut).collect(),
+        Question::Union(union) => union.noised().map(|query| Rc::clone(&query.cut)).collect(),
+    })
+}
+
+/// A position in a query is given together with the query's position in the file.
+pub(crate) fn within_file(error: Error, outer: Place) -> Error {
+    match error {
+        error if outer.origin == Origin::CommandLine => error,
+        Error::Input { place: Some(inner), sentence } if inner.origin == Origin::Query => {
+            Error::at(outer, format!("{sentence} (line {}, column {} of the query)", inner.line, inner.column))
+        }
+        other => other.or_at(outer),
+    }
+}
+
+/// A query of which all is known that does not depend on its cost.
+pub(crate) struct AnalysedQuery {
+    pub sql: String,
+    pub cut: Rc<Cut>,
+    /// How far each measure moves, and its step in the unit of its column.
+    moves: Vec<Moves>,
+    steps: Vec<Option<f64>>,
+    /// How far each quantile moves.
+    quantile_moves: Vec<Moves>,
+    /// δ for key selection where the cost has none.
+    default_delta: Option<Exact>,
+    /// Whether the numbers of a cell share one noise.
+    sharing: Sharing,
+    /// About how many rows a cell has.
+    pub rows: u64,
+    /// How many owners there are, if that is public.
+    public_owners: Option<u64>,
+    /// What is noised, as SQL text with window functions; none where the plan has no such text.
+    statements: Option<Vec<String>>,
+    /// What is said about rows that are cut off.
+    report: Option<Rc<BoundingReport>>,
+    /// Its groupings, where there are several: then nothing else of it is noised.
+    parts: Vec<Self>,
+}
+
+/// A query at a cost.
+struct PricedQuery {
+    cost: Cost,
+    calibrated: Calibrated,
+    private: Private,
+    /// With how many owners a key is published with probability 95%; none where all keys are public.
+    owners_needed: Option<u64>,
+    events: Vec<Event>,
+    /// Each grouping, where there are several.
+    parts: Vec<Self>,
+}
+
+/// What makes the exact answer private.
+#[derive(Debug, Clone, Default)]
+struct Private {
+    /// The noise of each measure.
+    noises: Vec<Noise>,
+    /// The mechanism of each quantile.
+    quantiles: Vec<Quantile>,
+    /// The least noisy number of owners of a key that is published; none where all keys are public.
+    threshold: Option<i64>,
+    /// Which keys are published instead, where nothing but keys is asked for.
+    selection: Option<Rc<KeySelection>>,
+    /// The one noise of all measures of a cell, instead of that of each.
+    joint: Option<Rc<Joint>>,
+    /// The noise of each number of the bounding report.
+    report: Vec<Noise>,
+}
+
+impl Private {
+    /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are public.
+    fn passed(&self, cut: &Cut) -> Option<(usize, Passed)> {
+        let (least, owners) = self.threshold.zip(cut.query.owners())?;
+        Some((owners, Passed::new(&self.noises[owners], least)?))
+    }
+}
+
+impl AnalysedQuery {
+    /// One query, whatever its groupings.
+    #[cfg(test)]
+    fn new(sql: &str, bounding: Bounding, rows: u64, project: &Project) -> Result<Self> {
+        let cut = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?)?;
+        Self::of_cut(sql, cut, rows, project)
+    }
+
+    fn of_cut(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
+        let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
+        let part = |set: &Set| Self::of(sql, set.cut.clone(), rows, project);
+        let parts = cut.sets.iter().map(part).collect::<Result<Vec<Self>>>()?;
+        Ok(Self { parts, ..Self::of(sql, cut, rows, project)? })
+    }
+
+    /// A query of one grouping.
+    fn of(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
+        let query = &cut.query;
+        let (moves, quantile_moves) = moves_of(query)?;
+        let steps: Vec<Option<f64>> =
+            query.measures.iter().map(|measure| step(&measure.what, &query.aggregates)).collect();
+        let private = cut.below.tables.iter().filter_map(|name| project.tables.get(name)).filter(|table| !table.public);
+        let public_owners = private.filter_map(|table| table.public_owners).min();
+        let statements = window::statements(&cut, project).ok();
+        let default_delta = project.budget.smallest_delta();
+        Ok(Self {
+            sql: sql.to_string(),
+            cut: Rc::new(cut),
+            moves,
+            steps,
+            quantile_moves,
+            default_delta,
+            sharing: Sharing::Each,
+            rows,
+            public_owners,
+            statements,
+            report: None,
+            parts: Vec::new(),
+        })
+    }
+
+    /// The same with a bounding report.
+    fn with_report(mut self, wish: &bounding::Wish, goal: &Goal) -> Result<Self> {
+        if !self.parts.is_empty() {
+            return Err(Error::input(
+                "bounding_report is given for one grouping, and this query has several: release the one that you need it for by itself",
+            ));
+        }
+        if self.cut.per_owner.is_some() {
+            return Err(Error::input(
+                "bounding_report counts rows and groups, and this query makes one row for each owner first: release COUNT(*) of the table with a bounding_report of its own",
+            ));
+        }
+        let outputs = above::outputs(&self.cut.plan, &self.cut.aggregate)?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &ENDS)?;
+        self.report = Some(Rc::new(BoundingReport::new(wish, &self.cut.query, &outputs, goal)?));
+        Ok(self)
+    }
+
+    /// The standard error of the first count that is published as it is, if other bounds held; none where there is no count.
+    pub fn noise_of_a_count(&self, bounds: Bounds, cost: &Cost) -> Result<Option<f64>> {
+        let query = Query { bounds: Some(bounds), ..self.cut.query.clone() };
+        let count = query.aggregates.iter().find_map(|aggregate| match aggregate {
+            Computation::Count(measure) => Some(*measure),
+            _ => None,
+        });
+        let (moves, quantiles) = moves_of(&query)?;
+        let noises = calibrate(cost, &self.demand(&moves, &quantiles))?.noises;
+        Ok(count.map(|count| noises[count].standard_deviation()))
+    }
+
+    /// The noise that this cost pays for.
+    fn at(&self, cost: &Cost) -> Result<PricedQuery> {
+        joint::refuse(self, cost)?;
+        if !self.parts.is_empty() {
+            return sets::at(self.parts.iter(), cost);
+        }
+        let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
+        let noisy = self.priced(cost, calibrated)?;
+        if let Some(selected) = keys::selected(self, &noisy)? {
+            return Ok(selected);
+        }
+        joint::shared(self, noisy)
+    }
+
+    /// The query with this noise.
+    fn priced(&self, cost: &Cost, calibrated: Calibrated) -> Result<PricedQuery> {
+        let query = &self.cut.query;
+        let mut events = Vec::new();
+        let threshold = Threshold::of(&calibrated, query)?;
+        for (index, (noise, moves)) in calibrated.noises.iter().zip(&self.moves).enumerate() {
+            let event = noise.event(moves.clone())?;
+            events.push(match &threshold {
+                Some(threshold) if threshold.measure == index => threshold.event(event)?,
+                _ => event,
+            });
+        }
+        for (epsilon, moves) in calibrated.quantiles.iter().zip(&self.quantile_moves) {
+            events.push(Event::new(Word::Exponential { epsilon: *epsilon }, moves.clone()));
+        }
+        if let Some(report) = &self.report {
+            events.extend(report.events(&calibrated.aside)?);
+        }
+        let owners_needed = threshold
+            .as_ref()
+            .map(|threshold| selection::owners_needed(threshold.least, &calibrated.noises[threshold.measure]));
+        let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
+        let private = Private {
+            noises: calibrated.noises.clone(),
+            quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
+            threshold: threshold.map(|threshold| threshold.least),
+            selection: None,
+            joint: None,
+            report: calibrated.aside.clone(),
+        };
+        Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events, parts: Vec::new() })
+    }
+
+    /// What is to be noised, if it moves by this much.
+    fn demand<'a>(&'a self, moves: &'a [Moves], quantiles: &'a [Moves]) -> Demand<'a> {
+        Demand {
+            moves,
+            steps: &self.steps,
+            quantiles,
+            selects_keys: self.cut.query.cells().is_none(),
+            default_delta: self.default_delta.clone(),
+            aside: self.report.as_ref().map(|report| report.aside()),
+        }
+    }
+
+    fn plan(&self, priced: PricedQuery) -> Result<Plan> {
+        if !self.parts.is_empty() {
+            return sets::plan(self, priced);
+        }
+        let (rule, mut notes) = (self.rule(&priced), selection::notes(self, &priced)?);
+        notes.extend(joint::note(self, &priced));
+        let PricedQuery { calibrated, private, events, .. } = priced;
+        let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
+        let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
+        if let Some(report) = &report {
+            expected.extend(report.expected((&cut, &private), self.rows)?);
+        }
+        expected.extend(keys::expected(&cut, &private)?);
+        let estimates = Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty());
+        Ok(Plan {
+            rule,
+            notes,
+            expected,
+            limits: match private.joint {
+                // They are about noise for each number, and about tables of any number of owners.
+                _ if self.public_owners.is_some() => Vec::new(),
+                Some(_) => Vec::new(),
+                None => limits::of_query(&cut, &calibrated.noises, &events)?,
+            },
+            counted: match report {
+                Some(_) => Counted::Other("what bounding cuts off is published beside it".into()),
+                None => Counted::of_query(&cut, &calibrated.noises)?,
+            },
+            estimates: match &report {
+                Some(report) => estimates.map(|estimates| estimates.except(&report.about())),
+                None => estimates,
+            },
+            memory: needs::of_query(&cut),
+            tables: cut.below.tables.iter().cloned().collect(),
+            query: Some(Rc::clone(&cut)),
+            events,
+            compute: Box::new(move |charged| {
+                let Some(report) = &report else {
+                    let noisy = noised(&cut, charged.integers(&cut)?, &private, &mut Drawn(charged.bits()));
+                    return Ok(answers_of_rows(&cut, &noisy, &private)?.0);
+                };
+                let mut tally = Tally::default();
+                let (bounds, wide) = (report.bounds, report.wide);
+                let (integers, beside) = charged.integers_beside(&cut, wide, |owner| tally.add(owner, bounds, wide))?;
+                let looked = Looked::new(report, tally, &integers, beside);
+                let noisy = noised(&cut, integers, &private, &mut Drawn(charged.bits()));
+                let (mut answers, rows) = answers_of_rows(&cut, &noisy, &private)?;
+                let drawn = &mut Drawn(charged.bits());
+                report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut)?;
+                Ok(answers)
+            }),
+        })
+    }
+
+    fn rule(&self, priced: &PricedQuery) -> Value {
+        let query = &self.cut.query;
+        let measures: Vec<Value> = query
+            .measures
+            .iter()
+            .zip(&priced.calibrated.noises)
+            .enumerate()
+            .map(|(index, (measure, noise))| {
+                let described = match (&priced.private.joint, &priced.private.selection) {
+                    (Some(joint), _) => Some(joint.described(index)),
+                    (None, Some(_)) => None,
+                    (None, None) => Some(described(noise)),
+                };
+                json!({
+                    "what": describe(&measure.what),
+                    "of": measure.expression.as_ref().map(ToString::to_string),
+                    "range": [measure.range.0, measure.range.1],
+                    "attributes": measure.attributes,
+                    "noise": described,
+                })
+            })
+            .collect();
+        let quantiles: Vec<Value> = query
+            .quantiles
+            .iter()
+            .zip(&priced.calibrated.quantiles)
+            .map(|(quantile, epsilon)| {
+                let ranked = &query.ranked[quantile.ranked];
+                json!({
+                    "which": named(quantile.rank),
+                    "of": ranked.expression.to_string(),
+                    "grid": { "lower": ranked.grid.lower, "upper": ranked.grid.upper, "step": ranked.grid.step },
+                    "attributes": ranked.attributes,
+                    "epsilon": epsilon.get(),
+                })
+            })
+            .collect();
+        json!({
+            "sql": self.sql,
+            "integers": self.statements,
+            "tables": self.cut.below.tables,
+            "bounding": self.cut.row_bounds().map(|bounds| json!({
+                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
+            })),
+            "per_owner_first": self.cut.per_owner.as_ref().map(|first| json!({
+                "keys": first.keys.iter().map(|key| key.expression.to_string()).collect::<Vec<_>>(),
+                "columns": first.described().into_iter().map(|(name, range)| json!({ "name": name, "range": range })).collect::<Vec<_>>(),
+                "rows_per_owner": query.bounds.map(|bounds| bounds.rows),
+                "rows_per_group": query.bounds.map(|bounds| bounds.rows_per_group),
+            })),
+            "keys": { "attributes": query.key_attributes, "cells": query.cells(), "threshold": priced.private.threshold,
+                      "owners_for_95_percent": priced.owners_needed,
+                      "selection": priced.private.selection.as_ref().map(|selection| keys::rule(selection)),
+                      "delta": priced.calibrated.key_delta },
+            "filters": { "attributes": query.rows },
+            "measures": measures,
+            "quantiles": quantiles,
+            "bounding_report": self.report.as_ref().map(|report| report.rule(&priced.private.report)),
+        })
+    }
+}
+
+/// How far each measure and each quantile of a query moves.
+fn moves_of(query: &Query) -> Result<(Vec<Moves>, Vec<Moves>)> {
+    let measures = query.measures.iter().map(|measure| sensitivity::moves(measure, query));
+    let quantiles = query.quantiles.iter().map(|quantile| sensitivity::quantile_moves(quantile, query));
+    Ok((measures.collect::<Result<_>>()?, quantiles.collect::<Result<_>>()?))
+}
+
+/// How keys that are not public are selected.
+struct Threshold {
+    /// The measure that decides: the number of owners.
+    measure: usize,
+    /// The least noisy number with which a key is published.
+    least: i64,
+    delta: Delta,
+    keys: u64,
+}
+
+impl Threshold {
+    /// None where all keys are public.
+    fn of(calibrated: &Calibrated, query: &Query) -> Result<Option<Self>> {
+        let (Some(delta), Some(measure)) = (calibrated.key_delta, query.owners()) else { return Ok(None) };
+        let keys = sensitivity::keys_per_owner(query);
+        let least = threshold(&calibrated.noises[measure], delta, keys)?;
+        Ok(Some(Self { measure, least, delta: Delta::new(delta)?, keys }))
+    }
+
+    /// The event of the numbers of owners with this noise, of which those are published that reach the threshold.
+    fn event(&self, noise: Event) -> Result<Event> {
+        Ok(noise.for_new_keys(self.delta, self.keys)?)
+    }
+}
+
+/// The mechanism of one quantile.
+fn mechanism(query: &Query, quantile: &QuantileOf, epsilon: Epsilon) -> Result<Quantile> {
+    quantile.rank.mechanism(query.ranked[quantile.ranked].last_key(), epsilon)
+}
+
+/// By how many ranks a quantile is off at most, with probability 95%.
+fn rank_error(quantile: &Quantile) -> Result<f64> {
+    Ok(quantile.error(0.05)?)
+}
+
+/// The step of a measure that is published as it is.
+fn step(what: &What, aggregates: &[Computation]) -> Option<f64> {
+    let centred =
+        aggregates.iter().any(|aggregate| !matches!(aggregate, Computation::Count(_) | Computation::Sum { .. }));
+    match what {
+        What::Owners | What::Rows | What::Present | What::Different if !centred => Some(1.0),
+        What::Owners => Some(1.0),
+        What::Steps { grid, centre: 0 } if !centred => Some(grid.step),
+        _ => None,
+    }
+}
+
+fn describe(what: &What) -> String {
+    match what {
+        What::Owners => "number of owners".to_string(),
+        What::Rows => "number of rows".to_string(),
+        What::Present => "number of values".to_string(),
+        What::Different => "number of different values".to_string(),
+        What::Steps { grid, centre } => format!("sum of values in steps of {}, less {centre} each", grid.step),
+        What::Squares { grid, centre } => {
+            format!("sum of squares of values in steps of {}, less {centre} each", grid.step)
+        }
+    }
+}
+
+fn named(rank: Rank) -> String {
+    match rank {
+        Rank::Least => "least".to_string(),
+        Rank::Largest => "largest".to_string(),
+        Rank::Fraction(fraction) => format!("quantile {}", fraction.get()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::{bounding as bounding_tests, quantile_law};

@@ -1,0 +1,442 @@
+//! How unsure each number of an answer is, whatever was done with the aggregates.
+//!
+//! Counts and sums have the exact quantile of their noise; what is linear in them has that of a sum of noises ([`super::spread`]); means and quotients have Fieller's
+//! interval ([`super::ratio`]). Everything else that several noisy numbers come into is looked at where the true numbers may be ([`super::region`]).
+//!
+//! Where all noise comes in through one part of what is computed, as in ROUND(100.0 * a / b), the interval is everything that the whole may be where that part is in its own.
+
+use super::Private;
+use super::answer::{Noisy, NoisyCell, key_columns};
+use super::made::{formula, measures};
+use super::passed::Passed;
+use super::ratio::{self, SharedNoise};
+use super::region::{ANYTHING, Reaches};
+use super::spread::{Cumulants, Law, half_width};
+use crate::error::Result;
+use crate::release::output::Uncertainty;
+use crate::release::price::noise::Noise;
+use crate::sql::Cut;
+use crate::sql::above::derivation::Derivation;
+use crate::sql::above::formula::{BoxedRow, Degree, Enclosed, Formula, Order, Span, bounds};
+use crate::sql::above::{self, Output};
+use crate::sql::analyse::query::Computation;
+use crate::tables::Backend;
+use crate::tables::functions::{Grid, in_units};
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::DataType;
+
+/// How unsure the rows of an output column are.
+pub(crate) struct Unsure {
+    /// Of each released row, before HAVING, ORDER BY and LIMIT.
+    pub rows: Vec<Uncertainty>,
+    /// Whether they are equally unsure whatever the numbers are.
+    pub is_everywhere_the_same: bool,
+}
+
+/// How many rows are looked at together.
+const ROWS_AT_ONCE: usize = 1 << 11;
+
+/// Together, the rows of an answer are looked at in about this many parts of boxes; each in some, and in no more than is worth it.
+const ALL_SPLITS: usize = 40_000;
+const FEWEST_SPLITS: usize = 4;
+const MOST_SPLITS: usize = 48;
+
+/// Nothing is known.
+const UNKNOWN: Uncertainty = Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN };
+
+/// In rows where a number may be further down than its noise says, all numbers are within a box with this probability less than 1. The other half of 5% is for rows in which
+/// the number is so large that it does not seem so.
+const LUCKY: f64 = 0.025;
+
+/// For each output column that is a number and depends on noise, how unsure it is.
+pub(crate) fn uncertainties(
+    cut: &Cut,
+    noisy: &Noisy,
+    private: &Private,
+    backend: &Backend,
+) -> Result<Vec<Option<Unsure>>> {
+    let laws = private.noises.iter().map(Law::of).collect();
+    let splits = (ALL_SPLITS / noisy.cells.len().max(1)).clamp(FEWEST_SPLITS, MOST_SPLITS);
+    let known = Known { cut, private, laws, passed: private.passed(cut), splits };
+    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+    outputs.iter().map(|output| known.output(output, noisy, backend)).collect()
+}
+
+struct Known<'a> {
+    cut: &'a Cut,
+    private: &'a Private,
+    laws: Vec<Law>,
+    /// The measure that decides which keys are published, and what is known of it where one is.
+    passed: Option<(usize, Passed)>,
+    /// How many parts of a box are looked at.
+    splits: usize,
+}
+
+impl Known<'_> {
+    /// By how much further down than its noise says a measure may be, because its key was published, in an interval that misses with probability β.
+    fn beyond(&self, cell: &NoisyCell, measure: usize, beta: f64) -> f64 {
+        match &self.passed {
+            Some((owners, passed)) if *owners == measure => passed.beyond_at(cell.sums[measure] as f64, beta),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether one of these measures may be further down than its noise says.
+    fn is_lucky(&self, cell: &NoisyCell, measures: &[usize], beta: f64) -> bool {
+        measures.iter().any(|measure| self.beyond(cell, *measure, beta) > 0.0)
+    }
+
+    /// Whether a measure's interval is as wide in all rows.
+    fn is_even(&self, measures: &[usize]) -> bool {
+        self.passed.as_ref().is_none_or(|(owners, _)| !measures.contains(owners))
+    }
+
+    fn output(&self, output: &Output, noisy: &Noisy, backend: &Backend) -> Result<Option<Unsure>> {
+        if output.aggregates.is_empty() || !output.is_number {
+            return Ok(None);
+        }
+        let of = |aggregate: &usize| &self.cut.query.aggregates[*aggregate];
+        let unsure = |rows, is_everywhere_the_same| Ok(Some(Unsure { rows, is_everywhere_the_same }));
+        // What depends on other rows is off by what these are.
+        if output.windowed {
+            return unsure(vec![UNKNOWN; noisy.cells.len()], false);
+        }
+        // How far a quantile is off depends on how dense the values are.
+        if output.aggregates.iter().any(|one| matches!(of(one), Computation::Quantile(_))) {
+            return unsure(vec![UNKNOWN; noisy.cells.len()], false);
+        }
+        if let Some(direct) = &output.direct {
+            let is_even = match of(direct) {
+                Computation::Count(measure) => self.is_even(&[*measure]),
+                other => is_sum(other),
+            };
+            return unsure(self.aggregate(of(direct), &noisy.cells), is_even);
+        }
+        let derived = DerivedColumn::new(self, output, backend)?;
+        let mut rows = Vec::with_capacity(noisy.cells.len());
+        for start in (0..noisy.cells.len()).step_by(ROWS_AT_ONCE) {
+            let end = (start + ROWS_AT_ONCE).min(noisy.cells.len());
+            let keys = key_columns(self.cut, &noisy.keys[start..end])?;
+            rows.extend(derived.intervals(&noisy.cells[start..end], &keys)?);
+        }
+        let is_even = derived.around.is_none() && matches!(derived.core, Core::Linear(_));
+        unsure(rows, is_even && self.is_even(&derived.measures))
+    }
+
+    /// How unsure an aggregate is that is published as it is.
+    fn aggregate(&self, aggregate: &Computation, cells: &[NoisyCell]) -> Vec<Uncertainty> {
+        let number = |measure: usize, step: f64| {
+            let (half, deviation) = match &self.private.joint {
+                Some(joint) => (joint.half_width(measure), joint.standard_deviation(measure)),
+                None => (self.private.noises[measure].quantile(0.05), self.laws[measure].deviation),
+            };
+            let of = move |cell: &NoisyCell| {
+                let middle = cell.sums[measure] as f64;
+                let low = middle - half - self.beyond(cell, measure, 0.05);
+                let (low, high) = (in_units(low, step), in_units(middle + half, step));
+                Uncertainty { standard_error: deviation * step, low, high }
+            };
+            cells.iter().map(of).collect()
+        };
+        match aggregate {
+            Computation::Count(measure) => number(*measure, 1.0),
+            Computation::Sum { steps, step } => number(*steps, *step),
+            Computation::Mean { steps, count, grid, centre } => {
+                cells.iter().map(|cell| self.mean(cell, (*steps, *count), *grid, *centre)).collect()
+            }
+            Computation::Spread { .. } | Computation::Pair(_) => {
+                let measures = once(measures(aggregate));
+                let made = formula(aggregate, &|measure| place(&measures, measure));
+                let several = Several::new(self, made, measures);
+                cells.iter().map(|cell| several.interval(self, cell, &[])).collect()
+            }
+            Computation::Quantile(_) => vec![UNKNOWN; cells.len()],
+        }
+    }
+
+    /// How unsure a mean is, in the unit of its column.
+    fn mean(&self, cell: &NoisyCell, measures: (usize, usize), grid: Grid, centre: i64) -> Uncertainty {
+        let noisy = |measure: usize| (cell.sums[measure] as f64, self.laws[measure]);
+        let (centre, step) = (centre as f64, grid.step);
+        let (least, most) = (grid.lower / step - centre, grid.upper / step - centre);
+        let steps = ratio::mean(noisy(measures.0), noisy(measures.1), least, most);
+        Uncertainty {
+            standard_error: steps.standard_error * step,
+            // An end at a bound is that bound, whatever the way there and back is rounded to.
+            low: if steps.low <= least { grid.lower } else { ((steps.low + centre) * step).max(grid.lower) },
+            high: if steps.high >= most { grid.upper } else { ((steps.high + centre) * step).min(grid.upper) },
+        }
+    }
+
+    /// A sum of noises, each times a factor, around a value.
+    fn linear(
+        &self,
+        (value, factors): (f64, &[f64]),
+        fars: &Fars,
+        (measures, cell): (&[usize], &NoisyCell),
+    ) -> Uncertainty {
+        let noises: Vec<(f64, Law)> =
+            factors.iter().zip(measures).map(|(factor, measure)| (*factor, self.laws[*measure])).collect();
+        let mut sum = Cumulants::default();
+        noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
+        let several = factors.iter().filter(|factor| **factor != 0.0).count() > 1;
+        let half = half_width(&noises, if several { &fars.together } else { &fars.alone });
+        let (down, up) = match self.is_lucky(cell, measures, 0.05) {
+            true => self.box_of(cell, measures, &noises),
+            false => (half, half),
+        };
+        let (low, high) = (value - down.max(half), value + up.max(half));
+        Uncertainty { standard_error: sum.standard_error(), low, high }
+    }
+
+    /// The box in which the numbers of a cell are with probability 97.5%, also where one was published for being large; none where none is.
+    fn lucky_box(&self, cell: &NoisyCell, measures: &[usize]) -> Option<Vec<Span>> {
+        let share = LUCKY / measures.len() as f64;
+        if !self.is_lucky(cell, measures, share) {
+            return None;
+        }
+        let span = |measure: &usize| {
+            let far = self.private.noises[*measure].quantile(share).max(1.0);
+            let middle = cell.sums[*measure] as f64;
+            Span::new(middle - far - self.beyond(cell, *measure, share), middle + far)
+        };
+        Some(measures.iter().map(span).collect())
+    }
+
+    /// How far down and up a sum of numbers is where each is within its own interval, all of them together with probability 95%: for numbers of which one
+    /// may be below what its noise says, because its key was published. Taken away, it moves the sum up.
+    fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, Law)]) -> (f64, f64) {
+        let used = measures.iter().zip(noises).filter(|(_, (factor, _))| *factor != 0.0);
+        let few = used.clone().count().max(1) as f64;
+        used.fold((0.0, 0.0), |(down, up), (measure, (factor, _))| {
+            let far = self.private.noises[*measure].quantile(0.05 / few);
+            let below = far + self.beyond(cell, *measure, 0.05 / few);
+            let (least, most) = if *factor > 0.0 { (below, far) } else { (far, below) };
+            (down + factor.abs() * least, up + factor.abs() * most)
+        })
+    }
+}
+
+fn is_sum(one: &Computation) -> bool {
+    matches!(one, Computation::Count(_) | Computation::Sum { .. })
+}
+
+/// The noisy number that a measure is among some.
+fn place(measures: &[usize], measure: usize) -> Formula {
+    Formula::Noisy(measures.iter().position(|one| *one == measure).unwrap_or_default())
+}
+
+/// Several noisy numbers in a formula that is neither linear nor a quotient.
+struct Several {
+    /// Over the measures, in their order.
+    formula: Formula,
+    measures: Vec<usize>,
+    reaches: Reaches,
+}
+
+impl Several {
+    fn new(known: &Known<'_>, formula: Formula, measures: Vec<usize>) -> Self {
+        let noises: Vec<&Noise> = measures.iter().map(|measure| &known.private.noises[*measure]).collect();
+        Self { formula, reaches: Reaches::new(&noises), measures }
+    }
+
+    fn interval(&self, known: &Known<'_>, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
+        let middle: Vec<f64> = self.measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
+        let usual = self.reaches.interval(&self.formula, given, &middle, known.splits);
+        match known.lucky_box(cell, &self.measures) {
+            None => usual,
+            Some(spans) => match bounds(&self.formula, BoxedRow { given, noisy: &spans }, known.splits) {
+                Some(found) => usual.with(found),
+                None => ANYTHING,
+            },
+        }
+    }
+}
+
+impl Uncertainty {
+    /// The same interval, with the standard error that it has if it is as many of them wide as another one is of its own.
+    fn as_wide_as(self, other: Self) -> Self {
+        let errors = other.standard_error / ((other.high - other.low) / 2.0);
+        let standard_error = (self.high - self.low) / 2.0 * errors;
+        if standard_error.is_finite() { Self { standard_error, ..self } } else { self }
+    }
+
+    /// Wide enough for these, too.
+    fn with(self, span: Span) -> Self {
+        Self { low: self.low.min(span.low), high: self.high.max(span.high), ..self }.as_wide_as(self)
+    }
+}
+
+/// An output column that is computed from aggregates.
+struct DerivedColumn<'a> {
+    known: &'a Known<'a>,
+    derivation: Derivation,
+    /// The measures that it depends on, each once.
+    measures: Vec<usize>,
+    core: Core,
+    /// The whole as a function of the core; none where that is all.
+    around: Option<Formula>,
+    fars: Fars,
+    /// How many times as far as in 95% noise gets up to what is never seen.
+    wide: f64,
+}
+
+/// How far each noise gets with probability 95%, and how far all of them get together.
+struct Fars {
+    alone: Vec<f64>,
+    together: Vec<f64>,
+}
+
+/// The part through which all noise comes in.
+enum Core {
+    /// A mean, a variance or the like.
+    Aggregate(usize),
+    /// Over the measures.
+    Linear(Formula),
+    /// What is above and what is below the line, over the measures.
+    Fraction(Formula, Formula),
+    Several(Several),
+}
+
+impl<'a> DerivedColumn<'a> {
+    fn new(known: &'a Known<'a>, output: &Output, backend: &Backend) -> Result<Self> {
+        let (cut, query) = (known.cut, &known.cut.query);
+        let fields = cut.aggregate.schema.fields().iter().skip(query.keys.len());
+        let number = |kind: &DataType| if *kind == DataType::Int64 { DataType::Int64 } else { DataType::Float64 };
+        let numbers = fields.map(|field| number(field.data_type()));
+        let kinds: Vec<DataType> = query.keys.iter().map(|key| key.kind.clone()).chain(numbers).collect();
+        let derivation = Derivation::new(&output.expression, &cut.aggregate, &kinds, backend)?;
+        let read = output.aggregates.iter().flat_map(|aggregate| measures(&query.aggregates[*aggregate]));
+        let measures = once(read.collect());
+        let sums = |aggregate: usize| is_sum(&query.aggregates[aggregate]);
+        let core = derivation.formula.core(&sums);
+        let around = (core != derivation.formula).then(|| derivation.formula.around(&core));
+        let place = |measure: usize| place(&measures, measure);
+        let made = |part: &Formula| {
+            part.replaced(&|part| match part {
+                Formula::Noisy(aggregate) => Some(formula(&query.aggregates[*aggregate], &place)),
+                _ => None,
+            })
+        };
+        let core = match &core {
+            Formula::Noisy(aggregate) if !sums(*aggregate) => Core::Aggregate(*aggregate),
+            linear if linear.degree(&sums) < Degree::Other => Core::Linear(made(linear)),
+            other => match other.fraction(&sums) {
+                Some((above, below)) => Core::Fraction(made(&above), made(&below)),
+                None => Core::Several(Several::new(known, made(other), measures.clone())),
+            },
+        };
+        let ratio = |measure: &usize| {
+            let noise = &known.private.noises[*measure];
+            noise.quantile(1e-9) / noise.quantile(0.05).max(1.0)
+        };
+        let wide = measures.iter().map(ratio).fold(1.0, f64::max);
+        let far = |p: f64| measures.iter().map(|measure| known.private.noises[*measure].quantile(p)).collect();
+        let fars = Fars { alone: far(0.05), together: far(0.05 / measures.len().max(1) as f64) };
+        Ok(Self { known, derivation, measures, core, around, fars, wide })
+    }
+
+    fn intervals(&self, cells: &[NoisyCell], keys: &[ArrayRef]) -> Result<Vec<Uncertainty>> {
+        let read: Vec<ArrayRef> = self.derivation.keys.iter().map(|key| keys[*key].clone()).collect();
+        let given = self.derivation.given(&read, cells.len())?;
+        let cores: Vec<Uncertainty> = match &self.core {
+            Core::Aggregate(aggregate) => self.known.aggregate(&self.known.cut.query.aggregates[*aggregate], cells),
+            core => cells.iter().zip(&given).map(|(cell, given)| self.core_of(core, cell, given)).collect(),
+        };
+        let Some(around) = &self.around else { return Ok(cores) };
+        Ok(cores.into_iter().zip(&given).map(|(core, given)| self.whole(around, core, given)).collect())
+    }
+
+    fn core_of(&self, core: &Core, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
+        let points: Vec<Span> = self.measures.iter().map(|one| Span::point(cell.sums[*one] as f64)).collect();
+        let at = |formula: &Formula| formula.enclosed(BoxedRow { given, noisy: &points }, Order::Slopes);
+        match core {
+            Core::Linear(formula) => {
+                let here = at(formula);
+                if !here.is_number() {
+                    return ANYTHING;
+                }
+                let (value, factors) = (here.span.middle(), self.factors(&here));
+                let found = self.known.linear((value, &factors), &self.fars, (&self.measures, cell));
+                // What is computed from a number of which the noise is next to nothing is looked at one step further.
+                let step = factors.iter().map(|factor| factor.abs()).fold(0.0, f64::max);
+                match self.around.is_some() && found.low == found.high {
+                    true => found.with(Span::around(value, step)),
+                    false => found,
+                }
+            }
+            Core::Fraction(above, below) => self.fraction((&at(above), &at(below)), (above, below), cell, given),
+            Core::Several(several) => several.interval(self.known, cell, given),
+            Core::Aggregate(_) => ANYTHING,
+        }
+    }
+
+    /// What each noise is multiplied with.
+    fn factors(&self, here: &Enclosed) -> Vec<f64> {
+        match &here.slopes {
+            Some(slopes) => slopes.first.iter().map(|slope| slope.middle()).collect(),
+            None => vec![0.0; self.measures.len()],
+        }
+    }
+
+    fn fraction(
+        &self,
+        (up, down): (&Enclosed, &Enclosed),
+        (above, below): (&Formula, &Formula),
+        cell: &NoisyCell,
+        given: &[Option<f64>],
+    ) -> Uncertainty {
+        if !up.is_number() || !down.is_number() {
+            return ANYTHING;
+        }
+        let known = self.known;
+        let shared = |(((measure, far), above), below): (((&usize, &f64), f64), f64)| SharedNoise {
+            above,
+            below,
+            law: known.laws[*measure],
+            far: *far,
+        };
+        let both = self.measures.iter().zip(&self.fars.together).zip(self.factors(up)).zip(self.factors(down));
+        let noises: Vec<SharedNoise> = both.map(shared).collect();
+        let usual = ratio::quotient(up.span.middle(), down.span.middle(), &noises);
+        match known.lucky_box(cell, &self.measures) {
+            None => usual,
+            Some(spans) => {
+                let fraction = above.clone().over(below.clone());
+                bounds(&fraction, BoxedRow { given, noisy: &spans }, known.splits)
+                    .map_or(ANYTHING, |found| usual.with(found))
+            }
+        }
+    }
+
+    /// Everything that the whole may be where its core is in its interval.
+    fn whole(&self, around: &Formula, core: Uncertainty, given: &[Option<f64>]) -> Uncertainty {
+        let anything = |found: Option<Span>| match found {
+            Some(Span { low, high }) => Uncertainty { standard_error: f64::INFINITY, low, high },
+            None => ANYTHING,
+        };
+        let span = Span::new(core.low, core.high);
+        if !span.is_finite() {
+            // What an endless part does not reach has ends still, as LEAST(x, 1) has.
+            let found = around.enclosed(BoxedRow { given, noisy: &[Span::ALL] }, Order::Values);
+            return anything(found.is_number().then_some(found.span));
+        }
+        let found = bounds(around, BoxedRow { given, noisy: &[span] }, self.known.splits);
+        let found = match found {
+            // Only what is the same as far as the noise ever gets is certain.
+            Some(one) if one.is_point() && !span.is_point() => {
+                let wide = Span::around(span.middle(), span.width() / 2.0 * self.wide);
+                bounds(around, BoxedRow { given, noisy: &[wide] }, self.known.splits)
+            }
+            other => other,
+        };
+        anything(found).as_wide_as(core)
+    }
+}
+
+/// Each measure once, in order.
+fn once(mut measures: Vec<usize>) -> Vec<usize> {
+    measures.sort_unstable();
+    measures.dedup();
+    measures
+}

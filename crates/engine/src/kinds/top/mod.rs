@@ -1,0 +1,350 @@
+//! Kind `top`: the most frequent values of a column, of a domain that is known, unknown, or too large to be listed.
+
+mod way;
+
+use super::histogram::{COLUMN, COLUMNS, Counted as Asked, counted};
+use super::sql::{cell, rows_without_a_key};
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::project::{Bounding, Cost, Domain, Project, Request, Table};
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::needs;
+use crate::release::price::noise::described;
+use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::{CostAbout, Kind};
+use crate::sql::analyse::sensitivity;
+use crate::sql::{Cut, analyse as analysed, analyse_what_occurs};
+use crate::tables::Backend;
+use datafusion::common::ScalarValue;
+use scumble::event::{Event, Moves};
+use scumble::mechanism::huge_domain::Texts;
+use scumble::quantity::Exact;
+use scumble::scope::AttributeSet;
+use serde_json::{Value, json};
+use std::rc::Rc;
+pub(crate) use way::SPURIOUS;
+use way::Way;
+
+const NUMBER: Field<Option<Placed<u64>>> = Field::new("number", "how many values: this or lead");
+const LEAD: Field<Option<Placed<u64>>> = Field::new(
+    "lead",
+    "instead of number: as many values as the cost pays for, if a lead of this many owners over the next value is to be enough (see the plan); at most 1000",
+);
+const METHOD: Field<Option<TopMethod>> = Field::new(
+    "method",
+    "'counts' (noise on every value's number of owners, which are published too: pays for every value that one owner may have), 'gap' (noise on what each of the best leads the next by, which is published: pays for the number of values that are asked for, however many one owner has), or 'auto' (the default: the one with less noise)",
+);
+/// All texts of up to this many bytes, as a public domain.
+pub(crate) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
+    "max_bytes",
+    "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
+);
+
+/// The most values that are given.
+const MOST: u64 = 1000;
+/// Numbers hold except with this probability.
+pub(crate) const BETA: f64 = 0.05;
+
+/// The kind `top`.
+pub(crate) static KIND: Kind = Kind {
+    name: "top",
+    about: "the most frequent values of a column, by how many owners have them; of listed values, of values that nobody knows beforehand, or of all texts of up to some bytes",
+    fields: &FIELDS,
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+const FIELDS: [Listed; 9] = [
+    TABLE.listed(),
+    COLUMN.listed(),
+    COLUMNS.listed(),
+    NUMBER.listed(),
+    LEAD.listed(),
+    METHOD.listed(),
+    MAX_BYTES.listed(),
+    BOUNDING[0],
+    BOUNDING[1],
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TopMethod {
+    Counts,
+    Gap,
+    Auto,
+}
+
+impl Word for TopMethod {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("counts", Self::Counts), ("gap", Self::Gap), ("auto", Self::Auto)];
+
+    fn unknown(_: &str) -> String {
+        "method must be 'counts', 'gap' or 'auto'".to_string()
+    }
+}
+
+/// How many values.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Number(u64),
+    /// As many as stand out by this lead.
+    Lead(u64),
+}
+
+/// What can occur.
+#[derive(Debug, Clone)]
+enum Values {
+    /// This many, all of them public.
+    Listed(u64),
+    Unknown,
+    Texts(Texts),
+}
+
+/// How many owners have each value.
+struct Scores {
+    cut: Rc<Cut>,
+    table: String,
+    names: Vec<String>,
+    values: Values,
+    /// How far the numbers move, each by at most 1.
+    moves: Moves,
+    /// How many values one owner may have.
+    keys: u64,
+    /// The attributes whose change is a replaced owner's.
+    read: AttributeSet,
+    default_delta: Option<Exact>,
+}
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let scores = Rc::new(Scores::new(request, project)?);
+    let (wanted, method) = (wanted(request, &scores)?, METHOD.read(request)?.unwrap_or(TopMethod::Auto));
+    let place = counted(request, project)?.place;
+    Ok(Analysed::new(move |cost| {
+        let way = scores.within(cost, wanted, method)?;
+        let columns = scores.names.iter().map(|name| (name.as_str(), false));
+        check_names(columns.chain([(way.column(), true)]), &[]).map_err(|error| error.or_at(place.clone()))?;
+        let scores = Rc::clone(&scores);
+        Ok(Priced::new(way.events.clone(), move |events| scores.plan(way, events)))
+    }))
+}
+
+fn wanted(request: &Request, scores: &Scores) -> Result<Wanted> {
+    match (NUMBER.read(request)?, LEAD.read(request)?) {
+        (Some(number), None) if number.value > MOST => {
+            Err(number.error(format!("number may be at most {MOST}, not {}", number.value)))
+        }
+        (Some(number), None) if number.value > scores.most() => Err(number.error(format!(
+            "there are only {} values: the most frequent {} are no choice; ask for at most {}, or for a histogram",
+            scores.most() + 1,
+            number.value,
+            scores.most().max(1)
+        ))),
+        (Some(number), None) => Ok(Wanted::Number(number.value)),
+        (None, Some(lead)) if scores.most() == 0 => Err(lead.error("there is only one value, so there is no choice")),
+        (None, Some(lead)) => Ok(Wanted::Lead(lead.value)),
+        (Some(_), Some(lead)) => Err(lead.error("give number or lead, not both")),
+        (None, None) => Err(request
+            .fields
+            .error("say how many values: number = 10, or lead = 100 for as many as the cost pays for at that lead")),
+    }
+}
+
+impl Scores {
+    fn new(request: &Request, project: &Project) -> Result<Self> {
+        let table = private_table(request, project)?;
+        let Asked { names, place, .. } = counted(request, project)?;
+        let texts = texts(request, table, &names)?;
+        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let owners = table.owner.as_ref().map_or("*".to_string(), |owner| format!("DISTINCT {}", quoted(owner)));
+        // Longer than the name of any of the columns, and so none of them.
+        let count = quoted(&format!("{}#", names.join("#")));
+        let sql =
+            format!("SELECT {columns}, COUNT({owners}) AS {count} FROM {} GROUP BY {columns}", quoted(&table.name));
+        let backend = Backend::without_data(project)?;
+        let bounds = bounds(request, table)?;
+        let cut = match &texts {
+            Some(_) => analyse_what_occurs(&sql, bounds, project, &backend),
+            None => analysed(&sql, bounds, project, &backend),
+        };
+        let cut = cut.map_err(|error| error.or_at(place.clone()))?;
+        let query = &cut.query;
+        let measure = query.measures.first().ok_or_else(|| Error::machine("a count without a measure"))?;
+        let values = match (texts, query.cells()) {
+            (Some(texts), _) => Values::Texts(texts),
+            (None, Some(cells)) => Values::Listed(cells),
+            (None, None) => Values::Unknown,
+        };
+        Ok(Self {
+            moves: sensitivity::moves(measure, query)?,
+            keys: sensitivity::keys_per_owner(query),
+            read: AttributeSet::new(query.key_attributes.union(&query.rows).cloned())?,
+            table: table.name.clone(),
+            names,
+            values,
+            default_delta: project.budget.smallest_delta(),
+            cut: Rc::new(cut),
+        })
+    }
+
+    /// The largest number that leaves something out.
+    fn most(&self) -> u64 {
+        match self.values {
+            Values::Listed(values) => values.saturating_sub(1).min(MOST),
+            _ => MOST,
+        }
+    }
+
+    /// The way that the cost pays for.
+    fn within(&self, cost: &Cost, wanted: Wanted, method: TopMethod) -> Result<Way> {
+        let lead = match wanted {
+            Wanted::Number(number) => return self.way(cost, number, method),
+            Wanted::Lead(lead) => lead as f64,
+        };
+        // More values need a longer lead: the most that this one is enough for, by public numbers alone.
+        let mut best = self.way(cost, 1, method)?;
+        if best.needed.get() > lead {
+            return Err(Error::input(format!(
+                "at this cost not even one value is sure to be found by a lead of {lead}: it takes {}; raise lead or the cost",
+                best.needed.get()
+            )));
+        }
+        let (mut fits, mut too_many) = (1, self.most() + 1);
+        while fits + 1 < too_many {
+            let middle = fits + (too_many - fits) / 2;
+            let way = self.way(cost, middle, method)?;
+            if way.needed.get() > lead {
+                too_many = middle;
+            } else {
+                (fits, best) = (middle, way);
+            }
+        }
+        Ok(best)
+    }
+
+    fn way(&self, cost: &Cost, number: u64, method: TopMethod) -> Result<Way> {
+        match method {
+            TopMethod::Counts => Way::counts(self, cost, number),
+            TopMethod::Gap => Way::gap(self, cost, number),
+            TopMethod::Auto => {
+                let (counts, gap) = (Way::counts(self, cost, number)?, Way::gap(self, cost, number)?);
+                let is_better = gap.noise.standard_deviation() < counts.noise.standard_deviation();
+                Ok(if is_better { gap } else { counts })
+            }
+        }
+    }
+
+    fn plan(&self, way: Way, events: Vec<Event>) -> Result<Plan> {
+        let (cut, names) = (Rc::clone(&self.cut), self.names.clone());
+        let values = self.values.clone();
+        let number = Expected {
+            column: way.column().to_string(),
+            standard_error: Some(way.noise.standard_deviation()),
+            cells: Vec::new(),
+            assumed: None,
+            about: "the same for every value, whatever the data".to_string(),
+        };
+        let found = Expected {
+            column: self.names.join(", "),
+            standard_error: None,
+            cells: Vec::new(),
+            assumed: None,
+            about: way.promise(),
+        };
+        Ok(Plan {
+            rule: self.rule(&way),
+            expected: vec![found, number],
+            notes: vec![self.note(&way)],
+            limits: Vec::new(),
+            counted: Counted::default(),
+            estimates: Estimates::of(cut.row_bounds(), true),
+            memory: needs::of_query(&cut),
+            tables: vec![self.table.clone()],
+            query: Some(Rc::clone(&cut)),
+            events,
+            compute: Box::new(move |charged| {
+                let integers = charged.integers(&cut)?;
+                let owners = integers.cells.iter().map(|cell| i64::try_from(cell.sums[0]).unwrap_or(i64::MAX));
+                let scored: Vec<(Vec<ScalarValue>, i64)> = integers.keys.into_iter().zip(owners).collect();
+                let found = way.release(&values, &scored, charged.bits())?;
+                Ok(answers(&names, &way, &cut, found))
+            }),
+        })
+    }
+
+    fn note(&self, way: &Way) -> String {
+        let which = match way.method {
+            TopMethod::Gap => format!(
+                "The noise is on what each of the best {} leads the next value by, and pays for {} values.",
+                way.number, way.number
+            ),
+            _ => format!(
+                "The noise is on every value's number of owners, and pays for {} values of one owner.",
+                self.keys
+            ),
+        };
+        format!("{which} {}.", way.promise())
+    }
+
+    fn rule(&self, way: &Way) -> Value {
+        let bounds = self.cut.row_bounds();
+        let needed = way.threshold.map(|_| way.needed.json());
+        json!({
+            "table": self.table, "columns": self.names, "method": way.name(), "number": way.number,
+            "values": match &self.values {
+                Values::Listed(values) => json!(values),
+                Values::Unknown => json!("unknown"),
+                Values::Texts(texts) => json!({ "texts": (texts.last() + 1).to_string() }),
+            },
+            "noise": described(&way.noise), "threshold": way.threshold, "delta": way.delta, "keys": needed,
+            "bounding": bounds.map(|bounds| json!({ "groups_per_owner": bounds.groups, "rows_per_owner": bounds.rows })),
+        })
+    }
+}
+
+/// The bounds of owners, where each group is a value that they have.
+fn bounds(request: &Request, table: &Table) -> Result<Bounding> {
+    let own = bounding(request)?.or(table.bounding);
+    if table.owner.is_none() {
+        return Ok(own);
+    }
+    let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1).saturating_mul(own.rows_per_group.unwrap_or(1)));
+    Ok(Bounding { rows: Some(rows), groups: Some(own.groups.unwrap_or(rows)), ..own })
+}
+
+/// The domain of all texts, if that is asked for.
+pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Result<Option<Texts>> {
+    let Some(bytes) = MAX_BYTES.read(request)? else { return Ok(None) };
+    let column = names.first().and_then(|name| table.column(name));
+    if names.len() != 1 || !matches!(column.map(|column| &column.domain), Some(Domain::Category { values: None })) {
+        return Err(bytes.error("max_bytes is for one column of type category whose values are not listed"));
+    }
+    let texts = Texts::up_to(usize::try_from(bytes.value).unwrap_or(usize::MAX));
+    Ok(Some(texts.map_err(|_| bytes.error(format!("max_bytes must be 1 to 17, not {}", bytes.value)))?))
+}
+
+fn answers(names: &[String], way: &Way, cut: &Cut, found: Vec<(Vec<Cell>, i64)>) -> Answers {
+    let value = |(index, name): (usize, &String)| AnswerColumn {
+        name: name.clone(),
+        cells: found.iter().map(|(key, _)| key[index].clone()).collect(),
+        uncertainty: None,
+    };
+    let mut columns: Vec<AnswerColumn> = names.iter().enumerate().map(value).collect();
+    let standard_error = way.noise.standard_deviation();
+    let unsure = |number: &i64| Uncertainty {
+        standard_error,
+        low: *number as f64 - way.half_width(),
+        high: *number as f64 + way.half_width(),
+    };
+    columns.push(AnswerColumn {
+        name: way.column().to_string(),
+        cells: found.iter().map(|(_, number)| Cell::Whole(i128::from(*number))).collect(),
+        uncertainty: Some(found.iter().map(|(_, number)| unsure(number)).collect()),
+    });
+    let mut notes = vec![format!("{}.", way.promise()), way.meaning()];
+    notes.extend(rows_without_a_key(&cut.query.keys));
+    Answers { columns, notes, details: Details::default() }
+}

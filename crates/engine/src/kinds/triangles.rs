@@ -1,0 +1,331 @@
+//! Kind `triangles`: how many triangles a graph has, with noise for what one edge can change near this graph rather than in the worst one.
+
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::project::{Cost, Project, Request};
+use crate::release::field::{Field, Placed, Word};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::fitted::{Fitting, Step, budget_delta};
+use crate::release::price::smooth_noise;
+use crate::release::price::smooth_noise::{FAMILY, SmoothNoise};
+use crate::release::rows::graph::{Edges, FIELDS};
+use crate::release::{CostAbout, Kind};
+use scumble::calibrate::scale_for_pure;
+use scumble::event::{Event, Family};
+use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
+use scumble::mechanism::propose_test_release::ProposeTestRelease;
+use scumble::mechanism::triangles::{Graph, Sensitivity};
+use scumble::noise::BitSource;
+use scumble::quantity::{Epsilon, Exact, Sensitivity as Most};
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+const METHOD: Field<Option<TriangleMethod>> = Field::new(
+    "method",
+    "'smooth' (noise follows the graph's own sensitivity), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
+);
+const PROPOSED: Field<Option<Placed<u64>>> = Field::new(
+    "proposed",
+    "with method = \"propose-test-release\": how many triangles one edge may change; there is an answer if the graph is far from any where one changes more",
+);
+const COMMON: Field<Option<u64>> = Field::new(
+    "common_neighbours",
+    "how many neighbours two vertices have in common at most, about, from public knowledge (100 if left out): what the plan's errors are for, and by which 'auto' chooses; no privacy depends on it",
+);
+
+/// What is assumed where nothing is said.
+const COMMON_DEFAULT: u64 = 100;
+/// Which part of ε bounds the sensitivity, and which tests the proposed one.
+const BOUND_SHARE: f64 = 0.2;
+const TEST_SHARE: f64 = 0.5;
+/// Intervals hold with this probability, less than one.
+const BETA: f64 = 0.05;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TriangleMethod {
+    Smooth,
+    Bounded,
+    Propose,
+    Auto,
+}
+
+impl Word for TriangleMethod {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("smooth", Self::Smooth),
+        ("bounded", Self::Bounded),
+        ("propose-test-release", Self::Propose),
+        ("auto", Self::Auto),
+    ];
+
+    fn unknown(word: &str) -> String {
+        let names = Self::WORDS.iter().map(|(name, _)| *name);
+        let hint = crate::place::suggestion(word, names.clone());
+        format!("unknown method '{word}'{hint}; methods are: {}", names.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The kind `triangles`.
+pub(crate) static KIND: Kind = Kind {
+    name: "triangles",
+    about: "how many triangles a graph has, each edge protected (not each vertex), with noise for what one edge can change near this graph",
+    fields: &[FIELDS[0], METHOD.listed(), FAMILY.listed(), PROPOSED.listed(), COMMON.listed(), FIELDS[1]],
+    cost_about: CostAbout::Owners,
+    analyse,
+    ..Kind::COMMON
+};
+
+fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+    let asked = Rc::new(Asked::new(request, project)?);
+    Ok(Analysed::new(move |cost| {
+        let (mechanism, events) = asked.within(cost)?;
+        let (asked, cost) = (Rc::clone(&asked), cost.clone());
+        Ok(Priced::new(events, move |events| asked.plan(mechanism, events, &cost)))
+    }))
+}
+
+/// What was asked.
+struct Asked {
+    edges: Edges,
+    method: TriangleMethod,
+    /// Of smooth noise.
+    family: Family,
+    /// The proposed sensitivity.
+    proposed: Option<u64>,
+    common: u64,
+    budget_delta: Option<Exact>,
+}
+
+/// How the count is noised.
+#[derive(Debug, Clone)]
+enum Mechanism {
+    Smooth(SmoothNoise),
+    Bounded(BoundedSensitivity),
+    Propose(ProposeTestRelease),
+}
+
+impl Asked {
+    fn new(request: &Request, project: &Project) -> Result<Self> {
+        let edges = Edges::new(request, project)?;
+        let method = METHOD.read(request)?.unwrap_or(TriangleMethod::Auto);
+        let family = smooth_noise::family(request, method == TriangleMethod::Smooth)?;
+        let proposed = PROPOSED.read(request)?;
+        match (&proposed, method) {
+            (None, TriangleMethod::Propose) => {
+                return Err(METHOD.error(
+                    request,
+                    "propose-test-release needs 'proposed': how many triangles one edge may change, from public knowledge",
+                ));
+            }
+            (Some(proposed), TriangleMethod::Propose) if proposed.value > Sensitivity::most(edges.vertices()) => {
+                return Err(proposed.error(format!(
+                    "one edge of a graph of {} vertices changes at most {} triangles: propose less than that",
+                    edges.vertices(),
+                    Sensitivity::most(edges.vertices())
+                )));
+            }
+            (Some(proposed), method) if method != TriangleMethod::Propose => {
+                return Err(proposed.error("a sensitivity is proposed only with method = \"propose-test-release\""));
+            }
+            _ => {}
+        }
+        let common = COMMON.read(request)?.unwrap_or(COMMON_DEFAULT).min(Sensitivity::most(edges.vertices()));
+        let proposed = proposed.map(|proposed| proposed.value);
+        Ok(Self { edges, method, family, proposed, common, budget_delta: budget_delta(project) })
+    }
+
+    /// The mechanism that spends all of the cost and no more, and its events.
+    fn within(&self, cost: &Cost) -> Result<(Mechanism, Vec<Event>)> {
+        let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        let by = |method: TriangleMethod| self.by(method, self.family, &fitting);
+        match self.method {
+            TriangleMethod::Auto if fitting.has_delta() => {
+                let (smooth, bounded) = (by(TriangleMethod::Smooth)?, by(TriangleMethod::Bounded)?);
+                let first = self.standard_error(&smooth.0)? <= self.standard_error(&bounded.0)?;
+                Ok(if first { smooth } else { bounded })
+            }
+            TriangleMethod::Auto => by(TriangleMethod::Smooth),
+            method => by(method),
+        }
+    }
+
+    /// One of the methods at a cost; of smooth noise, this family.
+    fn by(&self, method: TriangleMethod, family: Family, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
+        match method {
+            TriangleMethod::Bounded => fitting.needs_delta("a bounded sensitivity")?,
+            TriangleMethod::Propose => fitting.needs_delta("propose-test-release")?,
+            TriangleMethod::Smooth | TriangleMethod::Auto => smooth_noise::needs(family, fitting)?,
+        }
+        let steps = self.edges.steps()?;
+        fitting.fit(&steps, |step| {
+            let Step { epsilon, delta } = step;
+            Ok(match method {
+                TriangleMethod::Bounded => {
+                    let bound = BOUND_SHARE * epsilon;
+                    let bounded = BoundedSensitivity::new(bound, delta, epsilon - bound)?;
+                    let events = bounded.events(&steps)?;
+                    (Mechanism::Bounded(bounded), events)
+                }
+                TriangleMethod::Propose => {
+                    let test = TEST_SHARE * epsilon;
+                    let proposed = self.proposed.unwrap_or(1);
+                    let propose = ProposeTestRelease::new(proposed, test, delta, epsilon - test)?;
+                    let events = propose.events(&steps)?;
+                    (Mechanism::Propose(propose), events)
+                }
+                TriangleMethod::Smooth | TriangleMethod::Auto => {
+                    let most = Sensitivity::most(self.edges.vertices());
+                    let (noise, events) = SmoothNoise::within(family, step, most, &steps)?;
+                    (Mechanism::Smooth(noise), events)
+                }
+            })
+        })
+    }
+
+    /// The standard error if no pair has more common neighbours than was said.
+    fn standard_error(&self, mechanism: &Mechanism) -> Result<f64> {
+        let most = Sensitivity::most(self.edges.vertices());
+        Ok(match mechanism {
+            Mechanism::Smooth(noise) => noise.standard_error(|k| self.common.saturating_add(k).min(most)),
+            Mechanism::Bounded(bounded) => bounded.standard_error(self.common)?,
+            Mechanism::Propose(propose) => propose.standard_error(),
+        })
+    }
+
+    fn plan(&self, mechanism: Mechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
+        let notes = vec![self.edges.note(), self.comparison(cost)?];
+        let expected = Expected {
+            column: "triangles".to_string(),
+            standard_error: match &mechanism {
+                Mechanism::Propose(propose) => Some(propose.standard_error()),
+                _ => None,
+            },
+            cells: Vec::new(),
+            assumed: None,
+            about: self.about(&mechanism)?,
+        };
+        let edges = self.edges.clone();
+        Ok(Plan {
+            events,
+            rule: self.rule(&mechanism)?,
+            expected: vec![expected],
+            notes,
+            limits: Vec::new(),
+            counted: Counted::default(),
+            estimates: edges.estimates(),
+            memory: edges.memory(),
+            tables: vec![edges.table().to_string()],
+            query: None,
+            compute: Box::new(move |charged| {
+                let graph = charged.graph(&edges)?;
+                answers(&mechanism, &graph, edges.note(), charged.bits())
+            }),
+        })
+    }
+
+    fn about(&self, mechanism: &Mechanism) -> Result<String> {
+        let error = self.standard_error(mechanism)?;
+        Ok(match mechanism {
+            Mechanism::Propose(propose) => format!(
+                "the same for every graph that is answered; with probability 95% there is an answer if {} or more edges must change until one can change more than {} triangles",
+                propose.published_from(BETA)?,
+                self.proposed.unwrap_or(1)
+            ),
+            Mechanism::Smooth(_) | Mechanism::Bounded(_) => format!(
+                "standard error about {error:.1} if two vertices have at most {} common neighbours (common_neighbours says another number); what it is stands beside the answer",
+                self.common
+            ),
+        })
+    }
+
+    /// What other methods would do, and noise for the worst graph.
+    fn comparison(&self, cost: &Cost) -> Result<String> {
+        let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        let error = |method: TriangleMethod, family: Family| self.standard_error(&self.by(method, family, &fitting)?.0);
+        let mut errors = vec![format!("smooth {:.1}", error(TriangleMethod::Smooth, Family::Cauchy4)?)];
+        if self.family != Family::Cauchy4 {
+            errors.push(format!("smooth by {} {:.1}", self.family.name(), error(TriangleMethod::Smooth, self.family)?));
+        }
+        if fitting.has_delta() {
+            errors.push(format!("bounded {:.1}", error(TriangleMethod::Bounded, self.family)?));
+        }
+        let most = Sensitivity::most(self.edges.vertices());
+        let steps = self.edges.steps()?;
+        let (worst, _) = fitting.fit(&steps, |step| {
+            let scale = scale_for_pure(Epsilon::new(step.epsilon)?, Most::new(most as f64)?)?;
+            Ok((crate::release::price::noise::Noise::laplace(scale).standard_deviation(), Vec::new()))
+        })?;
+        Ok(format!(
+            "Standard errors at this cost, if two vertices have at most {} common neighbours: {}; noise for the worst graph of {} vertices: {worst:.0}.",
+            self.common,
+            errors.join(", "),
+            self.edges.vertices()
+        ))
+    }
+
+    fn rule(&self, mechanism: &Mechanism) -> Result<Value> {
+        let mut rule = self.edges.rule();
+        let method = match mechanism {
+            Mechanism::Smooth(noise) => {
+                let mut rule = noise.rule();
+                rule["name"] = json!("smooth");
+                rule
+            }
+            Mechanism::Bounded(bounded) => json!({ "name": "bounded", "truncation": bounded.truncation() }),
+            Mechanism::Propose(propose) => {
+                json!({ "name": "propose-test-release", "proposed": self.proposed, "certain_from": propose.certain_from() })
+            }
+        };
+        rule["method"] = method;
+        rule["common_neighbours"] = json!(self.common);
+        Ok(rule)
+    }
+}
+
+/// What is published. The count and its sensitivity are private until noise is on them.
+fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn BitSource) -> Result<Answers> {
+    let count = i64::try_from(graph.triangles()).map_err(|_| Error::machine("more triangles than 2^63"))?;
+    let near = graph.sensitivity();
+    let mut notes = vec![note];
+    let mut columns = Vec::new();
+    match mechanism {
+        Mechanism::Smooth(noise) => {
+            let (value, bar) = noise.release(count, |k| near.at(k), bits)?;
+            columns.push(number(Some(value), bar.standard_error, bar.half_width));
+            notes.push(smooth_noise::NOTE.to_string());
+        }
+        Mechanism::Bounded(bounded) => {
+            let found = bounded.release(count, near.local(), bits)?;
+            let (error, half) = (bounded.standard_error_of(&found)?, bounded.error_of(&found, BETA)?);
+            columns.push(number(Some(found.value), error, half));
+            let bound = vec![Cell::Whole(i128::from(found.bound))];
+            columns.push(AnswerColumn { name: "sensitivity_bound".into(), cells: bound, uncertainty: None });
+            notes.push(
+                "One edge more or less changes at most sensitivity_bound triangles; the noise is for that.".into(),
+            );
+        }
+        Mechanism::Propose(propose) => {
+            let found = propose.release(count, |k| near.at(k), bits)?;
+            columns.push(number(found, propose.standard_error(), propose.error(BETA)?));
+            notes.extend(found.is_none().then(|| {
+                "There is no answer: the graph may be close to one where an edge changes more triangles than was proposed. It was charged all the same.".to_string()
+            }));
+        }
+    }
+    Ok(Answers { columns, notes, details: Details::default() })
+}
+
+/// The column of a number that may not have come.
+fn number(value: Option<i64>, standard_error: f64, half: f64) -> AnswerColumn {
+    let (cell, uncertainty) = match value {
+        Some(value) => (
+            Cell::Whole(i128::from(value)),
+            Uncertainty { standard_error, low: value as f64 - half, high: value as f64 + half },
+        ),
+        None => {
+            (Cell::Null, Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY })
+        }
+    };
+    AnswerColumn { name: "triangles".to_string(), cells: vec![cell], uncertainty: Some(vec![uncertainty]) }
+}

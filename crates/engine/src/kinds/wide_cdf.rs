@@ -1,0 +1,146 @@
+//! How many rows are at most a value, of columns whose values are no 64-bit numbers: `keys` of the kind `cdf`. A tree of quantiles and a noisy number of rows; the values that are listed are the quantiles.
+
+use super::wide_keys::Values;
+use super::wide_quantiles::{BETA, tree};
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::project::Request;
+use crate::release::estimates::Estimates;
+use crate::release::field::{Field, Placed};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn, check_names};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::needs;
+use crate::release::price::noise::Noise;
+use scumble::event::{Event, Moves, Shift, Touch};
+use scumble::mechanism::quantile::{Counts, QuantileTree, ThresholdCounts};
+use scumble::quantity::Beta;
+use serde_json::json;
+use std::rc::Rc;
+
+/// How many values are listed.
+pub(crate) const POINTS: Field<Option<Placed<u64>>> = Field::new(
+    "points",
+    "with keys: how many values are listed, 1, 3, 7, 15 (the default), 31, … up to 1023: those that split the rows evenly",
+);
+
+const DEFAULT_POINTS: u64 = 15;
+const MOST_POINTS: u64 = 1023;
+const COUNT: &str = "count";
+const ENDS: [&str; 2] = ["count_low", "count_high"];
+
+pub(crate) fn analyse(values: Values, request: &Request) -> Result<Analysed> {
+    check_names([(values.column.as_str(), false), (COUNT, true), (ENDS[0], false), (ENDS[1], false)], &[])?;
+    let levels = levels(request)?;
+    let values = Rc::new(values);
+    let total = total(&values)?;
+    Ok(Analysed::new(move |cost| {
+        let (tree, mut noises) = tree(cost, &values, levels, std::slice::from_ref(&total))?;
+        let noise = noises.pop().ok_or_else(|| Error::machine("a number of rows without noise"))?;
+        let way = Way { tree: tree.clone(), counts: ThresholdCounts::new(tree, noise.clone()), noise };
+        let events = way.counts.events_of(values.rows, &values.read)?;
+        let values = Rc::clone(&values);
+        Ok(Priced::new(events, move |events| plan(values, way, events)))
+    }))
+}
+
+/// The tree's levels.
+fn levels(request: &Request) -> Result<u32> {
+    let Some(points) = POINTS.read(request)? else { return Ok((DEFAULT_POINTS + 1).ilog2()) };
+    if points.value > MOST_POINTS || !(points.value + 1).is_power_of_two() {
+        return Err(points.error(format!("points must be 1, 3, 7, 15, … or {MOST_POINTS}, not {}", points.value)));
+    }
+    Ok((points.value + 1).ilog2())
+}
+
+/// How the number of rows moves.
+fn total(values: &Values) -> Result<Moves> {
+    let shift = vec![Shift::one_cell(values.rows as f64)?];
+    let touch = Touch { attributes: values.read.clone(), shifts: shift.clone() };
+    Ok(Moves::by_scope(shift.clone(), shift, vec![touch]))
+}
+
+struct Way {
+    tree: QuantileTree,
+    counts: ThresholdCounts,
+    noise: Noise,
+}
+
+impl Way {
+    /// How far a quantile's rank, and the number of rows, are off at most, all together except with probability β.
+    fn errors(&self) -> Result<(f64, f64)> {
+        let half = Beta::new(BETA / 2.0)?;
+        Ok((self.tree.error(half)?, self.noise.quantile(half.get())))
+    }
+}
+
+fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
+    let (ranks, number) = way.errors()?;
+    let points = way.tree.quantiles();
+    let about = format!(
+        "count_low and count_high hold for all values at once with 95% confidence: they are {} of the rows and {:.1} rows apart, or more",
+        format_args!("1/{}", points + 1),
+        2.0 * ranks
+    );
+    let expected =
+        Expected { column: COUNT.to_string(), standard_error: None, cells: Vec::new(), assumed: None, about };
+    let mut rule = values.rule();
+    rule["points"] = json!(points);
+    rule["noise"] = json!(crate::release::price::noise::described(&way.noise));
+    let cut = Rc::clone(&values.cut);
+    Ok(Plan {
+        events,
+        rule,
+        expected: vec![expected],
+        notes: Vec::new(),
+        limits: Vec::new(),
+        counted: Counted::default(),
+        estimates: Estimates::of(cut.query.bounds, false),
+        memory: u64::from(points).saturating_mul(needs::LINE),
+        tables: vec![values.table.clone()],
+        query: Some(cut),
+        compute: Box::new(move |charged| {
+            let all = values.listed(&charged.integers(&values.cut)?);
+            let found = way.counts.release(&all, charged.bits())?;
+            Ok(answers(&values, &found, (ranks, number)))
+        }),
+    })
+}
+
+/// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
+fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
+    let points = found.points.iter().map(|point| values.keys.shown(*point)).collect();
+    let found = Counts { points, total: found.total };
+    let mut keys = found.points.clone();
+    keys.dedup();
+    let parts = (found.points.len() + 1) as f64;
+    let up_to = |key: &u128| found.points.partition_point(|point| point <= key) as f64;
+    let low = |key: &u128| (up_to(key) * (found.total - number) / parts - ranks).max(0.0);
+    let high = |key: &u128| (up_to(key) + 1.0).min(parts) * (found.total + number) / parts + ranks;
+    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
+    let numbers = |of: &dyn Fn(&u128) -> f64| keys.iter().map(|key| Cell::Number(of(key))).collect::<Vec<_>>();
+    let mut notes = vec![
+        "Each count is of rows with at most that value. With probability 95%, all true ones lie between count_low and count_high."
+            .to_string(),
+    ];
+    notes.extend(values.notes());
+    let drawn = Drawn {
+        label: values.column.clone(),
+        column: COUNT.to_string(),
+        ends: Some(ENDS.map(str::to_string)),
+        title: format!("{COUNT}, with intervals that hold all at once with probability 95%"),
+    };
+    Answers {
+        columns: vec![
+            column(&values.column, keys.iter().map(|key| values.keys.cell(*key)).collect()),
+            column(COUNT, numbers(&|key| found.at_most(*key))),
+            column(ENDS[0], numbers(&low)),
+            column(ENDS[1], numbers(&high)),
+        ],
+        notes,
+        details: Details { drawn: Some(drawn), ..Details::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! Quantiles of columns whose values are no 64-bit numbers: `keys` of the kind `quantiles`. Each by an exponential mechanism of its own, or all of them by a tree of medians, whichever promises less.
+//!
+//! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so that no budget of ε at δ, or of ρ, could be charged with it.
+
+use super::wide_keys::Values;
+use crate::attackers::Counted;
+use crate::error::{Error, Result};
+use crate::project::Cost;
+use crate::release::estimates::Estimates;
+use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::plan::Priced;
+use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::needs;
+use crate::release::price::noise::{Demand, calibrate};
+use scumble::event::{Event, Moves};
+use scumble::mechanism::quantile::{Quantile, QuantileTree};
+use scumble::noise::BitSource;
+use scumble::quantity::Epsilon;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Ranks hold except with this probability.
+pub(crate) const BETA: f64 = 0.05;
+/// A tree of more levels is not looked at: its quantiles would be 128ths.
+const MOST_LEVELS: u32 = 6;
+
+/// Some quantiles of a column.
+pub(crate) fn analyse(values: Values, fractions: Vec<f64>) -> Analysed {
+    let (values, fractions) = (Rc::new(values), Rc::new(fractions));
+    Analysed::new(move |cost| {
+        let way = Way::within(cost, &values, &fractions)?;
+        let (values, fractions) = (Rc::clone(&values), Rc::clone(&fractions));
+        Ok(Priced::new(way.events(&values)?, move |events| plan(&values, &fractions, way, events)))
+    })
+}
+
+/// How they are found.
+enum Way {
+    /// Each by itself.
+    Each(Vec<Quantile>),
+    /// By a tree, of which these are some.
+    Tree(QuantileTree, Vec<usize>),
+}
+
+impl Way {
+    /// The one with the smaller error.
+    fn within(cost: &Cost, values: &Values, fractions: &[f64]) -> Result<Self> {
+        let each = Self::each(cost, values, fractions)?;
+        let Some(levels) = levels_of(fractions).filter(|_| fractions.len() > 1) else { return Ok(each) };
+        let tree = Self::tree(cost, values, fractions, levels)?;
+        let largest = |way: &Self| -> Result<f64> { Ok(way.errors()?.into_iter().fold(0.0, f64::max)) };
+        Ok(if largest(&tree)? < largest(&each)? { tree } else { each })
+    }
+
+    fn each(cost: &Cost, values: &Values, fractions: &[f64]) -> Result<Self> {
+        let last = values.keys.last();
+        let at = |fraction: f64, epsilon: Epsilon| {
+            if fraction == 0.0 {
+                Quantile::least(last, epsilon)
+            } else if fraction == 1.0 {
+                Quantile::largest(last, epsilon)
+            } else {
+                Quantile::new(last, fraction, epsilon)
+            }
+        };
+        let moves = |fraction: &f64| {
+            let trial = at(*fraction, Epsilon::new(1.0)?)?;
+            moves_of(trial.events_of(values.rows, &values.read)?)
+        };
+        let epsilons = epsilons(cost, &fractions.iter().map(moves).collect::<Result<Vec<_>>>()?)?;
+        let made = fractions.iter().zip(epsilons).map(|(fraction, epsilon)| Ok(at(*fraction, epsilon)?));
+        Ok(Self::Each(made.collect::<Result<_>>()?))
+    }
+
+    fn tree(cost: &Cost, values: &Values, fractions: &[f64], levels: u32) -> Result<Self> {
+        let (tree, _) = tree(cost, values, levels, &[])?;
+        let place = |fraction: &f64| (fraction * f64::from(1u32 << levels)) as usize - 1;
+        Ok(Self::Tree(tree, fractions.iter().map(place).collect()))
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Each(_) => "each by itself",
+            Self::Tree(..) => "tree",
+        }
+    }
+
+    fn events(&self, values: &Values) -> Result<Vec<Event>> {
+        match self {
+            Self::Each(all) => {
+                let events = all.iter().map(|one| Ok(one.events_of(values.rows, &values.read)?));
+                Ok(events.collect::<Result<Vec<_>>>()?.concat())
+            }
+            Self::Tree(tree, _) => Ok(tree.events_of(values.rows, &values.read)?),
+        }
+    }
+
+    /// By how many ranks each is off at most.
+    fn errors(&self) -> Result<Vec<f64>> {
+        match self {
+            Self::Each(all) => all.iter().map(|one| Ok(one.error(BETA)?)).collect(),
+            Self::Tree(tree, places) => Ok(vec![tree.error(BETA)?; places.len()]),
+        }
+    }
+
+    fn release(&self, counts: &BTreeMap<u128, u64>, bits: &mut dyn BitSource) -> Result<Vec<u128>> {
+        match self {
+            Self::Each(all) => Ok(all.iter().map(|one| one.release_counted(counts, bits)).collect()),
+            Self::Tree(tree, places) => {
+                let each = counts.iter().flat_map(|(key, times)| std::iter::repeat_n(*key, *times as usize));
+                let found = tree.release(&each.collect::<Vec<_>>(), bits)?;
+                Ok(places.iter().map(|place| found[*place]).collect())
+            }
+        }
+    }
+}
+
+/// The least number of levels of which all of these are quantiles; none if they are no 2nds, 4ths, …, 64ths.
+fn levels_of(fractions: &[f64]) -> Option<u32> {
+    let inside = fractions.iter().all(|fraction| 0.0 < *fraction && *fraction < 1.0);
+    let fits = |levels: &u32| fractions.iter().all(|fraction| (fraction * f64::from(1u32 << levels)).fract() == 0.0);
+    inside.then(|| (1..=MOST_LEVELS).find(fits)).flatten()
+}
+
+/// How the one event of something moves.
+fn moves_of(events: Vec<Event>) -> Result<Moves> {
+    let event = events.first().ok_or_else(|| Error::machine("a quantile without an event"))?;
+    Ok(event.moves().clone())
+}
+
+/// What each of several choices may have as its range, all together at this cost.
+fn epsilons(cost: &Cost, quantiles: &[Moves]) -> Result<Vec<Epsilon>> {
+    Ok(calibrate(cost, &demand(&[], &[], quantiles))?.quantiles)
+}
+
+fn demand<'a>(moves: &'a [Moves], steps: &'a [Option<f64>], quantiles: &'a [Moves]) -> Demand<'a> {
+    Demand { moves, steps, quantiles, selects_keys: false, default_delta: None, aside: None }
+}
+
+/// A tree of this many levels, and noise for numbers that move like this, all together at this cost.
+pub(crate) fn tree(
+    cost: &Cost,
+    values: &Values,
+    levels: u32,
+    moves: &[Moves],
+) -> Result<(QuantileTree, Vec<crate::release::price::noise::Noise>)> {
+    let last = values.keys.last();
+    let level = QuantileTree::exponential(last, 1, Epsilon::new(1.0)?)?.events_of(values.rows, &values.read)?;
+    let each = vec![moves_of(level)?; levels as usize];
+    let found = calibrate(cost, &demand(moves, &vec![None; moves.len()], &each))?;
+    let epsilon = found.quantiles.first().ok_or_else(|| Error::machine("a tree without levels"))?;
+    Ok((QuantileTree::exponential(last, levels, *epsilon)?, found.noises))
+}
+
+fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Event>) -> Result<Plan> {
+    let errors = way.errors()?;
+    let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| Expected {
+        column: format!("value at {fraction}"),
+        standard_error: None,
+        cells: Vec::new(),
+        assumed: None,
+        about: format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data"),
+    });
+    let mut rule = values.rule();
+    rule["fractions"] = json!(**fractions);
+    rule["way"] = json!(way.name());
+    let cut = Rc::clone(&values.cut);
+    let (own, kept) = (Rc::clone(values), Rc::clone(fractions));
+    Ok(Plan {
+        events,
+        rule,
+        expected: expected.collect(),
+        notes: Vec::new(),
+        limits: Vec::new(),
+        counted: Counted::default(),
+        estimates: Estimates::of(cut.query.bounds, false),
+        memory: needs::of_query(&values.cut),
+        tables: vec![values.table.clone()],
+        query: Some(cut),
+        compute: Box::new(move |charged| {
+            let counts = own.counts(&charged.integers(&own.cut)?);
+            let found = way.release(&counts, charged.bits())?;
+            Ok(answers(&own, &kept, &found, &errors))
+        }),
+    })
+}
+
+fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -> Answers {
+    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
+    let mut notes = vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()];
+    notes.extend(values.notes());
+    Answers {
+        columns: vec![
+            column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
+            column("value", found.iter().map(|key| values.keys.cell(values.keys.shown(*key))).collect()),
+            column("rank_error", errors.iter().map(|error| Cell::Number(*error)).collect()),
+        ],
+        notes,
+        details: Details { drawn: Some(super::quantiles::shares()), ..Details::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests;

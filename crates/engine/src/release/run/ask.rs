@@ -1,0 +1,456 @@
+//! `scumble ask`: questions to an interactive release, one after the other.
+//!
+//! # What a question does, in this order
+//! 1. The condition is tried out on all combinations of values, in public: what is wrong with it is said now.
+//! 2. The process takes a lock, so that no other asks the same release meanwhile. (Nothing below depends on it.)
+//! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of the round is being
+//!    made. Where the rounds or the budget are used up, the model answers, *not checked*.
+//! 4. Rows are read, the model's answer is tested, perhaps the count is measured. All of it stays in memory, and so does the state that the answer leaves.
+//! 5. The ledger gets an entry `drawn`: the number of the answer, and the digest of that state.
+//! 6. The state, the files with all answers, and the ledger's commit, each durable; then the answer is shown.
+//!
+//! # Guarantee
+//! Every answer that is ever seen has an entry `drawn` of its own before it. In a round there is at most one for each number, and rows are read for a number once: `reading` and `drawn` are written in transactions that look whether they may
+//! follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse vector, and
+//! the first measured answer is the last: the state after it has no open round, and no other state of that round is the last one.
+//!
+//! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does up to there, and
+//! what it says if it fails, is the same in both cases. The round is over either way: even an observer who learned from the time it took whether the count was measured would know one run of the sparse vector, which is charged. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in the next table.
+
+mod state;
+
+pub use state::How;
+
+use super::kept::request_digest;
+use super::publish::Places;
+use crate::error::{Error, Result};
+use crate::guarded::guarded;
+use crate::kinds::interactive;
+use crate::kinds::interactive::Opened;
+use crate::ledger::{self, About, Draws, Ledger, Pass, Proposal, Receipt, Reservation, Standing};
+use crate::place::{Origin, Place};
+use crate::project::Request;
+use crate::release::field::Placed;
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::plan::Charged;
+use crate::release::run::published::part;
+use crate::release::run::{Marks, interrupted, places, uncommitted};
+use crate::release::run::{Planned, Runner};
+use crate::remote::backend_of;
+use crate::tables::Backend;
+use scumble::mechanism::sparse_vector::Round;
+use scumble::noise::BitSource;
+use scumble::workload::interactive::{Question, Reply, Weights};
+use state::{Given, Kept, Open, State};
+use std::path::{Path, PathBuf};
+
+/// Half of a 95% interval in standard errors.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
+
+/// An answer, as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The condition.
+    pub question: String,
+    /// About how many owners fulfil it.
+    pub answer: i64,
+    /// The answer is within this; none where nobody has looked.
+    pub within: Option<u64>,
+    /// Where it comes from.
+    pub how: How,
+    /// The entry of the round that was charged for it, if one was.
+    pub charged: Option<u64>,
+    /// How many rounds were charged so far, and how many there may be.
+    pub rounds: (u64, u64),
+    /// What somebody should know.
+    pub notes: Vec<String>,
+}
+
+/// A release that is being asked: nobody else asks it meanwhile.
+pub struct Asking<'a> {
+    runner: &'a Runner<'a>,
+    opened: Opened,
+    /// A round of it, as a release.
+    round: Planned,
+    request: String,
+    out: PathBuf,
+    kept: Kept,
+    state: State,
+    /// The digest of the state, where the ledger has it.
+    known: Option<String>,
+    model: Weights,
+    marks: Marks,
+    backend: Backend,
+    counts: Option<Vec<u64>>,
+    /// How many answers the ledger has that the state does not remember.
+    forgotten: u64,
+}
+
+impl Runner<'_> {
+    /// Prepares for questions to an interactive release, which write their answers into the folder `out`. Charges nothing, and looks at no value except to check the files.
+    pub fn asking<'a>(&'a self, request: &Request, out: &Path) -> Result<Asking<'a>> {
+        if !request.is_asked() {
+            return Err(Error::input(format!(
+                "release '{}' is of kind {}, which is published by 'scumble release'; only releases of kind interactive are asked",
+                request.name, request.kind
+            )));
+        }
+        let opened = interactive::opened(request, self.project())?;
+        self.hold_budget()?;
+        let mut round = self.plan(request)?;
+        round.plan.events.clone_from(&opened.round);
+        let digest = request_digest(self.project(), &round)?;
+        let one = std::slice::from_ref(&round);
+        let before = self.agreed(&round)?;
+        if backend_of(request, &round.plan.tables, self.project())?.is_some() {
+            return Err(Error::input(format!(
+                "release '{}' is asked about rows, which are computed with elsewhere: what needs rows needs a file that is read here (docs/backends.md)",
+                request.name
+            )));
+        }
+        let backend = self.preflight(one)?;
+        let marks = self.checked(one, &before)?;
+        self.refuse_own_files(out, one)?;
+        drop(places(out, &round, self.ledger())?);
+        let kept = Kept::hold(self.ledger(), &request.name)?;
+        let rounds = self.charged_rounds(&request.name, &digest)?;
+        let is_known = |seal: &String| rounds.iter().any(|round| round.life.states().contains(seal));
+        let found = kept.read().filter(|(state, seal)| state.request == digest && is_known(seal));
+        let (state, known) = found.map_or_else(
+            || (State { request: digest.clone(), ..State::default() }, None),
+            |(state, seal)| (state, Some(seal)),
+        );
+        let mut asking = Asking {
+            runner: self,
+            model: Weights::uniform(opened.declared.universe.domain.cells()),
+            opened,
+            round,
+            request: digest,
+            out: out.to_path_buf(),
+            kept,
+            state,
+            known,
+            marks,
+            backend,
+            counts: None,
+            forgotten: 0,
+        };
+        asking.learn_again()?;
+        Ok(asking)
+    }
+
+    /// How many rounds of an interactive release were charged, and how many there may be; none for other kinds.
+    pub fn rounds(&self, planned: &Planned) -> Result<Option<(u64, u64)>> {
+        if !planned.request.is_asked() {
+            return Ok(None);
+        }
+        let all = planned.plan.events.iter().map(scumble::Event::times).max().unwrap_or(0);
+        let request = request_digest(self.project(), planned)?;
+        Ok(Some((self.charged_rounds(&planned.request.name, &request)?.len() as u64, all)))
+    }
+
+    /// The rounds of a release that were charged under a declaration, in order.
+    fn charged_rounds(&self, name: &str, request: &str) -> Result<Vec<Reservation>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        Ok(ledger.reservations(name)?.into_iter().filter(|one| one.request == request).collect())
+    }
+
+    /// The standing of the ledger, with which the budget and the tables of a release must agree.
+    fn agreed(&self, planned: &Planned) -> Result<Standing> {
+        let before = match Ledger::open_existing(self.ledger())? {
+            Some(ledger) => ledger.standing(&[])?.0,
+            None => Standing::nothing(),
+        };
+        before.agrees(&self.project().budget.in_force(), &self.project().path.display().to_string())?;
+        let folder = ledger::folder(self.ledger())?;
+        ledger::joined(before.declared(), &self.declared(planned, &folder)?, &folder)?;
+        Ok(before)
+    }
+}
+
+/// What a question may use.
+struct Grant {
+    receipt: Receipt,
+    /// The number of the answer in its round.
+    number: u64,
+    /// The secret of the round; none where the model answers alone.
+    secret: Option<i128>,
+    /// Whether the round was charged just now.
+    is_new: bool,
+}
+
+impl Asking<'_> {
+    /// Of which combinations a question is true; what is wrong with it is said here, and nothing is charged.
+    pub fn understood(&self, question: &str) -> Result<Question> {
+        let place = Place { origin: Origin::CommandLine, line: 1, column: 1 };
+        let condition = Placed { value: question.to_string(), place };
+        let truths = self.opened.declared.universe.fulfilling(&condition, self.runner.project())?;
+        Ok(Question::of(truths))
+    }
+
+    /// Answers a question.
+    ///
+    /// # Guarantee
+    /// As the module says.
+    pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<Answered> {
+        let understood = self.understood(question)?;
+        let places = places(&self.out, &self.round, self.runner.ledger())?;
+        let (mut ledger, mut notes) = (Ledger::open_or_create(self.runner.ledger())?, Vec::new());
+        let grant = self.granted(&mut ledger, &mut notes, bits)?;
+        // Whatever ends this early leaves a round that is over.
+        self.known = None;
+        let charged = grant.is_new.then_some(grant.receipt.sequence());
+        let given = self.given(&grant, question, &understood, bits)?;
+        let pass = self.settled(grant, &given, &mut ledger)?;
+        if given.how == How::Measured {
+            self.model.update(&understood, self.opened.plan.step(given.answer, given.expected));
+        }
+        self.published(places, pass, &mut ledger)?;
+        let rounds = (self.charged(&ledger)?.len() as u64, self.opened.plan.updates());
+        let Given { question, how, answer, .. } = given;
+        Ok(Answered { question, answer, within: self.within(how), how, charged, rounds, notes })
+    }
+
+    /// The rounds that were charged under this declaration.
+    fn charged(&self, ledger: &Ledger) -> Result<Vec<Reservation>> {
+        let all = ledger.reservations(&self.round.request.name)?;
+        Ok(all.into_iter().filter(|one| one.request == self.request).collect())
+    }
+
+    /// The open round, if it can be believed; otherwise a new one, which is charged; otherwise the model alone.
+    fn granted(&mut self, ledger: &mut Ledger, notes: &mut Vec<String>, bits: &mut dyn BitSource) -> Result<Grant> {
+        let rounds = self.charged(ledger)?;
+        let (charged, asked) = (rounds.len() as u64, rounds.iter().map(|one| one.life.answers()).sum::<u64>());
+        self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
+        notes.extend(self.said_of_forgotten());
+        let open = self.state.open.take();
+        let Opened { plan, declared, .. } = &self.opened;
+        if asked >= declared.questions {
+            let why = format!("All {} questions that were planned for are asked", declared.questions);
+            return model_alone(ledger, &rounds, notes, (&why, ""));
+        }
+        if let Some(last) = rounds.last() {
+            let known = self.known.as_ref();
+            let has_ended = open.is_none() && known.is_some() && known == last.life.states().last();
+            if let Some((known, open)) = known.zip(open).filter(|(_, open)| open.head == last.head)
+                && let Some(receipt) = ledger.reading(&open.head, known)?
+            {
+                return Ok(Grant {
+                    receipt,
+                    number: last.life.answers() + 1,
+                    secret: Some(open.secret),
+                    is_new: false,
+                });
+            }
+            notes.extend((!has_ended).then(|| lost(last.head.entries)));
+        }
+        if charged >= plan.updates() {
+            let why = format!("All {} rounds are used up", plan.updates());
+            return model_alone(ledger, &rounds, notes, (&why, ""));
+        }
+        match self.reserved(ledger, charged + 1, bits.is_secure()) {
+            Ok(receipt) => Ok(Grant { receipt, number: 1, secret: Some(plan.open(bits).secret()), is_new: true }),
+            Err(Error::Budget(refused)) if charged > 0 => {
+                model_alone(ledger, &rounds, notes, ("No further round fits the budget", &format!(" ({refused})")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Charges a round.
+    fn reserved(&self, ledger: &mut Ledger, number: u64, secure: bool) -> Result<Receipt> {
+        let (runner, round) = (self.runner, &self.round);
+        let mut rule = round.plan.rule.clone();
+        rule["number"] = serde_json::json!(number);
+        if !secure {
+            rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
+        }
+        let proposal = Proposal {
+            release: round.request.name.clone(),
+            kind: round.request.kind.clone(),
+            project: Some(runner.project().digest.clone()),
+            request: Some(self.request.clone()),
+            events: round.plan.events.clone(),
+            rule,
+            about: About { draws: Draws::Each, ..runner.about(round, &self.marks)? },
+        };
+        crate::release::run::exclusivity::among_ledgers(
+            runner.project(),
+            round,
+            &proposal.about.tables,
+            runner.ledger(),
+        )?;
+        ledger.reserve(&proposal, |standing| runner.fits(round, standing))
+    }
+
+    /// The answer, in memory alone. What is said if this fails does not depend on whether it was measured.
+    fn given(
+        &mut self,
+        grant: &Grant,
+        question: &str,
+        understood: &Question,
+        bits: &mut dyn BitSource,
+    ) -> Result<Given> {
+        let (how, answer, expected) = match grant.secret {
+            None => {
+                let expected = self.opened.plan.expected(self.model.answer(understood));
+                (How::NotChecked, expected as i64, expected)
+            }
+            Some(secret) => {
+                let drawn = guarded(|| self.drawn(&grant.receipt, secret, understood, bits));
+                match drawn.ok_or_else(|| interrupted(&self.round.request.name))? {
+                    (Reply::Model(_), expected) => (How::Model, expected as i64, expected),
+                    (Reply::Measured(noisy), expected) => (How::Measured, noisy, expected),
+                }
+            }
+        };
+        Ok(Given { question: question.to_string(), how, answer, expected })
+    }
+
+    /// From rows to an answer, and what the model expected. Whatever goes wrong here may depend on the data.
+    fn drawn(
+        &mut self,
+        receipt: &Receipt,
+        secret: i128,
+        question: &Question,
+        bits: &mut dyn BitSource,
+    ) -> Result<(Reply, u64)> {
+        let key = self.state.key(bits);
+        let mut charged = Charged::with_key(receipt, &self.backend, key, bits);
+        let universe = &self.opened.declared.universe;
+        let counts = match self.counts.take() {
+            Some(counts) => counts,
+            None => universe.counts(&charged.records(&universe.attributes)?)?,
+        };
+        let (count, share) = self.model.look(question, &counts);
+        let expected = self.opened.plan.expected(share);
+        let answer = self.opened.plan.ask(Round::resumed(secret), count, expected, charged.bits());
+        self.counts = Some(counts);
+        Ok((answer, expected))
+    }
+
+    /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the model that was checked, and is over after any other.
+    fn settled(&mut self, grant: Grant, given: &Given, ledger: &mut Ledger) -> Result<Pass> {
+        let Grant { receipt, number, secret, .. } = grant;
+        let open = secret.filter(|_| given.how == How::Model);
+        let open = open.map(|secret| Open { head: receipt.head().clone(), secret });
+        let mut next = State { open, ..self.state.clone() };
+        next.answers.push(given.clone());
+        let sealed = next.sealed()?;
+        let pass = ledger.drawn_answer(receipt, number, &sealed.digest);
+        let name = &self.round.request.name;
+        let pass = pass.map_err(|error| unshown(name, &error.to_string()))?;
+        let pass = pass.ok_or_else(|| unshown(name, "another process has answered in its place"))?;
+        self.kept.write(&sealed)?;
+        (self.state, self.known) = (next, Some(sealed.digest));
+        Ok(pass)
+    }
+
+    /// Puts all answers so far in their places and commits them.
+    fn published(&self, places: Places, pass: Pass, ledger: &mut Ledger) -> Result<()> {
+        let name = &self.round.request.name;
+        let mut answers = self.answers();
+        self.round.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
+        let document = serde_json::json!({
+            "release": name, "kind": self.round.request.kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
+            "answers": answers.json(), "report": part(&answers, &self.round.plan.limits, &self.round.plan.counted),
+        });
+        ledger.in_place()?;
+        let (_, output) = places.put_answers(&pass, &answers, &document)?;
+        ledger.commit(pass, output).map(drop).map_err(|_| uncommitted(name))
+    }
+
+    /// The answers so far as a table.
+    fn answers(&self) -> Answers {
+        let given = &self.state.answers;
+        let uncertainty = given.iter().map(|given| match self.within(given.how) {
+            Some(within) => Uncertainty {
+                standard_error: within as f64 / NORMAL_95,
+                low: given.answer as f64 - within as f64,
+                high: given.answer as f64 + within as f64,
+            },
+            None => Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY },
+        });
+        let uncertainty: Vec<Uncertainty> = uncertainty.collect();
+        let column = |name: &str, cell: &dyn Fn(&Given) -> Cell, uncertainty: Option<Vec<Uncertainty>>| AnswerColumn {
+            name: name.to_string(),
+            cells: given.iter().map(cell).collect(),
+            uncertainty,
+        };
+        let [question, answer, how] = interactive::PUBLISHED;
+        let mut notes = vec![
+            "All intervals together hold with probability 95%. What is not checked is an answer of the model that nobody has compared with the data: it may be off by anything.".to_string(),
+        ];
+        notes.extend(self.said_of_forgotten());
+        notes.extend(self.opened.declared.universe.attributes.note());
+        Answers {
+            columns: vec![
+                column(question, &|given| Cell::Text(given.question.as_str().into()), None),
+                column(answer, &|given| Cell::Whole(i128::from(given.answer)), Some(uncertainty)),
+                column(how, &|given| Cell::Text(given.how.words().into()), None),
+            ],
+            notes,
+            details: Details {
+                bars: Some(given.iter().map(|given| given.question.clone()).collect()),
+                intervals: vec![answer.to_string()],
+                ..Details::default()
+            },
+        }
+    }
+
+    /// Whoever reads the table should not take it for all that was answered.
+    fn said_of_forgotten(&self) -> Option<String> {
+        (self.forgotten > 0).then(|| {
+            format!(
+                "{} earlier answers are not in this table: the file beside the ledger does not remember them (it is lost or was changed, or a process ended before it was written), and the model goes on without them. They stay charged.",
+                self.forgotten
+            )
+        })
+    }
+
+    fn within(&self, how: How) -> Option<u64> {
+        let promise = self.opened.plan.promise();
+        match how {
+            How::Measured => Some(promise.slack_answer),
+            How::Model => Some(promise.error),
+            How::NotChecked => None,
+        }
+    }
+
+    /// The model as it was left: from the answers that were measured.
+    fn learn_again(&mut self) -> Result<()> {
+        let measured: Vec<Given> =
+            self.state.answers.iter().filter(|given| given.how == How::Measured).cloned().collect();
+        for given in measured {
+            let question = self.understood(&given.question)?;
+            self.model.update(&question, self.opened.plan.step(given.answer, given.expected));
+        }
+        Ok(())
+    }
+}
+
+fn lost(entry: u64) -> String {
+    format!(
+        "The round of entry {entry} is lost, and stays charged: what was kept of it beside the ledger is not there, was changed, was in use when its process ended, or is not as old as the ledger."
+    )
+}
+
+/// The model answers alone, under the last round that was charged; why is said.
+fn model_alone(
+    ledger: &Ledger,
+    rounds: &[Reservation],
+    notes: &mut Vec<String>,
+    (why, more): (&str, &str),
+) -> Result<Grant> {
+    notes.push(format!("{why}: the model answers, and nobody has looked how near that is{more}."));
+    let last = rounds.last().ok_or_else(|| Error::machine("an answer without any round"))?;
+    let receipt = ledger.resumed(&last.head)?;
+    Ok(Grant { receipt, number: last.life.answers() + 1, secret: None, is_new: false })
+}
+
+/// The ledger cannot write down that an answer is about to be seen: nobody sees it. That depends on no value.
+fn unshown(name: &str, why: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after its round was charged: {why}; nothing of the answer was shown, and the round is over and stays charged: ask again, which opens a new one"
+    ))
+}

@@ -1,0 +1,243 @@
+//! What is kept between two questions: the secret of an open round, which decides the next answers, and what was answered so far.
+//!
+//! It stands beside the ledger, in a file that its owner alone can read, and is in no output. The ledger holds the digest of every state, before it is written: a file whose digest the ledger does not have under the same declaration is not
+//! believed at all, and a round goes on only from the state that its last answer left. A file that was edited, is older than the ledger, a copy of another one, or one that somebody else could read opens nothing:
+//! then the round is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
+//!
+//! # Why the digest tells nothing
+//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a salt of 256 random bits, its own and new each time: to try out secrets one needs the salt, which stands nowhere but
+//! beside the secret (a commitment by SHA-256, hiding as far as that is a random oracle, binding as far as nobody finds a collision). A key beside the ledger would be one more file that must stay private, for longer than the round.
+
+use crate::digest::{digest, unhex};
+use crate::error::{Error, Result};
+use crate::ledger::{Head, beside};
+use crate::project::file_stem;
+use crate::tables::hash::Key;
+use scumble::noise::{BitSource, SecureSource};
+use serde_json::{Value, json};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long to wait for another process that asks.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// No state is longer, in bytes.
+const LONGEST: u64 = 1 << 30;
+
+/// What is kept of one release.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct State {
+    /// The declaration that it is for.
+    pub request: String,
+    /// Which of an owner's rows count: the same in all rounds.
+    pub key: Option<(u64, u64)>,
+    pub open: Option<Open>,
+    pub answers: Vec<Given>,
+}
+
+/// An open round.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Open {
+    /// The head of the ledger after its reservation.
+    pub head: Head,
+    pub secret: i128,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Open({})", self.head.entries)
+    }
+}
+
+/// An answer that was given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Given {
+    pub question: String,
+    pub how: How,
+    pub answer: i64,
+    /// What the model expected.
+    pub expected: u64,
+}
+
+/// Where an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// The count, with noise.
+    Measured,
+    /// The model, which was found to be near.
+    Model,
+    /// The model, and nobody has looked how near it is.
+    NotChecked,
+}
+
+impl How {
+    const ALL: [Self; 3] = [Self::Measured, Self::Model, Self::NotChecked];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Model => "model",
+            Self::NotChecked => "not checked",
+        }
+    }
+}
+
+impl State {
+    /// Which of an owner's rows count; drawn once.
+    pub fn key(&mut self, bits: &mut dyn BitSource) -> Key {
+        let (one, other) = *self.key.get_or_insert_with(|| (bits.next_u64(), bits.next_u64()));
+        Key(one, other)
+    }
+
+    /// The state as it is kept: with a new salt, and with the digest that the ledger holds of it.
+    pub fn sealed(&self) -> Result<Sealed> {
+        let mut random = SecureSource::new()?;
+        let salt: String = (0..4).map(|_| format!("{:016x}", random.next_u64())).collect();
+        let mut kept = self.json();
+        kept["salt"] = salt.into();
+        let text = format!("{kept:#}\n");
+        Ok(Sealed { digest: digest(text.as_bytes()), text })
+    }
+
+    fn json(&self) -> Value {
+        let open = self.open.as_ref().map(|open| {
+            let Head { entries, .. } = &open.head;
+            json!({ "entry": entries, "hash": open.head.hex(), "secret": open.secret.to_string() })
+        });
+        let answers = self.answers.iter().map(|given| {
+            json!({ "question": given.question, "how": given.how.words(), "answer": given.answer, "expected": given.expected })
+        });
+        json!({
+            "what": "a secret of scumble: whoever reads the numbers below learns more than was paid for",
+            "request": self.request, "key": self.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
+            "open": open, "answers": answers.collect::<Vec<_>>(),
+        })
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let half = |text: &str, from: usize| u64::from_str_radix(text.get(from..from + 16)?, 16).ok();
+        let key = match value["key"].as_str() {
+            Some(text) => Some(half(text, 0).zip(half(text, 16))?),
+            None => None,
+        };
+        let open = &value["open"];
+        let open = match open.is_null() {
+            true => None,
+            false => Some(Open {
+                head: Head { entries: open["entry"].as_u64()?, hash: unhex(open["hash"].as_str()?)? },
+                secret: open["secret"].as_str()?.parse().ok()?,
+            }),
+        };
+        let given = |value: &Value| {
+            let how = value["how"].as_str()?;
+            Some(Given {
+                question: value["question"].as_str()?.to_string(),
+                how: How::ALL.into_iter().find(|one| one.words() == how)?,
+                answer: value["answer"].as_i64()?,
+                expected: value["expected"].as_u64()?,
+            })
+        };
+        Some(Self {
+            request: value["request"].as_str()?.to_string(),
+            key,
+            open,
+            answers: value["answers"].as_array()?.iter().map(given).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// A state as it is kept.
+pub(crate) struct Sealed {
+    text: String,
+    /// SHA-256 of all of it, hexadecimal.
+    pub digest: String,
+}
+
+/// The file of a release's state, held by one process at a time.
+pub(crate) struct Kept {
+    path: PathBuf,
+    /// While it lives, nobody else asks.
+    _lock: File,
+}
+
+impl Kept {
+    /// Waits until nobody else is asking the same release.
+    pub fn hold(ledger: &Path, release: &str) -> Result<Self> {
+        let path = beside(ledger, &format!(".{}.state", file_stem(release)))?;
+        let lock = beside(ledger, &format!(".{}.state.lock", file_stem(release)))?;
+        let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(&lock);
+        let file = file.map_err(|error| {
+            Error::input(format!(
+                "{} cannot be written ({error}): what is kept between questions stands beside the ledger",
+                lock.display()
+            ))
+        })?;
+        let begun = Instant::now();
+        while file.try_lock().is_err() {
+            if begun.elapsed() > PATIENCE {
+                return Err(Error::machine(format!(
+                    "release '{release}' has been asked by another process for a minute; try again when that has ended"
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Self { path, _lock: file })
+    }
+
+    /// What is kept, with its digest; none if there is nothing, or nothing of that form. Whether it is believed is for the ledger to say.
+    pub fn read(&self) -> Option<(State, String)> {
+        let found = fs::symlink_metadata(&self.path).ok()?;
+        if !found.is_file() || found.len() > LONGEST || is_open_to_others(&found) {
+            return None;
+        }
+        let text = fs::read_to_string(&self.path).ok()?;
+        Some((State::from_json(&serde_json::from_str(&text).ok()?)?, digest(text.as_bytes())))
+    }
+
+    /// Replaces what is kept: all of it or nothing, and on the disk when this returns.
+    pub fn write(&self, state: &Sealed) -> Result<()> {
+        self.replaced(state).map_err(|error| {
+            Error::machine(format!(
+                "{} cannot be written ({error}): the round is lost, and stays charged",
+                self.path.display()
+            ))
+        })
+    }
+
+    fn replaced(&self, state: &Sealed) -> io::Result<()> {
+        let random = SecureSource::new().map_err(|error| io::Error::other(error.to_string()))?.next_u64();
+        let temporary = self.path.with_file_name(format!(".scumble-{random:016x}.tmp"));
+        let written = private(OpenOptions::new().write(true).create_new(true)).open(&temporary).and_then(|mut file| {
+            file.write_all(state.text.as_bytes())?;
+            file.sync_all()
+        });
+        let renamed = written.and_then(|()| fs::rename(&temporary, &self.path));
+        if renamed.is_err() {
+            drop(fs::remove_file(&temporary));
+        }
+        renamed?;
+        File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+#[cfg(unix)]
+fn is_open_to_others(file: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &fs::Metadata) -> bool {
+    false
+}

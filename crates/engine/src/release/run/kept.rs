@@ -1,0 +1,356 @@
+//! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
+//! everybody has already.
+//!
+//! A release is the same if its name, its kind and all that it says are (the cost among it), how much of an owner its tables let count, and which graph they are; and, for an
+//! exact count, which has no other guarantee, what is declared about the attacker. What else its tables
+//! are (source, owner, layout, columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
+//! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew. Nor does changed data: new numbers about
+//! changed rows are a new release, for whoever wants one and says so.
+
+use crate::attackers::declared;
+use crate::digest::digest_of;
+use crate::error::{Error, Result};
+use crate::ledger::{self, Charge, Ledger, Output, State};
+use crate::project::file_names;
+use crate::project::{Bounding, Graph, Project, Request, Table};
+use crate::release::run::{Planned, Runner};
+use crate::release::{DigestOf, Publication};
+use crate::tables::check;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// So many of the last charges are looked at for one that was for the same under another name.
+const MOST_CHARGES: usize = 1000;
+
+/// A release that was published before and is not paid for again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its place in the ledger.
+    pub sequence: u64,
+    /// When it was charged.
+    pub time: String,
+    /// The files, which are as they were published.
+    pub files: Vec<PathBuf>,
+    /// Whether the data has changed since; none where that cannot be told.
+    pub data_changed: Option<bool>,
+}
+
+impl Kept {
+    /// In one line.
+    pub fn words(&self) -> String {
+        let Self { name, sequence, .. } = self;
+        let since = if self.data_changed == Some(true) { "; the data changed since" } else { "" };
+        format!(
+            "kept: {name}, published {} (entry {sequence}){since}; {} pays for a new one",
+            day(&self.time),
+            again(name)
+        )
+    }
+}
+
+impl Runner<'_> {
+    /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is named in `again`. Charges nothing.
+    ///
+    /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid for again is for somebody to say.
+    pub fn kept(&self, releases: &[Planned], out: &Path, again: &[String]) -> Result<Vec<Option<Kept>>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(vec![None; releases.len()]) };
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
+        for planned in releases {
+            ledger::joined(standing.declared(), &self.declared(planned, &folder)?, &folder)?;
+            let name = &planned.request.name;
+            let found = if again.contains(name) { None } else { ledger.last_committed(name)? };
+            let Some((charge, marks)) = found else {
+                kept.push(None);
+                continue;
+            };
+            if !is_same(self.project(), planned, &charge)? {
+                kept.push(None);
+                continue;
+            }
+            match changed_file(out, &charge) {
+                Some(what) => gone.push((name, charge, what)),
+                None => kept.push(Some(self.one_kept(charge, &planned.plan.tables, &marks, out)?)),
+            }
+        }
+        match gone.is_empty() {
+            true => Ok(kept),
+            false => Err(lost(&gone)),
+        }
+    }
+
+    /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it anew, and replaces it.
+    pub fn published_otherwise(&self, planned: &Planned) -> Result<Option<u64>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
+        Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
+    }
+
+    /// The name and the entry of what was published with the same declaration under a name that no release has any more: whoever renames a release pays for it anew.
+    pub fn published_as(&self, planned: &Planned) -> Result<Option<(String, u64)>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
+        for charge in ledger.recent(MOST_CHARGES)?.into_iter().rev() {
+            let is_candidate = matches!(charge.state, State::Committed(_)) && charge.kind == planned.request.kind;
+            if is_candidate
+                && is_gone(&charge)
+                && charge.request == Some(digest_as(self.project(), planned, &charge.release)?)
+            {
+                return Ok(Some((charge.release, charge.sequence)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
+    pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.life.commits() == 0);
+        Ok(charges.map(|charge| charge.head.entries).collect())
+    }
+
+    /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
+    pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
+        // Of an interactive release there is always more to ask.
+        if planned.request.definition()?.publishes == Publication::Rounds {
+            return Ok(None);
+        }
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
+        Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
+    }
+
+    /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where they are as they were.
+    pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
+        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
+    }
+
+    fn one_kept(
+        &self,
+        charge: Charge,
+        tables: &[String],
+        marks: &BTreeMap<String, String>,
+        out: &Path,
+    ) -> Result<Kept> {
+        let data_changed =
+            self.marks_now(tables)?.map(|now| now.iter().any(|(table, mark)| marks.get(table) != Some(mark)));
+        let files = file_names(&charge.release).map(|name| out.join(name)).to_vec();
+        let Charge { release: name, kind, sequence, time, .. } = charge;
+        Ok(Kept { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
+    }
+
+    /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
+    pub(crate) fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
+        let Some(key) = ledger::Key::existing(self.ledger())? else { return Ok(None) };
+        let states = check::state(self.project(), tables).ok();
+        Ok(states.map(|all| all.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect()))
+    }
+}
+
+/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in the words of its statement, and without bounds that
+/// are the table's own.
+pub(crate) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+    digest_as(project, planned, &planned.request.name)
+}
+
+/// The same, as if the release had this name.
+fn digest_as(project: &Project, planned: &Planned, name: &str) -> Result<String> {
+    let mut said = normal(project, planned);
+    if let Some(fields) = said.as_object_mut() {
+        own_bounds(project, planned).iter().for_each(|name| drop(fields.remove(*name)));
+        fields.entry("name").and_modify(|own| *own = name.into());
+    }
+    declared_digest(project, planned, said)
+}
+
+/// The fields of a release that say of its one table what that says itself. A table that is joined with itself has other bounds than its own, and kind `bounds` looks at more
+/// than the table lets count.
+fn own_bounds(project: &Project, planned: &Planned) -> Vec<&'static str> {
+    let fields = planned.request.fields.json();
+    let is_joined = fields["sql"].as_str().is_some_and(|sql| sql.to_lowercase().contains("join"));
+    let is_of_another = matches!(decided_by(&planned.request), DigestOf::OtherRelease(_));
+    let [name] = &planned.plan.tables[..] else { return Vec::new() };
+    let Some(table) = project.tables.get(name).filter(|_| !is_joined && !is_of_another) else {
+        return Vec::new();
+    };
+    let Bounding { rows, groups, rows_per_group } = table.bounding;
+    let own = [("max_rows_per_owner", rows), ("max_groups_per_owner", groups), ("max_rows_per_group", rows_per_group)];
+    // Numbers stand in what a request says as their texts.
+    let is_same = |(name, bound): &(&'static str, Option<u64>)| {
+        fields[*name].as_str().is_some_and(|said| bound.is_some_and(|bound| bound.to_string() == said))
+    };
+    own.into_iter().filter(is_same).map(|(name, _)| name).collect()
+}
+
+/// The same as charges had it before, with all bounds that were said.
+fn digest_with_bounds(project: &Project, planned: &Planned) -> Result<String> {
+    declared_digest(project, planned, normal(project, planned))
+}
+
+/// What else decides what a request answers; nothing where its kind is not known.
+fn decided_by(request: &Request) -> DigestOf {
+    request.definition().map_or(DigestOf::Request, |kind| kind.digest)
+}
+
+/// What a release declares, without what no answer depends on.
+fn normal(project: &Project, planned: &Planned) -> Value {
+    let mut said = fields(&planned.request, project);
+    if let Some(fields) = said.as_object_mut() {
+        fields.remove("expected_rows");
+        if fields.get("noise").is_some_and(|noise| noise == "auto") {
+            fields.remove("noise");
+        }
+    }
+    if let Some(statement) = said["sql"].as_str().and_then(crate::sql::statement) {
+        said["sql"] = statement.into();
+    }
+    said
+}
+
+/// The same as the first charges had it.
+fn plain_digest(project: &Project, planned: &Planned) -> Result<String> {
+    declared_digest(project, planned, fields(&planned.request, project))
+}
+
+fn declared_digest(project: &Project, planned: &Planned, fields: Value) -> Result<String> {
+    let Planned { request, plan, .. } = planned;
+    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
+    let mut said = json!({ "fields": fields, "kind": request.kind, "tables": tables });
+    if decided_by(request) == DigestOf::DeclaredAttacker {
+        said["attacker"] = declared(project)?;
+    }
+    Ok(crate::digest(said.to_string().as_bytes()))
+}
+
+/// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither spaces, comments nor the case of keywords make it
+/// another one, and the plan that it becomes.
+pub(crate) fn question_digest(project: &Project, planned: &Planned) -> Result<String> {
+    let Planned { request, plan, .. } = planned;
+    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
+    let mut fields = fields(request, project);
+    fields.as_object_mut().map(|fields| fields.remove("name"));
+    if let Some(statement) = fields["sql"].as_str().and_then(crate::sql::statement) {
+        fields["sql"] = statement.into();
+    }
+    let steps = plan.query.as_ref().map(|cut| cut.plan.display_indent().to_string());
+    let said = json!({ "fields": fields, "kind": request.kind, "tables": tables, "steps": steps });
+    Ok(crate::digest(said.to_string().as_bytes()))
+}
+
+/// What answers depend on of what a table's declaration may say otherwise in the same ledger.
+fn of_table(table: &Table) -> Value {
+    let Bounding { rows, groups, rows_per_group } = table.bounding;
+    let graph = table.graph.as_ref().map(|Graph { from, to, vertices }| json!([from, to, vertices]));
+    json!({ "rows": rows, "groups": groups, "rows_per_group": rows_per_group, "owners": table.public_owners, "graph": graph })
+}
+
+/// All that a request says, and what the release says whose bounds it asks for.
+fn fields(request: &Request, project: &Project) -> Value {
+    let mut fields = request.fields.json();
+    if let Some(sql) = fields["sql"].as_str().map(one_line) {
+        fields["sql"] = sql.into();
+    }
+    // Said or not, the kind is known.
+    fields.as_object_mut().map(|fields| fields.remove("kind"));
+    if let DigestOf::OtherRelease(field) = decided_by(request)
+        && let Some(other) = project.releases.iter().find(|one| Some(one.name.as_str()) == fields[field].as_str())
+    {
+        fields[field] = self::fields(other, project);
+    }
+    fields
+}
+
+/// A query with each gap between two words as one space: where it begins a new line makes no difference, except in texts and comments.
+fn one_line(sql: &str) -> String {
+    if ["--", "/*", "'", "\"", "`", "$"].iter().any(|sign| sql.contains(sign)) {
+        return sql.trim().to_string();
+    }
+    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
+fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> Result<bool> {
+    Ok(match &charge.request {
+        Some(request) => {
+            let accepted = [request_digest, digest_with_bounds, plain_digest];
+            let accepted = accepted.iter().map(|digest| digest(project, planned)).collect::<Result<Vec<_>>>()?;
+            accepted.contains(request)
+        }
+        None => {
+            charge.kind == planned.request.kind
+                && charge.events == planned.plan.events
+                && told(&charge.rule) == told(&planned.plan.rule)
+        }
+    })
+}
+
+/// A rule without what only says how: the hash that chose rows, and the text for other engines.
+fn told(rule: &Value) -> Value {
+    match rule {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| !["hash", "integers"].contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), told(value))).collect()
+        }
+        Value::Array(list) => list.iter().map(told).collect(),
+        other => other.clone(),
+    }
+}
+
+/// What is wrong with the files of a charge, if they are not there as they were published.
+fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
+    let State::Committed(output) = &charge.state else { return Some("it was not completed".to_string()) };
+    file_names(&charge.release).into_iter().find_map(|name| {
+        let path = out.join(&name);
+        match digest_of(&path) {
+            Err(_) => Some(format!("{} is not there any more", path.display())),
+            Ok(digest) if is_published(output, &name, &digest) => None,
+            Ok(_) => Some(format!("{} is not what was published", path.display())),
+        }
+    })
+}
+
+/// Whether a file with this digest is what the ledger knows of it, as far as it knows it.
+pub(crate) fn is_published(output: &Output, name: &str, found: &str) -> bool {
+    let end = name.rsplit('.').next().unwrap_or_default();
+    let known = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
+    known.is_none_or(|digest| digest == found)
+}
+
+/// The one sentence for files that are gone.
+fn lost(gone: &[(&String, Charge, String)]) -> Error {
+    let (name, charge, what) = &gone[0];
+    let more = match gone.len() - 1 {
+        0 => String::new(),
+        1 => " (and so with another release)".to_string(),
+        others => format!(" (and so with {others} other releases)"),
+    };
+    let names: BTreeSet<String> = gone.iter().map(|(name, ..)| again(name)).collect();
+    Error::input(format!(
+        "release '{name}' was published on {} (entry {}), and {what}{more}; nothing was charged: put back what was published, name its folder with --out, or pay for new numbers with {}",
+        day(&charge.time),
+        charge.sequence,
+        names.into_iter().collect::<Vec<_>>().join(" "),
+    ))
+}
+
+/// The flag that pays again, as a shell reads it.
+pub fn again(name: &str) -> String {
+    let plain = name.chars().all(|letter| letter.is_alphanumeric() || "-_.,+".contains(letter));
+    if plain { format!("--again {name}") } else { format!("--again '{name}'") }
+}
+
+/// The day of a time.
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests;

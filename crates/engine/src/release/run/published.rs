@@ -1,0 +1,270 @@
+//! What releases have left on the disk: a report tells of all that was ever published, not of its own run alone.
+//!
+//! The ledger says what was charged and the digests of what was written; the JSON file of a release has its numbers and, under `report`, what a report needs
+//! beside them. A file that is not what the ledger knows is not shown: somebody's edit is not what was published.
+
+mod document;
+
+use super::kept::is_published;
+use super::publish::{earlier, unknown_earlier};
+use crate::attackers::Counted;
+use crate::kinds::registry;
+use crate::ledger::{Charge, State};
+use crate::project::file_names;
+use crate::release::Publication;
+use crate::release::floor::Floor;
+use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, UNBOUNDED, Uncertainty};
+use crate::release::run::published::document::Document;
+use scumble::event::Event;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// More rows than these are in the files alone.
+pub const MOST_ROWS: usize = 10_000;
+
+/// A release whose numbers are there.
+#[derive(Debug)]
+pub struct Published {
+    /// Its charge.
+    pub charge: Charge,
+    /// What was done for its numbers: of an interactive release by all of its rounds, whose answers stand in one file.
+    pub events: Vec<Event>,
+    /// What was published: at most [`MOST_ROWS`] rows of it.
+    pub answers: Answers,
+    /// How many rows were published.
+    pub rows: usize,
+    /// What nobody could beat at its privacy, where that is known.
+    pub limits: Vec<Floor>,
+    /// What is counted, for attackers who know only part of the rows.
+    pub counted: Counted,
+    /// The table.
+    pub file: PathBuf,
+    /// Whether it was paid for again since, and other numbers have its place.
+    pub is_replaced: bool,
+}
+
+impl Published {
+    /// Whether its rows are made up: they are for programs, and no reader wants them in a report.
+    pub fn is_synthetic(&self) -> bool {
+        publishes(&self.charge, Publication::SyntheticRows)
+    }
+}
+
+/// A charge whose numbers are not shown.
+#[derive(Debug)]
+pub struct Unshown {
+    /// The charge.
+    pub charge: Charge,
+    /// Why not, in words.
+    pub why: String,
+}
+
+/// What is there of these charges in a folder, newest first, and what is not.
+pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown>) {
+    let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for charge in charges.iter().rev().cloned() {
+        let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
+        let read = match is_newest || is_kept_by_itself(&charge) {
+            true => read(out, &charge, charges),
+            false => Err(replaced(&charge)),
+        };
+        match read {
+            Ok(published) => shown.push(Published { is_replaced: !is_newest, ..published }),
+            Err(why) if is_newest => unshown.push(Unshown { charge, why }),
+            Err(_) => unshown.push(Unshown { why: replaced(&charge), charge }),
+        }
+    }
+    (shown, unshown)
+}
+
+/// Whether the numbers of an older charge of a name can be told from those of a newer one: rounds stand in one file, and the first ledgers had no digests of the JSON.
+fn is_kept_by_itself(charge: &Charge) -> bool {
+    !publishes(charge, Publication::Rounds)
+        && matches!(&charge.state, State::Committed(output) if output.files.contains_key("json"))
+}
+
+/// Whether a charge is of a kind that publishes this.
+fn publishes(charge: &Charge, what: Publication) -> bool {
+    registry::find(&charge.kind).is_ok_and(|kind| kind.publishes == what)
+}
+
+/// Why an older charge of a name is not shown by itself.
+fn replaced(charge: &Charge) -> String {
+    let why = match publishes(charge, Publication::Rounds) {
+        true => "an earlier round: its answers stand with those of the last",
+        false => "paid for again since, and its files are not among the earlier ones",
+    };
+    why.to_string()
+}
+
+/// The part of a release's JSON that reports are made of.
+pub(crate) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Value {
+    let column = |column: &AnswerColumn| json!({ "name": column.name, "noisy": column.uncertainty.is_some() });
+    let details = &answers.details;
+    json!({
+        "columns": answers.columns.iter().map(column).collect::<Vec<_>>(),
+        "bars": details.bars,
+        "intervals": details.intervals,
+        "curve": details.curve.as_ref().map(curve_json),
+        "drawn": details.drawn.as_ref().map(|Drawn { label, column, ends, title }| json!([label, column, title, ends])),
+        "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
+        "counted": counted.json(),
+    })
+}
+
+fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, String> {
+    let (here, bytes) = found(out, charge, "json")?;
+    let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
+    let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
+    let kept = kept_place(out, charge, "csv").filter(|_| !here);
+    let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or(UNREADABLE)?;
+    let (charge, events) = (charge.clone(), events(charge, charges)?);
+    Ok(Published { charge, events, answers, rows: document.all_rows(), limits, counted, file, is_replaced: false })
+}
+
+/// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
+fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, String> {
+    let same = |other: &&Charge| other.release == charge.release && other.request == charge.request;
+    let rounds = match publishes(charge, Publication::Rounds) {
+        true => charges.iter().filter(same).filter_map(|one| one.rule["number"].as_u64()).max().unwrap_or(1),
+        false => return Ok(charge.events.clone()),
+    };
+    let repeated = charge.events.iter().map(|event| event.clone().repeated(rounds));
+    repeated.collect::<scumble::Result<_>>().map_err(|_| "its rounds cannot be counted".to_string())
+}
+
+/// All that a charge has published, as a table and as the JSON that was printed; in words why not, where its files are not there as they were.
+pub fn stored(out: &Path, charge: &Charge) -> Result<(Answers, Value), String> {
+    let bytes = published_file(out, charge, "json")?;
+    let mut whole: Value = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
+    let (answers, report) = (whole["answers"].take(), whole["report"].take());
+    let mut facts = answers.as_object().cloned().unwrap_or_default();
+    let Some(Value::Array(first)) = facts.remove("rows") else { return Err(UNREADABLE.to_string()) };
+    let document = Document { rows: first.len(), first, facts, report };
+    let (table, ..) = of_document(&document).ok_or(ANOTHER_VERSION)?;
+    Ok((table, answers))
+}
+
+const UNREADABLE: &str = "its files cannot be read";
+const ANOTHER_VERSION: &str = "published by another version; its files have the numbers";
+
+/// The bytes of a charge's file of this end (`csv`, `parquet`, `json`), which are what was published; in words why not, where they are not there.
+pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, String> {
+    found(out, charge, end).map(|(_, bytes)| bytes)
+}
+
+/// The same, and whether they are in their place, not among the earlier files.
+fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
+    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
+    let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
+    let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
+    let here = std::fs::read(out.join(&name));
+    if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
+        return Ok((true, bytes.clone()));
+    }
+    let kept = kept_place(out, charge, end).and_then(|place| std::fs::read(place).ok()).filter(is_right);
+    kept.map(|bytes| (false, bytes)).ok_or_else(|| match here {
+        Ok(_) => "its files are not what was published".to_string(),
+        Err(_) => "its files are not in this folder".to_string(),
+    })
+}
+
+fn name(charge: &Charge, end: &str) -> Option<String> {
+    file_names(&charge.release).into_iter().find(|name| name.ends_with(&format!(".{end}")))
+}
+
+/// Where a charge's file is once another has its place.
+fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
+    let State::Committed(output) = &charge.state else { return None };
+    let (name, digest) =
+        (name(charge, end)?, output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?);
+    let by_digest = unknown_earlier(out, &name, digest);
+    earlier(out, &name, charge).filter(|place| place.exists()).or(Some(by_digest))
+}
+
+fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
+    let report = &document.report;
+    let columns = report["columns"].as_array()?.iter().map(|column| {
+        let (name, noisy) = (column["name"].as_str()?, column["noisy"].as_bool()?);
+        let cells = document.first.iter().map(|row| cell(&row[name])).collect();
+        let uncertainty = noisy.then(|| document.first.iter().map(|row| uncertainty(row, name)).collect());
+        Some(AnswerColumn { name: name.to_string(), cells, uncertainty })
+    });
+    let columns = columns.collect::<Option<Vec<_>>>()?;
+    let texts = |value: &Value| -> Option<Vec<String>> {
+        value.as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
+    };
+    let mut facts: Map<String, Value> = document.facts.clone();
+    let notes = facts.remove("notes").as_ref().and_then(texts).unwrap_or_default();
+    let details = Details {
+        curve: of_curve(&report["curve"]),
+        bars: texts(&report["bars"]),
+        facts,
+        limits: Vec::new(),
+        intervals: texts(&report["intervals"]).unwrap_or_default(),
+        long: None,
+        drawn: of_drawn(&report["drawn"]),
+    };
+    let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
+    Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))
+}
+
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Null => Cell::Null,
+        Value::Bool(truth) => Cell::Truth(*truth),
+        Value::String(text) => Cell::Text(text.as_str().into()),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Cell::Whole(i128::from(whole)),
+            None => Cell::Number(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        other => Cell::Text(other.to_string().into()),
+    }
+}
+
+fn uncertainty(row: &Value, name: &str) -> Uncertainty {
+    let number = |value: &Value, unbounded: f64| match value.as_str() {
+        Some(UNBOUNDED) => unbounded,
+        _ => value.as_f64().unwrap_or(f64::NAN),
+    };
+    let interval = &row[format!("{name}_interval")];
+    Uncertainty {
+        standard_error: number(&row[format!("{name}_error")], f64::INFINITY),
+        low: number(&interval[0], f64::NEG_INFINITY),
+        high: number(&interval[1], f64::INFINITY),
+    }
+}
+
+fn curve_json(curve: &BandedCurve) -> Value {
+    json!({ "title": curve.title, "x": curve.x, "y": curve.y, "promise": curve.promise, "points": curve.points })
+}
+
+fn of_drawn(shown: &Value) -> Option<Drawn> {
+    let text = |place: usize| shown[place].as_str().map(str::to_string);
+    let end = |place: usize| shown[3].get(place)?.as_str().map(str::to_string);
+    Some(Drawn {
+        label: text(0)?,
+        column: text(1)?,
+        title: text(2)?,
+        ends: end(0).zip(end(1)).map(<[String; 2]>::from),
+    })
+}
+
+fn of_curve(shown: &Value) -> Option<BandedCurve> {
+    let text = |key: &str| shown[key].as_str().map(str::to_string);
+    let points = shown["points"].as_array()?.iter().map(|point| {
+        let at = |index: usize| point[index].as_f64();
+        Some((at(0)?, at(1)?, at(2)?, at(3)?))
+    });
+    Some(BandedCurve {
+        title: text("title")?,
+        x: text("x")?,
+        y: text("y")?,
+        promise: text("promise")?,
+        points: points.collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! From the text of a project file to its releases: a kind says which fields there may be.
+
+use crate::error::{Error, Result};
+use crate::kinds::registry;
+use crate::memory::Batches;
+use crate::place::Origin;
+use crate::project::{Cost, CostScope, Project, Request, Section, accuracy, cost, parse, project};
+use crate::release::{CostAbout, Kind, Publication};
+use crate::tables::key_sets::with_key_sets;
+use scumble::quantity::Exact;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// No project file is longer, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+impl Project {
+    /// Reads and checks a project file, and what its public tables list as values; private data is not touched.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        // A pipe would be waited for, and a device may never end.
+        if std::fs::metadata(path).is_ok_and(|file| !file.is_file() || file.len() > LONGEST) {
+            return Err(Error::input(format!(
+                "the project file {shown} is not a file of at most {} MiB",
+                LONGEST >> 20
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::input(format!(
+                "there is no project file {shown}; write one, or let 'scumble init TABLE' write a first one"
+            )),
+            _ => Error::input(format!("the project file {shown} cannot be read ({error})")),
+        })?;
+        let content = String::from_utf8(bytes)
+            .map_err(|_| Error::input(format!("the project file {shown} is not UTF-8 text")))?;
+        with_key_sets(Self::parse(path, &content)?)
+    }
+
+    /// A project of a program: its text, which stands in no file, and the rows of its tables. `path` is where the file would be, beside the ledger and the outputs;
+    /// the source of a table in `rows` is only what it is called.
+    ///
+    /// # Guarantee
+    /// The rows are held to the same declarations as those of files, and are read after the same charge. What differs: no other project can be seen to
+    /// read the same rows, since they have no place on a disk.
+    pub fn in_memory(path: &Path, content: &str, rows: BTreeMap<String, Batches>) -> Result<Self> {
+        let mut project = Self::parse(path, content)?;
+        for (name, rows) in rows {
+            project.table(&name)?;
+            let Some(table) = project.tables.get_mut(&name) else { continue };
+            if let Some(key) = table.layout.about_text() {
+                return Err(Error::input(format!(
+                    "{key} is about how CSV files are written, and table '{name}' is in memory: leave it out"
+                )));
+            }
+            table.rows = Some(rows);
+        }
+        with_key_sets(project)
+    }
+
+    /// Checks a project file's text; no table is read, so columns whose values a public table lists are without them.
+    pub fn parse(path: &Path, content: &str) -> Result<Self> {
+        project(path, content, request)
+    }
+}
+
+/// The fields that every release may have, whatever its kind.
+const COMMON: [&str; 4] = ["name", "kind", "cost", "accuracy"];
+
+/// A release: its kind says which other fields there may be.
+fn request(section: &Section) -> Result<Request> {
+    let name = section.need("name")?;
+    let fits = |letter: char| letter.is_alphanumeric() || " -_.,()+&".contains(letter);
+    let text = name.text()?;
+    if text.trim().is_empty() || text.len() > 150 || text.starts_with('.') || !text.chars().all(fits) {
+        let sentence = "a release's name becomes a file name: 1 to 150 letters, digits, spaces and - _ . , ( ) + &, not starting with a dot";
+        return Err(name.error(sentence));
+    }
+    if text.trim() != text {
+        let sentence = format!(
+            "a release's name becomes a file name, and begins and ends with no space: write name = \"{}\"",
+            text.trim()
+        );
+        return Err(name.error(sentence));
+    }
+    if text.eq_ignore_ascii_case("report") {
+        return Err(name.error(
+            "a release cannot be called 'report', because report.json is the report's own file; give it another name",
+        ));
+    }
+    let kind = match section.get("kind") {
+        Some(spot) => registry::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
+        None if section.get("sql").is_some() => registry::of_queries(),
+        None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
+    };
+    let fields = kind.fields;
+    let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
+    section.only(&known)?;
+    if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
+        let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
+        return Err(section.error(sentence));
+    }
+    let may_cost = match (section.get("cost"), section.get("accuracy")) {
+        (None, None) if kind.cost_about == CostAbout::Nobody => Cost::nothing(),
+        (Some(spot), _) | (_, Some(spot)) if kind.cost_about == CostAbout::Nobody => {
+            return Err(
+                spot.error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name))
+            );
+        }
+        (Some(given), None) => cost(given.section()?)?,
+        (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
+        (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
+        (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
+    };
+    if may_cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
+        let able: Vec<&str> = registry::KINDS
+            .iter()
+            .filter(|kind| kind.cost_about == CostAbout::OwnersOrAttributes)
+            .map(|kind| kind.name)
+            .collect();
+        return Err(section.error(format!(
+            "kind {} has no cost per attribute (scope = \"attribute\" is for {}); give the cost for 'person' or 'presence'",
+            kind.name,
+            able.join(", ")
+        )));
+    }
+    let label = kind.label.and_then(|field| section.get(field)).and_then(|spot| spot.text().ok()).map(str::to_string);
+    Ok(Request {
+        name: name.text()?.to_string(),
+        kind: kind.name.to_string(),
+        cost: may_cost,
+        label,
+        fields: section.clone(),
+    })
+}
+
+impl Request {
+    /// Its kind, as it is registered.
+    pub fn definition(&self) -> Result<&'static Kind> {
+        registry::find(&self.kind)
+    }
+
+    /// Whether it is asked one question after the other (`scumble ask`), and not published as a whole.
+    pub fn is_asked(&self) -> bool {
+        self.definition().is_ok_and(|kind| kind.publishes == Publication::Rounds)
+    }
+
+    /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
+    pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
+        of_command_line(&format!("name = {}\nsql = {}\ncost = {}\n", quoted(name), quoted(sql), written_cost(cost)?))
+    }
+
+    /// A request of any kind that does not stand in a project file, written as one does there, without its heading.
+    ///
+    /// ```
+    /// use scumble_engine::project::Request;
+    /// let text = "name = \"ages\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }";
+    /// assert_eq!(Request::of_text(text)?.kind, "quantiles");
+    /// let error = Request::of_text("name = \"ages\"\nkind = \"quantile\"").unwrap_err().to_string();
+    /// assert!(error.starts_with("unknown kind 'quantile' (did you mean 'quantiles'?)"), "{error}");
+    /// # Ok::<(), scumble_engine::Error>(())
+    /// ```
+    pub fn of_text(text: &str) -> Result<Self> {
+        of_command_line(text)
+    }
+
+    /// A request for the bounds of a release, which looks at this many rows of an owner; the cost is written as for [`Request::of_query`].
+    pub fn of_bounds(release: &str, cost: &str, rows: Option<u64>) -> Result<Self> {
+        // A file name, which may not be longer.
+        let end = (0..=release.len().min(140)).rev().find(|end| release.is_char_boundary(*end)).unwrap_or(0);
+        let name = quoted(&format!("bounds of {}", &release[..end]));
+        let rows = rows.map_or(String::new(), |rows| format!("max_rows_per_owner = {rows}\n"));
+        let (kind, cost) = (quoted(registry::of_bounds().name), written_cost(cost)?);
+        of_command_line(&format!("name = {name}\nkind = {kind}\nfor = {}\n{rows}cost = {cost}\n", quoted(release)))
+    }
+}
+
+fn of_command_line(text: &str) -> Result<Request> {
+    request(&parse(Origin::CommandLine, text)?).map_err(Error::without_place)
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+/// A cost of the command line as it is written in a project file.
+fn written_cost(cost: &str) -> Result<String> {
+    let mut parts = Vec::new();
+    for part in cost.split(',') {
+        let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
+        let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
+        if !["epsilon", "delta", "rho"].contains(&key.trim()) {
+            return Err(bad_cost(cost));
+        }
+        parts.push(format!("{} = {}", key.trim(), quoted(&value.to_string())));
+    }
+    Ok(format!("{{ {} }}", parts.join(", ")))
+}
+
+fn bad_cost(cost: &str) -> Error {
+    Error::input(format!("--cost '{cost}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"))
+}

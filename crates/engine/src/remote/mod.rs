@@ -1,0 +1,50 @@
+//! Integers that are computed elsewhere, where the rows are. Only integers come back.
+//!
+//! A backend is one folder: [`postgres`] and [`cluster`] run the statements of a release after its charge, [`import`] prints them for an engine that
+//! is not reached from here and takes what they gave. The runner knows the trait [`IntegerSource`] and names none of them.
+
+mod backend;
+pub mod cluster;
+pub(crate) mod import;
+mod postgres;
+mod served;
+
+#[cfg(test)]
+pub(crate) use served::BackendKind;
+pub(crate) use served::{RemoteSource, backend_of};
+
+use crate::error::{Error, Result};
+use crate::ledger::Standing;
+use crate::sql::Cut;
+use crate::sql::execute::integers::Integers;
+use datafusion::common::DataFusionError;
+use serde_json::Value;
+
+/// The hash of a job's ranks, as the ledger names it; and that of our own pass.
+pub(crate) const HASH: &str = "SHA-256";
+/// The hash of our own pass.
+pub(crate) const OWN_HASH: &str = "SipHash-2-4";
+
+/// Where the integers of a release come from, if not from rows that we read.
+pub(crate) trait IntegerSource {
+    /// The integers of the next query, in the order in which a release reads its queries.
+    fn integers(&self, query: &Cut) -> Result<Integers>;
+
+    /// Writes down what the ledger must know of it.
+    fn note(&self, rule: &mut Value);
+
+    /// Refuses the charge, if what stands in the ledger speaks against it.
+    fn admit(&self, _: &Standing) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Why there is no job.
+pub(crate) fn unwritten(name: &str, error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::NotImplemented(what) => Error::input(format!(
+            "the integers of release '{name}' cannot be computed elsewhere: {what} is not written for other engines, because they do not mean the same by it (docs/backends.md says what is)"
+        )),
+        _ => Error::machine(format!("the integers of release '{name}' cannot be written as SQL")),
+    }
+}

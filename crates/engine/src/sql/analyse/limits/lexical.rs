@@ -1,0 +1,386 @@
+//! How deep the parse of a text can become, from its tokens alone.
+//!
+//! The parser counts how often it calls itself for expressions, queries and tables, and not for types, intervals or what is chained by a loop: `INT[][]…` and
+//! `1+1+…` become trees as deep as they are long, and whatever walks, copies or drops these calls itself for each level. So a text is measured before it is parsed. Every
+//! bound here is one from above: a tree is at most as deep as the brackets around it, the tokens in a row that open something (a *run*), and the operators beside each other (a *chain*).
+
+use super::DEEPEST;
+use crate::error::{Error, Result};
+use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+/// The longest query, in bytes.
+const LONGEST: usize = 100_000;
+/// The longest chain of operators that is parsed at all.
+const LONGEST_CHAIN: usize = 2_000;
+/// The most brackets, CASEs and parameters of types inside each other; the parser gives up at 50 of most.
+const DEEPEST_BRACKETS: usize = 200;
+/// The most tokens in a row of which each can stand before the next one and none is an operand: NOT NOT, - -, INTERVAL INTERVAL.
+const LONGEST_RUN: usize = 100;
+/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function, and POSITION in a third way: each level of such
+/// brackets multiplies the time, and 40 of them, 200 bytes, kept a thread for ever.
+const MOST_READ: usize = 4_000_000;
+/// The most pairs of square brackets behind each other: the dimensions of an array.
+const MOST_DIMENSIONS: usize = 16;
+
+/// Refuses a text that is too long or could be too deep to be parsed.
+pub(crate) fn refuse_too_long(sql: &str) -> Result<()> {
+    refuse_too_long_in(sql, &PostgreSqlDialect {})
+}
+
+/// The same for a text that is parsed in this dialect.
+pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()> {
+    if sql.len() > LONGEST {
+        return Err(Error::input(format!("query: it has more than {LONGEST} bytes; release its parts one by one")));
+    }
+    // A text that is not made of tokens is refused by the parser, with its own words, before it is parsed.
+    let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return Ok(()) };
+    let mut measure = Measure::default();
+    tokens.iter().try_for_each(|token| measure.take(token))?;
+    let times = u32::try_from(measure.tried_again).ok().and_then(|levels| 3usize.checked_pow(levels));
+    if times.and_then(|times| times.checked_mul(tokens.len())).is_none_or(|read| read > MOST_READ) {
+        return Err(nested());
+    }
+    match measure.longest_chain() > LONGEST_CHAIN {
+        true => Err(too_deep()),
+        false => Ok(()),
+    }
+}
+
+/// The refusal of an expression.
+pub(crate) fn too_deep() -> Error {
+    Error::input(format!(
+        "query: an expression is more than {DEEPEST} operators deep; write IN (…) instead of many ORs, or compute parts of it in a sub-query"
+    ))
+}
+
+fn nested() -> Error {
+    Error::input("query: it is nested too deeply; compute parts of it in WITH")
+}
+
+/// Words behind which a bracket is read in one way: they stand between expressions, or are no keywords, so that nothing else is tried before a call.
+const ONE_WAY: [Keyword; 32] = [
+    Keyword::NoKeyword,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::WHERE,
+    Keyword::ON,
+    Keyword::HAVING,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::BY,
+    Keyword::SELECT,
+    Keyword::DISTINCT,
+    Keyword::AS,
+    Keyword::IN,
+    Keyword::LIKE,
+    Keyword::ILIKE,
+    Keyword::BETWEEN,
+    Keyword::USING,
+    Keyword::OVER,
+    Keyword::FILTER,
+    Keyword::VALUES,
+    Keyword::UNION,
+    Keyword::ALL,
+    Keyword::ANY,
+    Keyword::EXCEPT,
+    Keyword::INTERSECT,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::EXISTS,
+    Keyword::TRIM,
+    Keyword::END,
+    Keyword::SETS,
+];
+
+/// What a level ends with.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Opened {
+    /// A closing bracket, or the end of the text.
+    #[default]
+    Bracket,
+    /// END.
+    Case,
+    /// The `>` behind the parameters of a type.
+    Type,
+}
+
+/// What stands between two brackets.
+#[derive(Default)]
+struct Level {
+    opened: Opened,
+    /// How many of the brackets around it, and of itself, are read again where what is in them is wrong.
+    tried_again: usize,
+    /// The operators since the last comma, and the deepest level among them.
+    operators: usize,
+    inner: usize,
+    /// The longest chain between two commas.
+    longest: usize,
+    /// The parts of UNION and its kin, each of which stands inside the next one, whatever commas they hold.
+    parts: usize,
+}
+
+impl Level {
+    fn end_part(&mut self) {
+        self.longest = self.longest.max(self.operators + self.inner);
+        (self.operators, self.inner) = (0, 0);
+    }
+
+    fn depth(mut self) -> usize {
+        self.end_part();
+        self.longest + self.parts
+    }
+}
+
+/// The tokens so far.
+struct Measure {
+    levels: Vec<Level>,
+    /// The most brackets inside each other that are read again where what is in them is wrong.
+    tried_again: usize,
+    run: usize,
+    dimensions: usize,
+    /// Whether the last token was a closing square bracket, or a word that types with parameters begin with.
+    after_dimension: bool,
+    after_type: bool,
+    /// Whether it was a word, or the first of two brackets, that the parser may read in two ways.
+    after: After,
+}
+
+/// What the last token makes of a bracket behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum After {
+    #[default]
+    Other,
+    /// A word that may be the name of a function.
+    Word,
+    /// FROM or JOIN: behind it two brackets are a query or a table.
+    From,
+    Interval,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self {
+            levels: vec![Level::default()],
+            tried_again: 0,
+            run: 0,
+            dimensions: 0,
+            after_dimension: false,
+            after_type: false,
+            after: After::Other,
+        }
+    }
+}
+
+impl Measure {
+    fn take(&mut self, token: &Token) -> Result<()> {
+        if matches!(token, Token::Whitespace(_) | Token::EOF) {
+            return Ok(());
+        }
+        let (after_dimension, after_type) = (self.after_dimension, self.after_type);
+        (self.after_dimension, self.after_type) = (false, false);
+        let after = std::mem::take(&mut self.after);
+        self.run += 1;
+        match token {
+            Token::LParen | Token::LBrace => {
+                self.open_after(after);
+                self.after = if after == After::From { After::Word } else { After::Other };
+            }
+            Token::LBracket => {
+                self.dimensions = if after_dimension { self.dimensions + 1 } else { 1 };
+                self.open_after(after);
+            }
+            Token::Lt if after_type => self.open(Opened::Type),
+            Token::RParen | Token::RBrace => self.close_bracket(),
+            Token::RBracket => {
+                self.close_bracket();
+                self.after_dimension = true;
+            }
+            Token::Gt if self.is_in(Opened::Type) => self.close(),
+            Token::ShiftRight if self.is_in(Opened::Type) => {
+                self.close();
+                if self.is_in(Opened::Type) {
+                    self.close();
+                }
+            }
+            // Tried as a type and as a prefix, each time with all that follows.
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && after == After::Interval => return Err(nested()),
+            Token::Word(word) => self.word(word.keyword),
+            Token::Comma => {
+                // In FROM it stands before another table.
+                self.after = After::From;
+                self.run = 0;
+                self.level().end_part();
+            }
+            // A statement stands beside the next one.
+            Token::SemiColon => {
+                *self = Self { levels: vec![self.ended()], tried_again: self.tried_again, ..Self::default() }
+            }
+            Token::Number(..) | Token::SingleQuotedString(_) => self.run = 0,
+            _ => self.level().operators += 1,
+        }
+        if self.levels.len() > DEEPEST_BRACKETS || self.run > LONGEST_RUN {
+            return Err(nested());
+        }
+        if self.dimensions > MOST_DIMENSIONS {
+            return Err(Error::input(format!(
+                "query: more than {MOST_DIMENSIONS} pairs of square brackets stand behind each other; no array has so many dimensions"
+            )));
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, keyword: Keyword) {
+        self.after = match keyword {
+            Keyword::FROM | Keyword::JOIN => After::From,
+            Keyword::INTERVAL => After::Interval,
+            keyword if ONE_WAY.contains(&keyword) => After::Other,
+            _ => After::Word,
+        };
+        match keyword {
+            Keyword::NoKeyword => self.run = 0,
+            Keyword::CASE => self.open(Opened::Case),
+            Keyword::END if self.is_in(Opened::Case) => self.close(),
+            Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS => self.level().parts += 1,
+            Keyword::NULL | Keyword::TRUE | Keyword::FALSE => {
+                self.run = 0;
+                self.level().operators += 1;
+            }
+            _ => {
+                self.after_type = matches!(keyword, Keyword::ARRAY | Keyword::STRUCT | Keyword::MAP | Keyword::TABLE);
+                self.level().operators += 1;
+            }
+        }
+    }
+
+    fn level(&mut self) -> &mut Level {
+        if self.levels.is_empty() {
+            self.levels.push(Level::default());
+        }
+        let last = self.levels.len() - 1;
+        &mut self.levels[last]
+    }
+
+    fn is_in(&self, opened: Opened) -> bool {
+        self.levels.len() > 1 && self.levels.last().is_some_and(|level| level.opened == opened)
+    }
+
+    fn open(&mut self, opened: Opened) {
+        let tried_again = self.level().tried_again;
+        self.levels.push(Level { opened, tried_again, ..Level::default() });
+    }
+
+    fn open_after(&mut self, after: After) {
+        self.open(Opened::Bracket);
+        self.level().tried_again += usize::from(matches!(after, After::Word | After::Interval));
+        self.tried_again = self.tried_again.max(self.level().tried_again);
+    }
+
+    /// Ends the last bracket, and what was begun inside it and not ended.
+    fn close_bracket(&mut self) {
+        while self.is_in(Opened::Case) || self.is_in(Opened::Type) {
+            self.close();
+        }
+        self.close();
+    }
+
+    /// Ends a level. What follows it may be chained to it: it counts as an operator, as deep as what is inside.
+    fn close(&mut self) {
+        self.run = 0;
+        let depth = self.levels.pop().map_or(0, Level::depth);
+        let outer = self.level();
+        outer.inner = outer.inner.max(depth + 1);
+        outer.operators += 1;
+    }
+
+    /// The outermost level, all others closed.
+    fn ended(&mut self) -> Level {
+        while self.levels.len() > 1 {
+            self.close();
+        }
+        let longest = std::mem::take(&mut self.levels).pop().map_or(0, Level::depth);
+        Level { longest, ..Level::default() }
+    }
+
+    fn longest_chain(mut self) -> usize {
+        self.ended().depth()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+
+    fn chain(sql: &str) -> usize {
+        let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap();
+        let mut measure = Measure::default();
+        tokens.iter().try_for_each(|token| measure.take(token)).unwrap();
+        measure.longest_chain()
+    }
+
+    fn refusal(sql: &str) -> String {
+        refuse_too_long_in(sql, &GenericDialect {}).map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    /// A free plan of 65 kB, `CAST(NULL AS INT[][]…)`, ended the server: pairs of brackets behind each other counted as one level.
+    #[test]
+    fn what_follows_each_other_counts_and_not_only_what_is_inside() {
+        assert!(chain("SELECT a[1].b[1].c[1].d[1]") > chain("SELECT a[1].b[1]") + 2);
+        assert!(refusal(&format!("SELECT CAST(NULL AS INT{})", "[]".repeat(17))).contains("16 pairs"));
+        assert!(refusal(&format!("SELECT CAST(NULL AS INT{})", " [ 3 ]\n".repeat(30_000 / 8))).contains("16 pairs"));
+        assert_eq!(refusal(&format!("SELECT CAST(NULL AS INT{})", "[]".repeat(16))), "");
+    }
+
+    /// Commas end a chain of operators, and no chain of UNIONs nor the parameters of a type.
+    #[test]
+    fn commas_hide_nothing() {
+        assert!(refusal(&vec!["SELECT 1,1"; 4_500].join(" UNION ALL ")).contains("100 operators"));
+        let fields = format!("SELECT CAST(NULL AS {}INT{})", "STRUCT<a INT, b ".repeat(3_000), ">".repeat(3_000));
+        assert!(refusal(&fields).contains("nested too deeply"));
+        assert_eq!(refusal("SELECT CAST(NULL AS STRUCT<a INT, b ARRAY<ARRAY<INT>>>), map < 3, 1 >> 2"), "");
+    }
+
+    #[test]
+    fn prefixes_in_a_row_are_few() {
+        for prefix in ["NOT ", "- ", "INTERVAL ", "CASE ", "(", "EXPLAIN ", "ARRAY<", "EXISTS (", "LATERAL "] {
+            assert!(refusal(&format!("SELECT {}1", prefix.repeat(1_000))).contains("nested too deeply"), "{prefix}");
+        }
+    }
+
+    /// `SELECT CAST(CAST(…` of 200 bytes kept a thread at work for ever: what is wrong inside is read twice at each level.
+    #[test]
+    fn what_is_read_again_is_not_nested_often() {
+        for opened in
+            ["CAST(", "NOT (", "EXTRACT(YEAR FROM CAST(", "CASE (", "ARRAY[", "INTERVAL (", "SUBSTRING(", "PRIOR ("]
+        {
+            assert!(refusal(&format!("SELECT {}", opened.repeat(13))).contains("nested too deeply"), "{opened}");
+            assert_eq!(refusal(&format!("SELECT {}", opened.repeat(4))), "", "{opened}");
+        }
+        // The longer what is read again, the fewer times.
+        let list = vec!["1"; 20_000].join(",");
+        assert!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(5))).contains("nested too deeply"));
+        assert_eq!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(3))), "");
+        assert!(refusal("SELECT INTERVAL INTERVAL '1' DAY").contains("nested too deeply"));
+        assert!(refusal(&"SELECT 1 FROM ((".repeat(13)).contains("nested too deeply"));
+        assert!(refusal(&"SELECT 1 FROM a, ((".repeat(13)).contains("nested too deeply"));
+        assert_eq!(refusal(&"SELECT 1 FROM (".repeat(20)), "");
+        assert_eq!(refusal(&format!("SELECT f({}", "g(h((a AND (".repeat(12))), "");
+    }
+
+    #[test]
+    fn what_people_write_passes() {
+        let conditions = vec!["(\"t\".\"a\" IS NOT NULL AND NOT t.b IN (1, 2, NULL))"; 99].join(" OR ");
+        assert_eq!(refusal(&format!("SELECT COUNT(*) FROM t WHERE {conditions}")), "");
+        let sums = vec!["SUM(CASE WHEN a = 1 AND b IS NULL THEN x ELSE -1 END) AS s"; 500].join(", ");
+        assert_eq!(refusal(&format!("SELECT {sums} FROM t")), "");
+        let listed = (0..15_000).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+        assert_eq!(
+            refusal(&format!("SELECT COUNT(*) FROM t WHERE a IN ({listed}, {})", vec!["NULL"; 200].join(","))),
+            ""
+        );
+        assert_eq!(refusal(&"SELECT 1;".repeat(3_000)), "");
+    }
+}

@@ -1,0 +1,317 @@
+//! From a query to what is private about it: rows below the aggregate, keys, measures, what is possible, and how far one owner can move what. Reads no row.
+
+pub(crate) mod aggregate;
+pub(crate) mod below;
+pub(crate) mod casts;
+pub(crate) mod compared;
+pub(crate) mod dates;
+pub(crate) mod describe;
+pub(crate) mod distinct;
+pub(crate) mod function;
+pub(crate) mod limits;
+pub(crate) mod measure;
+pub(crate) mod pair;
+pub(crate) mod per_owner;
+pub(crate) mod possible;
+pub(crate) mod query;
+pub(crate) mod refusals;
+pub(crate) mod refuse;
+pub(crate) mod sensitivity;
+pub(crate) mod sets;
+pub(crate) mod total;
+pub(crate) mod union;
+
+use crate::error::{Error, Result};
+use crate::place::{Origin, Place, suggestion};
+use crate::project::{Bounding, Project};
+use crate::room::with_room;
+use crate::tables::Backend;
+use crate::tables::bounding::Bounds;
+use below::Below;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use per_owner::PerOwner;
+use query::{GroupKey, Query};
+use sets::{Set, Sets};
+use std::collections::HashSet;
+use union::Branch;
+
+/// A query, cut at its aggregate.
+#[derive(Clone)]
+pub(crate) struct Cut {
+    /// The whole plan, its types coerced.
+    pub plan: LogicalPlan,
+    /// The aggregate in it.
+    pub aggregate: Aggregate,
+    /// What is below the aggregate.
+    pub below: Below,
+    /// What the aggregate asks for.
+    pub query: Query,
+    /// The aggregate below that, where one row is made for each owner first: then the keys and values of `query` are over its columns.
+    pub per_owner: Option<PerOwner>,
+    /// The groupings, where there are several: then each of these is run, and not the whole.
+    pub sets: Vec<Set>,
+    /// Names that the query does not use.
+    pub hidden: Hidden,
+    /// The other branches of a UNION ALL whose first branch this is: they read rows in the same release.
+    pub beside: Vec<Cut>,
+}
+
+/// A UNION ALL of released results.
+pub(crate) struct United {
+    /// The whole plan.
+    pub plan: LogicalPlan,
+    /// Each branch as a query of its own, and what it gives to the union.
+    pub branches: Vec<(Cut, LogicalPlan)>,
+}
+
+/// A query of either form.
+pub(crate) enum Asked {
+    /// One query.
+    One(Box<Cut>),
+    /// Several, in one answer.
+    Several(United),
+}
+
+impl Cut {
+    /// The keys by which an owner's rows are bounded.
+    pub fn row_keys(&self) -> &[GroupKey] {
+        self.per_owner.as_ref().map_or(&self.query.keys, |first| &first.keys)
+    }
+
+    /// How much of an owner's rows counts; none where each row is one person.
+    pub fn row_bounds(&self) -> Option<Bounds> {
+        self.per_owner.as_ref().map_or(self.query.bounds, |first| Some(first.bounds))
+    }
+}
+
+/// Names of columns that are put into a plan beside those of the query.
+#[derive(Debug, Clone)]
+pub(crate) struct Hidden(String);
+
+impl Hidden {
+    /// A word that neither the query nor the project holds, so that no name that begins with it is taken.
+    fn of(sql: &str, project: &Project) -> Self {
+        let sql = sql.to_lowercase();
+        let names = |word: &str| {
+            let of_table = |table: &crate::project::Table| {
+                let columns = table.columns.iter().map(|column| &column.name);
+                columns.chain(&table.owner).chain([&table.name]).any(|name| name.to_lowercase().contains(word))
+            };
+            project.tables.values().any(of_table)
+        };
+        let mut word = "scumble".to_string();
+        while sql.contains(&word) || names(&word) {
+            word.push('0');
+        }
+        Self(word)
+    }
+
+    /// A name of ours.
+    pub fn name(&self, what: &str) -> String {
+        format!("{} {what}", self.0)
+    }
+}
+
+/// Where a query stands, for messages.
+#[derive(Clone)]
+pub(crate) struct Source<'a> {
+    /// The query.
+    pub sql: &'a str,
+    /// Whether the keys that can occur are public and all of them published, those without rows too.
+    pub lists_keys: bool,
+}
+
+impl Source<'_> {
+    /// A refusal at the first place where `word` stands in the query, if it does.
+    pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
+        let (sql, low) = (self.sql.to_lowercase(), word.to_lowercase());
+        let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let is_whole =
+            |at: usize| !is_letter(sql[..at].chars().next_back()) && !is_letter(sql[at + low.len()..].chars().next());
+        // The name n is not meant where COUNT has one.
+        let places = || sql.match_indices(&low).map(|(at, _)| at);
+        let offset = places().find(|at| is_whole(*at)).or_else(|| places().next());
+        match offset {
+            Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
+            _ => Error::input(format!("query: {}", sentence.into())),
+        }
+    }
+}
+
+/// Parses, plans and analyses a query.
+///
+/// # Guarantee
+/// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
+pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+    in_room(|| analysed(Source { sql, lists_keys: true }, bounding, project, backend))
+}
+
+/// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
+pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+    in_room(|| analysed(Source { sql, lists_keys: false }, bounding, project, backend))
+}
+
+/// The same for a query that may be a UNION ALL of several.
+pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+    in_room(|| several(sql, bounding, project, backend))
+}
+
+/// Does what may call itself as often as a query is deep, and cuts what a refusal quotes of the query.
+fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_room(work).map_err(Error::quoting_little)
+}
+
+fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+    let source = Source { sql, lists_keys: true };
+    let (plan, hidden) = planned(&source, project, backend)?;
+    let Some(branches) = union::branches(&plan, &source)? else {
+        return cut(plan, hidden, bounding, project, &source).map(|cut| Asked::One(Box::new(cut)));
+    };
+    let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, project, &source)?, branch.part));
+    let branches = branches.into_iter().map(cut).collect::<Result<Vec<_>>>()?;
+    union::refuse_too_long(&branches, &source)?;
+    Ok(Asked::Several(United { plan, branches }))
+}
+
+fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+    let (plan, hidden) = planned(&source, project, backend)?;
+    if union::branches(&plan, &source)?.is_some() {
+        return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
+    }
+    cut(plan, hidden, bounding, project, &source)
+}
+
+/// The plan of a query, its types coerced, and names that it does not use.
+fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<(LogicalPlan, Hidden)> {
+    let statement = refuse::check(source, project)?;
+    let hidden = Hidden::of(source.sql, project);
+    let state = backend.context.state();
+    let plan = backend
+        .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
+        .map_err(|error| not_planned(source, &error))?;
+    union::refuse_mixed(&plan, source)?;
+    compared::refuse_strangers(&plan, project, source)?;
+    Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
+}
+
+/// The parameters of a query, by their numbers from 1, and their types as far as the query tells.
+pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
+    in_room(|| numbered(sql, project, backend))
+}
+
+/// The number of a parameter, and its type.
+type Parameter = (usize, Option<DataType>);
+
+fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
+    let source = Source { sql, lists_keys: true };
+    let statement = refuse::check(&source, project)?;
+    let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
+    let plan = backend.wait(backend.context.state().statement_to_plan(statement));
+    let types = plan.and_then(|plan| plan.get_parameter_types()).map_err(|error| not_planned(&source, &error))?;
+    let number = |name: &str| {
+        name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()).filter(|number| *number > 0)
+    };
+    let numbered = types.into_iter().map(|(name, kind)| match number(&name) {
+        Some(number) if number <= MOST_PARAMETERS => Ok((number, kind)),
+        _ => Err(source.error(&name, format!("parameters are written $1, $2 … up to ${MOST_PARAMETERS}"))),
+    });
+    numbered.collect()
+}
+
+/// The most parameters of a query.
+const MOST_PARAMETERS: usize = 1_000;
+
+/// A plan, cut at its one aggregate.
+fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project, source: &Source<'_>) -> Result<Cut> {
+    let mut aggregate = aggregate::find_aggregate(&plan, source)?;
+    limits::above(&plan)?;
+    dates::refuse_above(&plan, source)?;
+    let whole = |aggregate, below, query| {
+        let (plan, hidden) = (plan.clone(), hidden.clone());
+        Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden, beside: Vec::new() }
+    };
+    if let Some(sets) = Sets::of(&aggregate, source)? {
+        let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
+        return sets.cut(
+            aggregate,
+            below,
+            whole,
+            |aggregate, below| measure::query(aggregate, below, bounding, source),
+            |cut| per_owner::unfolded(cut, source),
+            source,
+        );
+    }
+    // A key that is written twice is one column of the aggregate.
+    let mut written = HashSet::new();
+    aggregate.group_expr.retain(|key| written.insert(key.clone()));
+    if aggregate.group_expr.len() + aggregate.aggr_expr.len() != aggregate.schema.fields().len() {
+        return Err(source.error("group by", "the columns of GROUP BY cannot be distinguished; name each once"));
+    }
+    let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
+    let query = measure::query(&aggregate, &below, bounding, source)?;
+    per_owner::unfolded(whole(aggregate, below, query), source)
+}
+
+/// The refusal of two columns of one name.
+fn same_name(source: &Source<'_>, name: &str) -> Error {
+    source.error(name, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+}
+
+/// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
+fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
+            SchemaError::FieldNotFound { field, valid_fields } => {
+                if let Some(capital) = valid_fields.iter().find(|column| column.name.to_lowercase() == field.name) {
+                    let sentence = format!(
+                        "a name with capital letters stands in double quotes: write \"{}\"",
+                        capital.name
+                    );
+                    return source.error(&field.name, sentence);
+                }
+                let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
+                let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
+                    true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
+                    false => String::new(),
+                };
+                source.error(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
+            }
+            SchemaError::AmbiguousReference { field } => source
+                .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
+            SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+                same_name(source, name)
+            }
+        },
+        other => {
+            let message = other.strip_backtrace();
+            let line = message.lines().next().unwrap_or_default().to_string();
+            // Whatever the backend's reason is: MIN and MAX are all that it knows of dates.
+            let ranked = ["median", "percentile_cont", "approx_percentile_cont"];
+            let of_dates = line.contains("Date32") || line.contains("Timestamp");
+            if let Some(name) = ranked.iter().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
+                let sentence = format!(
+                    "{} takes numbers: write MEDIAN(day - DATE '2000-01-01') for days from a date on, or release kind quantiles, whose answers are dates and times",
+                    name.to_uppercase()
+                );
+                return source.error(name, sentence);
+            }
+            if let Some(refusal) = refusals::of(&line, source) {
+                return refusal;
+            }
+            if line.contains("UNION queries have different number of columns") {
+                return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");
+            }
+            if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
+                let sentence = format!(
+                    "there is no function {name}; the aggregates are {}; of functions on private rows {}",
+                    measure::ANSWERED,
+                    function::answered()
+                );
+                return source.error(name, sentence);
+            }
+            source.error("", format!("the query cannot be planned: {}", refusals::plain(&line)))
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What the grammar allows and a private plan does not: refused by name and position before anything is planned.
+
+use super::sets::MOST_SETS;
+use crate::calendar::day;
+use crate::error::{Error, Result};
+use crate::place::{Origin, Place, suggestion};
+use crate::project::{Column, Domain, Project};
+use crate::room::with_room;
+use crate::sql::Source;
+use crate::sql::analyse::{distinct, limits};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
+    Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor,
+    visit_expressions_mut,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Parses one SELECT and refuses what can never be private.
+pub(crate) fn check(source: &Source<'_>, project: &Project) -> Result<Statement> {
+    limits::refuse_too_long(source.sql)?;
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
+        let message = error.to_string();
+        let message = message.trim_start_matches("sql parser error: ").to_string();
+        if message.contains("recursion limit") {
+            return Error::input("query: it is nested too deeply; compute parts of it in WITH");
+        }
+        Error::input(format!("query: this is not SQL ({message})"))
+    })?;
+    if statements.len() != 1 {
+        return Err(Error::input("query: give exactly one SELECT statement"));
+    }
+    let statement = statements.remove(0);
+    if !matches!(statement, Statement::Query(_)) {
+        return Err(Error::input("query: only SELECT is answered; nothing is ever written to a table"));
+    }
+    limits::statement(&statement)?;
+    if let Some((span, sentence)) = distinct::refusal(&statement) {
+        return Err(located(span, sentence));
+    }
+    let mut names: BTreeSet<String> = project.tables.keys().cloned().collect();
+    collect_common_tables(&statement, &mut names);
+    let mut refuser = Refuser { names, project };
+    match statement.visit(&mut refuser) {
+        ControlFlow::Continue(()) => Ok(in_other_words(statement)),
+        ControlFlow::Break((span, sentence)) => Err(located(span, sentence)),
+    }
+}
+
+/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them, names of functions in small letters. None where it is no SQL.
+pub(crate) fn statement(sql: &str) -> Option<String> {
+    limits::refuse_too_long(sql).ok()?;
+    with_room(|| in_its_words(sql))
+}
+
+fn in_its_words(sql: &str) -> Option<String> {
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?;
+    let [one] = &mut statements[..] else { return None };
+    let _ = visit_expressions_mut(one, |expression| {
+        if let Expr::Function(function) = expression
+            && !function.name.to_string().contains('"')
+        {
+            function.name = ObjectName::from(vec![Ident::new(function.name.to_string().to_lowercase())]);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Some(one.to_string())
+}
+
+/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a GROUP BY.
+fn in_other_words(mut statement: Statement) -> Statement {
+    distinct::as_groups(&mut statement);
+    let _ = visit_expressions_mut(&mut statement, |expression| {
+        if let Expr::Function(function) = expression {
+            match function.name.to_string().to_lowercase().as_str() {
+                "variance" => function.name = ObjectName::from(vec![Ident::new("var_samp")]),
+                "mod" => {
+                    if let Some([left, right]) = plain_arguments(function) {
+                        let nested = |one: &Expr| Box::new(Expr::Nested(Box::new(one.clone())));
+                        let (left, right) = (nested(left), nested(right));
+                        let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
+                        *expression = Expr::Nested(Box::new(remainder));
+                    }
+                }
+                _ => {}
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    statement
+}
+
+/// The two arguments of a function, if it has two and nothing else.
+fn plain_arguments(function: &Function) -> Option<[&Expr; 2]> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let plain = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(_)) => function.filter.is_none() && list.clauses.is_empty(),
+        _ => false,
+    };
+    match &list.args[..] {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(one)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))]
+            if list.args.iter().all(plain) =>
+        {
+            Some([one, other])
+        }
+        _ => None,
+    }
+}
+
+fn located(span: Span, sentence: String) -> Error {
+    let (line, column) = (span.start.line as usize, span.start.column as usize);
+    if line == 0 {
+        return Error::input(format!("query: {sentence}"));
+    }
+    Error::at(Place { origin: Origin::Query, line, column }, sentence)
+}
+
+/// The names of common table expressions are tables too.
+fn collect_common_tables(statement: &Statement, names: &mut BTreeSet<String>) {
+    struct Collector<'a>(&'a mut BTreeSet<String>);
+    impl Visitor for Collector<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+                self.0.insert(normalized(&table.alias.name.value, table.alias.name.quote_style.is_some()));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = statement.visit(&mut Collector(names));
+}
+
+fn normalized(name: &str, quoted: bool) -> String {
+    if quoted { name.to_string() } else { name.to_lowercase() }
+}
+
+struct Refuser<'a> {
+    names: BTreeSet<String>,
+    project: &'a Project,
+}
+
+type Refused = ControlFlow<(Span, String)>;
+
+impl Visitor for Refuser<'_> {
+    type Break = (Span, String);
+
+    fn pre_visit_query(&mut self, query: &Query) -> Refused {
+        if query.with.as_ref().is_some_and(|with| with.recursive) {
+            return refused(query, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
+        }
+        set_expression(&query.body, query)
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> Refused {
+        if select.top.is_some() {
+            return refused(select, "TOP is not answered; write ORDER BY … LIMIT … at the end of the query");
+        }
+        if select.qualify.is_some() {
+            return refused(select, "QUALIFY is not answered; put the window function into a sub-query and use WHERE");
+        }
+        if let GroupByExpr::All(_) = select.group_by {
+            return refused(select, "GROUP BY ALL is not answered; name the columns");
+        }
+        if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
+            && !modifiers.is_empty()
+        {
+            return refused(select, "write GROUP BY ROLLUP (…), CUBE (…) or GROUPING SETS ((…), (…))");
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Refused {
+        match factor {
+            TableFactor::Table { args: None, sample: None, .. } | TableFactor::NestedJoin { .. } => {
+                ControlFlow::Continue(())
+            }
+            TableFactor::Derived { lateral: false, .. } => ControlFlow::Continue(()),
+            other => refused(other, "only tables and sub-queries can stand in FROM"),
+        }
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> Refused {
+        let last = relation.0.last().and_then(|part| part.as_ident());
+        let name = last.map(|ident| normalized(&ident.value, ident.quote_style.is_some())).unwrap_or_default();
+        if relation.0.len() == 1 && self.names.contains(&name) {
+            return ControlFlow::Continue(());
+        }
+        let hint = suggestion(&name, self.project.tables.keys().map(String::as_str));
+        refused(relation, &format!("there is no table '{relation}' in the project file{hint}"))
+    }
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> Refused {
+        match expression {
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
+                refused(expression, "a sub-query inside an expression is not answered; join the table instead")
+            }
+            // More are counted once they are planned; these would already take long to plan.
+            Expr::Cube(keys) if keys.len() > 6 => refused(
+                expression,
+                "CUBE of more than 6 columns makes more than 64 groupings; list fewer in GROUPING SETS",
+            ),
+            Expr::GroupingSets(sets) | Expr::Rollup(sets) if sets.len() > MOST_SETS => {
+                refused(expression, &format!("at most {MOST_SETS} groupings share a cost; list fewer"))
+            }
+            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("version") => {
+                refused(expression, "version() says nothing about rows; scumble --version prints the program's")
+            }
+            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("to_char") => to_char(function),
+            Expr::Value(value) => self.moment(value, &value.value),
+            Expr::TypedString(typed) => self.moment(expression, &typed.value.value),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Refuser<'_> {
+    /// A time with an offset is a moment, and columns hold what the clock on the wall shows in their zones: the planner would compare one with the other as they stand.
+    fn moment(&self, part: &impl Spanned, value: &Value) -> Refused {
+        let Value::SingleQuotedString(text) = value else { return ControlFlow::Continue(()) };
+        let is_elsewhere = |column: &Column| matches!(column.domain, Domain::Timestamp { zone, .. } if !zone.is_utc());
+        let mut columns = self.project.tables.values().flat_map(|table| &table.columns);
+        match columns.find(|column| is_elsewhere(column)) {
+            Some(column) if has_offset(text) => {
+                let sentence = format!(
+                    "'{text}' has an offset, and columns such as {} hold the time on the wall of their zone: write the time that a clock shows there, without Z or an offset",
+                    column.name
+                );
+                refused(part, &sentence)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// A format of PostgreSQL's would be published as it stands.
+fn to_char(function: &Function) -> Refused {
+    match plain_arguments(function) {
+        Some([_, Expr::Value(format)]) => match &format.value {
+            Value::SingleQuotedString(text) if !text.contains('%') => refused(
+                function,
+                "TO_CHAR takes a format with percent signs here: '%Y-%m' is year and month, '%d.%m.%Y' a date",
+            ),
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Whether a text is a time with a zone behind it.
+fn has_offset(text: &str) -> bool {
+    let text = text.trim();
+    let Some((date, clock)) = text.split_at_checked(10) else { return false };
+    day(date).is_some()
+        && clock.contains(':')
+        && clock.contains(|letter: char| {
+            "+-".contains(letter) || letter.is_ascii_alphabetic() && letter != 'T' && letter != 't'
+        })
+}
+
+/// UNION ALL puts rows beside each other; every other operation would compare them.
+fn set_expression(body: &SetExpr, query: &Query) -> Refused {
+    match body {
+        SetExpr::Select(_) | SetExpr::Query(_) => ControlFlow::Continue(()),
+        SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: SetQuantifier::All, left, right } => {
+            set_expression(left, query)?;
+            set_expression(right, query)
+        }
+        SetExpr::SetOperation { op: SetOperator::Union, .. } => {
+            refused(query, "UNION compares rows and is not answered; write UNION ALL, which keeps all")
+        }
+        SetExpr::SetOperation { op, .. } => {
+            refused(query, &format!("{op} is not answered; release each part by itself"))
+        }
+        _ => refused(query, "only SELECT is answered"),
+    }
+}
+
+/// The place is looked for only now: finding it walks through all of the part.
+fn refused(part: &impl Spanned, sentence: &str) -> Refused {
+    ControlFlow::Break((part.span(), sentence.to_string()))
+}

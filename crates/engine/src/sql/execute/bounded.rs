@@ -1,0 +1,602 @@
+//! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
+//!
+//! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
+//! the hash of its owner, to one of a few [`Part`]s; a pocketful at a time, so that few places are written to at once. At the end
+//! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
+
+use super::executed::Executed;
+use super::integers::{Cell, Cells, key_of, placed, violated};
+use super::per_owner::{Programme, Summer};
+use crate::calendar::shown_day;
+use crate::error::{Error, Result};
+use crate::sql::Cut;
+use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::query::What;
+use crate::tables::bounding::{Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, Part, Rows, Tie};
+use crate::tables::functions::MOMENT;
+use crate::tables::hash::{Key, Quick};
+use crate::tables::intern::{Interner, Name};
+use crate::tables::ranks::{NOTHING, Ranks, spell_text};
+use crate::tables::{Backend, Watch, failed_on_data};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type, TimestampNanosecondType};
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream_partitioned};
+use futures::StreamExt;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many parts there are: 2 to this power.
+const PARTS_LOG2: u32 = 8;
+/// How many rows go to a part at a time.
+const POCKETFUL: usize = 128;
+/// How many may wait for a part that another reader is cutting down; then this one waits too. All parts are cut down at about the same time, and readers that waited for each other
+/// took a fifth of the reading.
+const MOST_WAITING: usize = 64 * POCKETFUL;
+
+/// The share of the time that reading takes, about; the rest is summing up.
+const READING: f64 = 0.7;
+
+type Outcome<T> = std::result::Result<T, DataFusionError>;
+
+/// The cells of the kept rows.
+pub(crate) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Cells> {
+    match &cut.per_owner {
+        None => cells(cut, &*gathered(cut, rows, backend, bounds, ranks)?, backend, None),
+        Some(first) => {
+            let shared = gathered(cut, rows, backend, first.bounds, ranks)?;
+            let names = std::mem::take(&mut locked(&shared.groups).names);
+            let programme = Programme::new(cut, first, &names)?;
+            let summed = |parts: Parts<'_>| {
+                let mut summer = Summer::new(cut, &programme, shared.quick);
+                for part in parts {
+                    shared.each(&shared.taken(part), first.bounds, |piece, tie| {
+                        piece.finish(tie, |place, values| summer.row(place, values))?;
+                        summer.end_of_owners();
+                        Ok(())
+                    })?;
+                }
+                summer.cells()
+            };
+            all_cells(cut, on_all_processors(&shared, backend, summed)?)
+        }
+    }
+}
+
+/// Makes all that is done with the rows of owners, and looks at no value.
+pub(crate) fn preflight(cut: &Cut) -> Result<()> {
+    cut.per_owner.as_ref().map_or(Ok(()), |first| Programme::new(cut, first, &[]).map(drop))
+}
+
+/// The cells that several processors found.
+fn all_cells(cut: &Cut, found: Vec<SumsByKey>) -> Result<Cells> {
+    let mut all = SumsByKey::new();
+    for (key, sums) in found.into_iter().flatten() {
+        all.entry(key).or_default().add(sums);
+    }
+    let mut cells = Cells::new();
+    for (key, sums) in all {
+        let Some(key) = key_of(cut, key)? else { return Err(violated("a row without a key")) };
+        placed(&mut cells, key, sums.cell(cut))?;
+    }
+    Ok(cells)
+}
+
+/// The parts that are left to look at: whoever asks gets the next one.
+struct Parts<'a> {
+    shared: &'a Shared,
+    next: &'a AtomicUsize,
+    watch: &'a Watch,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a Mutex<Part>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.next.fetch_add(1, AtomicOrdering::Relaxed);
+        self.watch.parts(number, self.shared.parts.len());
+        self.shared.parts.get(number)
+    }
+}
+
+/// What `work` makes of the parts that it gets, on each processor.
+fn on_all_processors<T: Send>(
+    shared: &Shared,
+    backend: &Backend,
+    work: impl Fn(Parts<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (work, next) = (&work, AtomicUsize::new(0));
+    let parts = || Parts { shared, next: &next, watch: &backend.watch };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..backend.threads)
+            .map(|_| {
+                let parts = parts();
+                scope.spawn(move || work(parts))
+            })
+            .collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
+pub(crate) struct Gathered<'a> {
+    shared: Arc<Shared>,
+    backend: &'a Backend,
+    bounds: Bounds,
+}
+
+impl<'a> Gathered<'a> {
+    pub fn new(cut: &Cut, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
+        let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
+        Ok(Self { shared: gathered(cut, rows, backend, bounds, ranks)?, backend, bounds })
+    }
+
+    /// What each owner has, one after the other.
+    pub fn contributions(&self, mut visit: impl FnMut(Contribution<'_>)) -> Result<()> {
+        self.shared.parts.iter().try_for_each(|part| {
+            self.shared.each(&locked(part), self.bounds, |piece, tie| {
+                piece.contributions(tie, &mut visit);
+                Ok(())
+            })
+        })
+    }
+
+    /// How many keys have how many rows, where rows belong to their keys; after which they are gone.
+    pub fn occurrences(&self) -> Result<BTreeMap<u64, u64>> {
+        let (shared, bounds) = (&self.shared, self.bounds);
+        let found = on_all_processors(shared, self.backend, |parts| {
+            let mut found: BTreeMap<u64, u64> = BTreeMap::new();
+            for part in parts {
+                shared.each(&shared.taken(part), bounds, |piece, tie| {
+                    piece.contributions(tie, |key| *found.entry(key.rows().sum()).or_default() += 1);
+                    Ok(())
+                })?;
+            }
+            Ok(found)
+        })?;
+        let mut all = BTreeMap::new();
+        found.into_iter().flatten().for_each(|(rows, keys)| *all.entry(rows).or_default() += keys);
+        Ok(all)
+    }
+
+    /// The cells of the rows that bounds keep; with no more groups than before.
+    pub fn cells(&self, cut: &Cut, bounds: Bounds) -> Result<Cells> {
+        cells(cut, &self.shared, self.backend, Some(bounds))
+    }
+}
+
+/// Reads all rows and gives them to the parts.
+fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Arc<Shared>> {
+    let keys = cut.row_keys().len();
+    let has_owners = matches!(cut.below.owner, Ownership::Named(_));
+    let width = rows.kinds.len() - usize::from(has_owners) - keys;
+    if !has_owners && width > 0 {
+        return Err(violated("values of keys"));
+    }
+    let texts = rows.kinds[usize::from(has_owners) + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
+    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, has_owners, backend)?);
+    let frame = backend.run(rows.plan.clone());
+    let rows = Arc::new(rows);
+    backend
+        .wait(async {
+            let (plan, task) = backend.physical(&frame, READING).await?;
+            let streams = execute_stream_partitioned(plan, task)?;
+            let readers = streams.into_iter().map(|stream| {
+                tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), Arc::clone(&rows), keys, width)))
+            });
+            for reader in readers.collect::<Vec<_>>() {
+                reader.await.map_err(|error| DataFusionError::External(Box::new(error)))??;
+            }
+            Ok(())
+        })
+        .map_err(|error: DataFusionError| failed_on_data(&error))?;
+    Ok(shared)
+}
+
+/// What all readers share.
+struct Shared {
+    ranks: Ranks,
+    quick: Quick,
+    bounds: Bounds,
+    /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are counted.
+    has_owners: bool,
+    aside: Aside,
+    parts: Vec<Mutex<Part>>,
+    groups: Mutex<Groups>,
+}
+
+/// All groups that were seen.
+#[derive(Default)]
+struct Groups {
+    encoded: Interner,
+    names: Vec<Vec<ScalarValue>>,
+}
+
+impl Shared {
+    fn new(ranks: Ranks, bounds: Bounds, has_owners: bool, backend: &Backend) -> Result<Self> {
+        let quick = ranks.quick();
+        let aside = Aside::new(ranks.clone(), bounds, PARTS_LOG2, &backend.memory)?;
+        let parts = (0..1 << PARTS_LOG2).map(|_| Mutex::new(aside.part())).collect();
+        Ok(Self { ranks, quick, bounds, has_owners, aside, parts, groups: Mutex::default() })
+    }
+
+    /// Which of two groups with the same rank comes first.
+    fn tie(&self, left: u32, right: u32) -> Ordering {
+        let groups = locked(&self.groups);
+        groups.encoded.text(left).cmp(groups.encoded.text(right))
+    }
+
+    /// A part, after which it is gone.
+    fn taken(&self, part: &Mutex<Part>) -> Part {
+        std::mem::replace(&mut *locked(part), self.aside.part())
+    }
+
+    /// Gives `visit` the rows of a part, of some owners at a time.
+    fn each(
+        &self,
+        part: &Part,
+        bounds: Bounds,
+        mut visit: impl FnMut(&Bounder<'_>, Tie<'_>) -> std::result::Result<(), BeyondBounds>,
+    ) -> Result<()> {
+        let tie = |left: u32, right: u32| self.tie(left, right);
+        part.each(&self.aside, bounds, |piece| visit(piece, &tie)).map_err(|broken| match broken {
+            Broken::BeyondBounds => violated("an owner beyond its bounds"),
+            Broken::Lost => Error::machine("rows that did not fit the memory could not be read back"),
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A reader that died has failed the whole query; what it left behind is not used.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The reader of one stream.
+struct Reader {
+    shared: Arc<Shared>,
+    rows: Arc<Executed>,
+    keys: usize,
+    /// The groups that this reader has seen, each with its number among all and what its rank needs.
+    seen: Interner,
+    known: Vec<(u32, u64)>,
+    encoded: Vec<u8>,
+    /// Rows on their way to each part.
+    pockets: Vec<Rows>,
+}
+
+async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outcome<()> {
+    while let Some(batch) = stream.next().await {
+        reader.add(&batch?)?;
+    }
+    (0..reader.pockets.len()).try_for_each(|index| reader.empty(index))
+}
+
+impl Reader {
+    fn new(shared: Arc<Shared>, rows: Arc<Executed>, keys: usize, width: usize) -> Self {
+        let mut pockets = Vec::new();
+        pockets.resize_with(shared.parts.len(), || Rows::new(width));
+        Self { shared, rows, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
+        self.rows.check(batch)?;
+        let first = usize::from(self.shared.has_owners);
+        let key_arrays = &batch.columns()[first..first + self.keys];
+        let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
+        let owners = self.shared.has_owners.then(|| OwnerColumn::of(batch.column(0))).transpose()?;
+        let values = batch.columns()[first + self.keys..].iter().map(|column| numbers_of(column, &self.shared.ranks));
+        let values = values.collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        // Rows without an owner or without a key are left out.
+        let present = batch.columns()[..first + self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
+            NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
+        });
+        for row in 0..batch.num_rows() {
+            if present.as_ref().is_some_and(|present| present.is_null(row)) {
+                continue;
+            }
+            let Some(owners) = &owners else {
+                self.add_to_key(&keys, row)?;
+                continue;
+            };
+            let (local, group, of_key) = self.group(&keys, key_arrays, row)?;
+            let owner = owners.at(row);
+            let index = self.shared.aside.part_of(owner.hash(&self.shared.quick));
+            let rank = self.shared.ranks.of_group(owner, of_key, || self.seen.text(local));
+            let pocket = &mut self.pockets[index];
+            pocket.push(owner, group, rank, values.iter().map(|column| column[row]));
+            if pocket.len().is_multiple_of(POCKETFUL) {
+                self.offer(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a row as one of its key's, where nobody else is asked for.
+    #[inline]
+    fn add_to_key(&mut self, keys: &[KeyColumn<'_>], row: usize) -> Outcome<()> {
+        let name = Name::Text(encoded(keys, row, &mut self.encoded));
+        let index = self.shared.aside.part_of(name.hash(&self.shared.quick));
+        let pocket = &mut self.pockets[index];
+        pocket.push(name, 0, 0, std::iter::empty());
+        if pocket.len().is_multiple_of(POCKETFUL) { self.offer(index) } else { Ok(()) }
+    }
+
+    /// The number of a row's group among those that this reader has seen and among all, and what its rank needs.
+    #[inline]
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u32, u64)> {
+        let encoded = match &self.shared.ranks {
+            Ranks::Sip(_) => encoded(keys, row, &mut self.encoded),
+            Ranks::Sha(_) => spelled(keys, row, &mut self.encoded),
+        };
+        let name = Name::Text(encoded);
+        let hash = name.hash(&self.shared.quick);
+        let (local, new) = self.seen.intern(hash, name);
+        if new {
+            let mut groups = locked(&self.shared.groups);
+            let (number, first) = groups.encoded.intern(hash, name);
+            if first {
+                let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
+                groups.names.push(values.collect::<Outcome<_>>()?);
+            }
+            self.known.push((number, self.shared.ranks.of_key(encoded)));
+        }
+        let (number, of_key) = self.known[local as usize];
+        Ok((local, number, of_key))
+    }
+
+    /// Gives the rows of a pocket to their part, unless somebody else is at it and they can wait.
+    fn offer(&mut self, index: usize) -> Outcome<()> {
+        let shared = Arc::clone(&self.shared);
+        match shared.parts[index].try_lock() {
+            Ok(mut part) => self.give(index, &mut part),
+            Err(_) if self.pockets[index].len() < MOST_WAITING => Ok(()),
+            Err(_) => self.empty(index),
+        }
+    }
+
+    /// Gives the rows of a pocket to their part.
+    fn empty(&mut self, index: usize) -> Outcome<()> {
+        let shared = Arc::clone(&self.shared);
+        self.give(index, &mut locked(&shared.parts[index]))
+    }
+
+    fn give(&mut self, index: usize, part: &mut Part) -> Outcome<()> {
+        let shared = &self.shared;
+        let tie = |left: u32, right: u32| shared.tie(left, right);
+        part.add(&mut self.pockets[index], &shared.aside, &tie)
+            .map_err(|Lost| DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".to_string()))
+    }
+}
+
+/// A row's key as bytes that differ where keys differ.
+#[inline]
+fn encoded<'a>(keys: &'a [KeyColumn<'a>], row: usize, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    match keys {
+        [KeyColumn::Text(column)] => column.value(row).as_bytes(),
+        keys => {
+            buffer.clear();
+            keys.iter().for_each(|key| key.encode(row, buffer));
+            buffer
+        }
+    }
+}
+
+/// A row's key as a text that every engine can write; texts differ where keys differ.
+fn spelled<'a>(keys: &[KeyColumn<'_>], row: usize, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    buffer.clear();
+    keys.iter().for_each(|key| key.spell(row, buffer));
+    buffer
+}
+
+/// One column of keys, without NULLs.
+pub(crate) enum KeyColumn<'a> {
+    Text(&'a StringArray),
+    Number(&'a [i64]),
+    Truth(&'a BooleanArray),
+    Day(&'a [i32]),
+}
+
+impl<'a> KeyColumn<'a> {
+    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+        match column.data_type() {
+            DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
+            DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
+            DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
+            DataType::Date32 => Ok(Self::Day(column.as_primitive::<Date32Type>().values())),
+            kind if *kind == MOMENT => Ok(Self::Number(column.as_primitive::<TimestampNanosecondType>().values())),
+            other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
+        }
+    }
+
+    /// Bytes that differ where keys differ: lengths stand behind texts, so that a list can be read from its end.
+    pub fn encode(&self, row: usize, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Text(column) => {
+                let text = column.value(row).as_bytes();
+                bytes.extend_from_slice(text);
+                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            }
+            Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
+            Self::Truth(column) => bytes.push(column.value(row).into()),
+            Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
+        }
+    }
+
+    /// The same as a text that every engine can write; days as year, month and day in one number, times in nanoseconds.
+    fn spell(&self, row: usize, text: &mut Vec<u8>) {
+        let written = match self {
+            Self::Text(column) => return spell_text(column.value(row), text),
+            Self::Number(column) => format!("{};", column[row]),
+            Self::Truth(column) => format!("{};", column.value(row)),
+            Self::Day(column) => format!("{};", shown_day(i64::from(column[row])).replace('-', "")),
+        };
+        text.extend_from_slice(written.as_bytes());
+    }
+}
+
+/// The owner column, without NULLs.
+pub(crate) enum OwnerColumn<'a> {
+    Numbers(&'a [i64]),
+    Texts(&'a StringArray),
+}
+
+impl<'a> OwnerColumn<'a> {
+    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+        match column.data_type() {
+            DataType::Int64 => Ok(Self::Numbers(column.as_primitive::<Int64Type>().values())),
+            DataType::Utf8 => Ok(Self::Texts(column.as_string::<i32>())),
+            other => Err(DataFusionError::Internal(format!("an owner of type {other}"))),
+        }
+    }
+
+    #[inline]
+    pub fn at(&self, row: usize) -> Name<'a> {
+        match self {
+            Self::Numbers(numbers) => Name::Number(numbers[row]),
+            Self::Texts(column) => Name::Text(column.value(row).as_bytes()),
+        }
+    }
+}
+
+/// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
+pub(crate) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+    numbers_of(column, &Ranks::Sip(Key(0, 0)))
+}
+
+/// The same with the hash that ranks are made with.
+fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
+    Ok(match column.data_type() {
+        DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
+        DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
+        DataType::Utf8 => {
+            let hashed = |text: &str| ranks.of_text(text);
+            column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
+        }
+        other => return Err(DataFusionError::Internal(format!("values of type {other}"))),
+    })
+}
+
+/// The sums of every group, from some of the parts.
+#[derive(Default)]
+struct Tally {
+    groups: HashMap<u32, Sums>,
+}
+
+/// The sums of some cells.
+pub(crate) type SumsByKey = HashMap<Vec<ScalarValue>, Sums>;
+
+/// The sums of one cell.
+#[derive(Default)]
+pub(crate) struct Sums {
+    numbers: Vec<i128>,
+    different: Vec<HashSet<i64>>,
+    ranked: Vec<HashMap<i64, u64>>,
+}
+
+/// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
+fn cells(cut: &Cut, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) -> Result<Cells> {
+    let tallies = on_all_processors(shared, backend, |parts| tally(cut, shared, bounds, parts))?;
+    let mut all = Tally::default();
+    for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
+        all.groups.entry(group).or_default().add(sums);
+    }
+    let groups = locked(&shared.groups);
+    let mut cells = Cells::new();
+    for (group, sums) in all.groups {
+        let Some(key) = key_of(cut, groups.names[group as usize].clone())? else {
+            return Err(violated("a row without a key"));
+        };
+        placed(&mut cells, key, sums.cell(cut))?;
+    }
+    Ok(cells)
+}
+
+/// The sums of some parts.
+fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -> Result<Tally> {
+    // Group numbers are dense: a list is quicker than a table, once per kept row.
+    let mut sums: Vec<Option<Sums>> = Vec::new();
+    sums.resize_with(locked(&shared.groups).names.len(), || None);
+    for part in parts {
+        let visit = |piece: &Bounder<'_>, tie: Tie<'_>| {
+            piece.finish(tie, |place, values| {
+                let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(cut));
+                cell.add_row(cut, place.first, values);
+            })
+        };
+        match bounds {
+            None => shared.each(&shared.taken(part), shared.bounds, visit)?,
+            Some(bounds) => shared.each(&locked(part), bounds, visit)?,
+        }
+    }
+    let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
+    Ok(Tally { groups: numbered.collect() })
+}
+
+impl Sums {
+    /// Nothing yet.
+    pub fn nothing(cut: &Cut) -> Self {
+        let measures = cut.query.measures.len();
+        Self {
+            numbers: vec![0; measures],
+            different: vec![HashSet::new(); measures],
+            ranked: vec![HashMap::new(); cut.query.ranked.len()],
+        }
+    }
+
+    /// Takes in a row: whether it is its owner's first in this cell, and its values, first those of measures, then those that are ranked.
+    // A call for each kept row was 4% of a bounded group-by.
+    #[inline(always)]
+    pub fn add_row(&mut self, cut: &Cut, first: bool, values: &[i64]) {
+        let mut next = values.iter();
+        for (index, measure) in cut.query.measures.iter().enumerate() {
+            let value = if measure.expression.is_some() { next.next().copied() } else { None };
+            let value = value.filter(|value| *value != NOTHING);
+            match measure.what {
+                What::Owners => self.numbers[index] += i128::from(first),
+                What::Rows => self.numbers[index] += 1,
+                What::Different => drop(value.map(|value| self.different[index].insert(value))),
+                // The sensitivity rests on the range: it is kept here, whatever the plan gave.
+                _ => {
+                    let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
+                    self.numbers[index] += i128::from(value.unwrap_or(0));
+                }
+            }
+        }
+        for (counts, value) in self.ranked.iter_mut().zip(next) {
+            if *value != NOTHING {
+                *counts.entry(*value).or_default() += 1;
+            }
+        }
+    }
+
+    fn add(&mut self, more: Self) {
+        if self.numbers.is_empty() && self.ranked.is_empty() {
+            *self = more;
+            return;
+        }
+        self.numbers.iter_mut().zip(more.numbers).for_each(|(total, more)| *total += more);
+        self.different.iter_mut().zip(more.different).for_each(|(total, more)| total.extend(more));
+        for (total, more) in self.ranked.iter_mut().zip(more.ranked) {
+            more.into_iter().for_each(|(value, times)| *total.entry(value).or_default() += times);
+        }
+    }
+
+    fn cell(self, cut: &Cut) -> Cell {
+        let mut sums = self.numbers;
+        for (index, measure) in cut.query.measures.iter().enumerate() {
+            if measure.what == What::Different {
+                sums[index] = self.different[index].len() as i128;
+            }
+        }
+        let keyed = |(ranked, counts): (&crate::sql::analyse::query::Ranked, HashMap<i64, u64>)| {
+            let keyed = counts.into_iter().map(|(steps, times)| (ranked.key(steps), times));
+            keyed.collect::<BTreeMap<u128, u64>>()
+        };
+        Cell { sums, ranked: cut.query.ranked.iter().zip(self.ranked).map(keyed).collect() }
+    }
+}

@@ -1,0 +1,321 @@
+//! Runs what is below the aggregate and sums up: exact integers per cell, before any noise.
+//!
+//! What comes back is checked, though nothing in it should ever be wrong: a key that came twice or a number beyond its bounds would
+//! cost more privacy than was charged, so then there is no answer.
+
+use super::bounded::{Gathered, bounded};
+use super::executed::{counted, rows, summed};
+use crate::error::{Error, Result};
+use crate::sql::Cut;
+use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::query::{GroupKey, Measure, What};
+use crate::tables::bounding::{Bounds, Contribution};
+use crate::tables::ranks::Ranks;
+use crate::tables::{Backend, failed_on_data};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::ScalarValue;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The exact answer of a bounded plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Integers {
+    /// The key of each cell.
+    pub keys: Vec<Vec<ScalarValue>>,
+    /// What is in each cell.
+    pub cells: Vec<Cell>,
+}
+
+/// What is in one cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Cell {
+    /// The measures.
+    pub sums: Vec<i128>,
+    /// Of each ranked column, how often each key of its mechanism occurs.
+    pub ranked: Vec<BTreeMap<u128, u64>>,
+}
+
+/// The cells that occur.
+pub(crate) type Cells = HashMap<Vec<ScalarValue>, Cell>;
+
+/// Computes the measures of every cell: all cells of a public domain, or those that occur.
+///
+/// # Guarantee
+/// Before: `ranks` do not depend on the data. After: the integers are a function of the rows as a multiset and of `ranks`, whatever the
+/// order, the partitioning and the number of threads. A cell of an unknown domain is there only if a row of it was kept: otherwise an
+/// owner could bring in more new keys than its bounds allow. Two groups are never one cell.
+pub(crate) fn integers(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<Integers> {
+    let cells = match (&cut.below.owner, cut.query.bounds) {
+        (Ownership::Named(_), Some(bounds)) => bounded(cut, rows(cut, backend)?, backend, bounds, ranks.into())?,
+        (Ownership::EachRow, None) => each_row(cut, backend)?,
+        _ => return Err(violated("rows of owners without bounds")),
+    };
+    completed(cut, cells)
+}
+
+/// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
+/// each owner has, in any order, of at most one group more than the wider bounds have (so that it shows who has more), or of all groups where no bound on groups
+/// decides.
+///
+/// # Guarantee
+/// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
+pub(crate) fn integers_beside(
+    cut: &Cut,
+    backend: &Backend,
+    ranks: impl Into<Ranks>,
+    wide: Bounds,
+    visit: impl FnMut(Contribution<'_>),
+) -> Result<(Integers, Vec<Cell>)> {
+    let (Ownership::Named(_), Some(bounds)) = (&cut.below.owner, cut.query.bounds) else {
+        return Err(violated("rows without owners under two bounds"));
+    };
+    let groups = match bounds.deciding().groups.max(wide.deciding().groups) {
+        u64::MAX => u64::MAX,
+        _ => wide.groups.saturating_add(1),
+    };
+    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?;
+    gathered.contributions(visit)?;
+    let mut wide = gathered.cells(cut, wide)?;
+    let own = completed(cut, gathered.cells(cut, bounds)?)?;
+    let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    Ok((own, beside))
+}
+
+/// Gives `visit` what each owner has in a query's groups, of at most this many groups.
+///
+/// # Guarantee
+/// Each owner is visited once, with a function of the keys of its own rows ([`Contribution`]).
+pub(crate) fn contributions(
+    cut: &Cut,
+    backend: &Backend,
+    ranks: impl Into<Ranks>,
+    groups: u64,
+    visit: impl FnMut(Contribution<'_>),
+) -> Result<()> {
+    let Ownership::Named(_) = &cut.below.owner else { return Err(violated("rows without owners")) };
+    Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?.contributions(visit)
+}
+
+/// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
+/// than fit the memory.
+///
+/// # Guarantee
+/// As many keys of each number of rows as [`integers`] has cells of it.
+pub(crate) fn occurrences(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<BTreeMap<u64, u64>> {
+    let Ownership::EachRow = &cut.below.owner else { return Err(violated("rows of owners, counted by key")) };
+    Gathered::new(cut, rows(cut, backend)?, backend, 1, ranks.into())?.occurrences()
+}
+
+/// Integers that another engine has computed, by key: looked at as far as integers can be, and completed.
+///
+/// # Guarantee
+/// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners of its cell can bring it. How far one
+/// owner moves them cannot be seen in them.
+pub(crate) fn taken(cut: &Cut, cells: HashMap<Vec<ScalarValue>, Cell>) -> Result<Integers> {
+    let wrong = |what: &str| {
+        Error::input(format!(
+            "the integers hold {what}, which the statements never give: they were changed, or are of other statements"
+        ))
+    };
+    if let Some(public) = &cut.query.public {
+        let known: HashSet<Vec<ScalarValue>> = public.all().into_iter().collect();
+        if cells.keys().any(|key| !known.contains(key)) {
+            return Err(wrong("a key that cannot occur"));
+        }
+    }
+    for cell in cells.values() {
+        within_range(cut, cell).map_err(wrong)?;
+    }
+    completed(cut, cells)
+}
+
+/// What is wrong with a cell, whatever rows it is of.
+fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str> {
+    let per_owner = cut.query.bounds.map_or(1, |bounds| bounds.rows_per_group.min(bounds.rows));
+    let mut most_rows = None;
+    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+        if *sum < 0 && measure.range.0 >= 0 {
+            return Err("a negative count");
+        }
+        let rows = match measure.what {
+            What::Rows => *sum,
+            What::Owners => sum.saturating_mul(i128::from(per_owner)),
+            _ => continue,
+        };
+        if *sum == 0 && cut.query.public.is_none() {
+            return Err("a key that nobody has");
+        }
+        most_rows = Some(most_rows.map_or(rows, |most: i128| most.min(rows)));
+    }
+    let Some(rows) = most_rows else { return Ok(()) };
+    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+        let (least, most) = match measure.what {
+            What::Steps { .. } | What::Squares { .. } => measure.range,
+            _ => (0, 1),
+        };
+        let (least, most) = (i128::from(least.min(0)), i128::from(most.max(0)));
+        if !(rows.saturating_mul(least)..=rows.saturating_mul(most)).contains(sum) {
+            return Err("a sum beyond what its rows can bring");
+        }
+    }
+    let ranked = |counts: &BTreeMap<u128, u64>| counts.values().map(|times| i128::from(*times)).sum::<i128>() > rows;
+    if cell.ranked.iter().any(ranked) { Err("more values than rows") } else { Ok(()) }
+}
+
+/// A mistake of ours or of the backend.
+pub(crate) fn violated(what: &str) -> Error {
+    Error::machine(format!("the backend's answer is not as planned ({what}), so nothing is published"))
+}
+
+/// A cell that nothing is in.
+fn empty_cell(cut: &Cut) -> Cell {
+    Cell { sums: vec![0; cut.query.measures.len()], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] }
+}
+
+/// All cells of a public domain in its order, or the occurring ones, sorted.
+fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
+    let keys = match &cut.query.public {
+        Some(public) => public.all(),
+        None => {
+            let mut keys: Vec<Vec<ScalarValue>> = cells.keys().cloned().collect();
+            keys.sort_by(|left, right| left.partial_cmp(right).unwrap_or(std::cmp::Ordering::Equal));
+            keys
+        }
+    };
+    let found: Vec<Cell> = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    // No key is left over: `possible` lists all that can occur. One that were would not be published, as the moves count only the
+    // cells that are listed; and not complained of, as a release that fails for one owner's key tells of it.
+    #[cfg(test)]
+    assert!(cells.is_empty(), "keys that cannot occur: {:?}", cells.keys());
+    for (sum, measure) in found.iter().flat_map(|cell| cell.sums.iter().zip(&cut.query.measures)) {
+        if *sum < 0 && measure.range.0 >= 0 {
+            return Err(violated("a negative count"));
+        }
+    }
+    Ok(Integers { keys, cells: found })
+}
+
+/// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two groups could
+/// become one.
+pub(crate) fn key_of(cut: &Cut, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
+    let fits = |(value, key): (&ScalarValue, &GroupKey)| value.data_type() == key.kind;
+    if values.len() != cut.query.keys.len() || !values.iter().zip(&cut.query.keys).all(fits) {
+        return Err(violated("a key of another type"));
+    }
+    Ok(if values.iter().any(ScalarValue::is_null) { None } else { Some(values) })
+}
+
+/// Puts a cell in its place, which must be free.
+pub(crate) fn placed(cells: &mut Cells, key: Vec<ScalarValue>, cell: Cell) -> Result<()> {
+    match cells.entry(key) {
+        Entry::Vacant(place) => {
+            place.insert(cell);
+            Ok(())
+        }
+        Entry::Occupied(_) => Err(violated("a key twice")),
+    }
+}
+
+/// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.
+fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
+    let mut cells = Cells::new();
+    let keys = cut.query.keys.len();
+    if !cut.query.measures.is_empty() {
+        for batch in summed(cut, rows(cut, backend)?)?.collect(backend)? {
+            for row in 0..batch.num_rows() {
+                let (key, sums) = row_of(&batch, row, keys)?;
+                let Some(key) = key_of(cut, key)? else { continue };
+                if sums.len() != cut.query.measures.len() {
+                    return Err(violated("too few or too many sums"));
+                }
+                within_counts(cut, &sums)?;
+                placed(&mut cells, key, Cell { sums, ..empty_cell(cut) })?;
+            }
+        }
+    }
+    for (index, ranked) in cut.query.ranked.iter().enumerate() {
+        for batch in counted(cut, rows(cut, backend)?, index)?.collect(backend)? {
+            for row in 0..batch.num_rows() {
+                let (mut key, counts) = row_of(&batch, row, keys + 1)?;
+                let steps = key.pop();
+                let Some(key) = key_of(cut, key)? else { continue };
+                let Some(ScalarValue::Int64(steps)) = steps else { return Err(violated("a rank of another type")) };
+                let Some(steps) = steps else { continue };
+                let [times] = counts[..] else { return Err(violated("too few or too many counts")) };
+                let times = u64::try_from(times).map_err(|_| violated("a negative count"))?;
+                let cell = cells.entry(key).or_insert_with(|| empty_cell(cut));
+                if cell.ranked[index].insert(ranked.key(steps), times).is_some() {
+                    return Err(violated("a value twice"));
+                }
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// Where the number of rows of a cell is known, each sum is within this many times its row's bounds.
+fn within_counts(cut: &Cut, sums: &[i128]) -> Result<()> {
+    let measures = || cut.query.measures.iter().zip(sums);
+    let of_rows = |(measure, sum): (&Measure, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);
+    let Some(rows) = measures().find_map(of_rows) else { return Ok(()) };
+    let within = |(measure, sum): (&Measure, &i128)| {
+        let (least, most) = (i128::from(measure.range.0.min(0)), i128::from(measure.range.1.max(0)));
+        (rows.saturating_mul(least)..=rows.saturating_mul(most)).contains(sum)
+    };
+    if measures().all(within) { Ok(()) } else { Err(violated("a sum beyond its bounds")) }
+}
+
+fn row_of(batch: &RecordBatch, row: usize, keys: usize) -> Result<(Vec<ScalarValue>, Vec<i128>)> {
+    let values = batch.columns().iter().map(|column| ScalarValue::try_from_array(column, row));
+    let mut values = values.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| failed_on_data(&error))?;
+    if values.len() <= keys {
+        return Err(violated("too few columns"));
+    }
+    let sums = values.split_off(keys).into_iter().map(|value| match value {
+        ScalarValue::Int64(number) => Ok(i128::from(number.unwrap_or(0))),
+        ScalarValue::Decimal128(number, _, 0) => Ok(number.unwrap_or(0)),
+        _ => Err(violated("a sum that is not a whole number")),
+    });
+    Ok((values, sums.collect::<Result<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::tests::Tables;
+
+    const PROJECT: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = -2, upper = 3 }\n";
+
+    /// What the backend should never give is never noised: each of these is an error, and no cell.
+    #[test]
+    fn an_answer_that_is_not_as_planned_is_refused() {
+        let tables = Tables::of(PROJECT, &[]);
+        let cut = tables.cut("SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k").unwrap();
+        let text = |text: &str| ScalarValue::Utf8(Some(text.to_string()));
+        assert_eq!(key_of(&cut, vec![text("a")]).unwrap(), Some(vec![text("a")]));
+        assert_eq!(key_of(&cut, vec![ScalarValue::Utf8(None)]).unwrap(), None);
+        let other_types =
+            [ScalarValue::Int64(Some(1)), ScalarValue::Utf8View(Some("a".to_string())), ScalarValue::Null];
+        for other in other_types {
+            assert!(key_of(&cut, vec![other]).is_err());
+        }
+        assert!(key_of(&cut, vec![text("a"), text("a")]).is_err() && key_of(&cut, Vec::new()).is_err());
+
+        let mut cells = Cells::new();
+        placed(&mut cells, vec![text("a")], Cell::default()).unwrap();
+        assert!(placed(&mut cells, vec![text("a")], Cell::default()).is_err());
+
+        // The measures are the rows and the steps of x; two rows give from −4 to 6.
+        assert_eq!(cut.query.measures.iter().map(|measure| measure.range).collect::<Vec<_>>()[..2], [(0, 1), (-2, 3)]);
+        let sums = |rows: i128, steps: i128| -> Vec<i128> {
+            let is_count = |measure: &Measure| matches!(measure.what, What::Rows | What::Owners);
+            cut.query.measures.iter().map(|measure| if is_count(measure) { rows } else { steps }).collect()
+        };
+        let within = |rows, steps| within_counts(&cut, &sums(rows, steps)).is_ok();
+        assert!(within(2, 6) && within(2, -4) && !within(2, 7) && !within(2, -5) && !within(0, 1) && !within(-1, 0));
+
+        let cell = |rows| Cell { sums: sums(rows, 0), ranked: Vec::new() };
+        let negative: Cells = [(vec![text("a")], cell(-1))].into();
+        assert!(completed(&cut, negative).is_err());
+    }
+}
