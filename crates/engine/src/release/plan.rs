@@ -11,9 +11,8 @@ use crate::release::rows::graph::Edges;
 use crate::release::rows::records::{Attributes, Records};
 use crate::remote::IntegerSource;
 use crate::sql::Cut;
-use crate::sql::execute::integers::{
-    Cell as IntegerCell, Integers, contributions, integers, integers_beside, occurrences,
-};
+use crate::sql::execute::cell::Cell as IntegerCell;
+use crate::sql::execute::integers::{Integers, contributions, integers, integers_beside, occurrences};
 use crate::tables::Backend;
 use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::hash::Key;

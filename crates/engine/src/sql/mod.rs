@@ -16,4 +16,4 @@ pub(crate) use analyse::refuse::statement;
 pub(crate) use analyse::{
     Asked, Cut, Hidden, Source, United, analyse, analyse_several, analyse_what_occurs, parameters,
 };
-pub(crate) use execute::executed::preflight;
+pub(crate) use execute::preflight::preflight;

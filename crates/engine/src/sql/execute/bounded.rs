@@ -4,29 +4,27 @@
 //! the hash of its owner, to one of a few [`Part`]s; a pocketful at a time, so that few places are written to at once. At the end
 //! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
 
+use super::cell::{Cells, key_of, placed, violated};
 use super::executed::Executed;
-use super::integers::{Cell, Cells, key_of, placed, violated};
 use super::per_owner::{Programme, Summer};
-use crate::calendar::shown_day;
+use super::sums::{KeyColumn, OwnerColumn, Sums, SumsByKey, numbers_of};
 use crate::error::{Error, Result};
 use crate::sql::Cut;
 use crate::sql::analyse::below::Ownership;
-use crate::sql::analyse::query::What;
 use crate::tables::bounding::{Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, Part, Rows, Tie};
-use crate::tables::functions::MOMENT;
-use crate::tables::hash::{Key, Quick};
+use crate::tables::hash::Quick;
 use crate::tables::intern::{Interner, Name};
-use crate::tables::ranks::{NOTHING, Ranks, spell_text};
+use crate::tables::ranks::Ranks;
 use crate::tables::{Backend, Watch, failed_on_data};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type, TimestampNanosecondType};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream_partitioned};
 use futures::StreamExt;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -393,109 +391,10 @@ fn spelled<'a>(keys: &[KeyColumn<'_>], row: usize, buffer: &'a mut Vec<u8>) -> &
     buffer
 }
 
-/// One column of keys, without NULLs.
-pub(crate) enum KeyColumn<'a> {
-    Text(&'a StringArray),
-    Number(&'a [i64]),
-    Truth(&'a BooleanArray),
-    Day(&'a [i32]),
-}
-
-impl<'a> KeyColumn<'a> {
-    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
-        match column.data_type() {
-            DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
-            DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
-            DataType::Boolean => Ok(Self::Truth(column.as_boolean())),
-            DataType::Date32 => Ok(Self::Day(column.as_primitive::<Date32Type>().values())),
-            kind if *kind == MOMENT => Ok(Self::Number(column.as_primitive::<TimestampNanosecondType>().values())),
-            other => Err(DataFusionError::Internal(format!("a key of type {other}"))),
-        }
-    }
-
-    /// Bytes that differ where keys differ: lengths stand behind texts, so that a list can be read from its end.
-    pub fn encode(&self, row: usize, bytes: &mut Vec<u8>) {
-        match self {
-            Self::Text(column) => {
-                let text = column.value(row).as_bytes();
-                bytes.extend_from_slice(text);
-                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            }
-            Self::Number(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
-            Self::Truth(column) => bytes.push(column.value(row).into()),
-            Self::Day(column) => bytes.extend_from_slice(&column[row].to_le_bytes()),
-        }
-    }
-
-    /// The same as a text that every engine can write; days as year, month and day in one number, times in nanoseconds.
-    fn spell(&self, row: usize, text: &mut Vec<u8>) {
-        let written = match self {
-            Self::Text(column) => return spell_text(column.value(row), text),
-            Self::Number(column) => format!("{};", column[row]),
-            Self::Truth(column) => format!("{};", column.value(row)),
-            Self::Day(column) => format!("{};", shown_day(i64::from(column[row])).replace('-', "")),
-        };
-        text.extend_from_slice(written.as_bytes());
-    }
-}
-
-/// The owner column, without NULLs.
-pub(crate) enum OwnerColumn<'a> {
-    Numbers(&'a [i64]),
-    Texts(&'a StringArray),
-}
-
-impl<'a> OwnerColumn<'a> {
-    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
-        match column.data_type() {
-            DataType::Int64 => Ok(Self::Numbers(column.as_primitive::<Int64Type>().values())),
-            DataType::Utf8 => Ok(Self::Texts(column.as_string::<i32>())),
-            other => Err(DataFusionError::Internal(format!("an owner of type {other}"))),
-        }
-    }
-
-    #[inline]
-    pub fn at(&self, row: usize) -> Name<'a> {
-        match self {
-            Self::Numbers(numbers) => Name::Number(numbers[row]),
-            Self::Texts(column) => Name::Text(column.value(row).as_bytes()),
-        }
-    }
-}
-
-/// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
-pub(crate) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
-    numbers_of(column, &Ranks::Sip(Key(0, 0)))
-}
-
-/// The same with the hash that ranks are made with.
-fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
-    Ok(match column.data_type() {
-        DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
-        DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),
-        DataType::Utf8 => {
-            let hashed = |text: &str| ranks.of_text(text);
-            column.as_string::<i32>().iter().map(|text| text.map_or(NOTHING, hashed)).collect()
-        }
-        other => return Err(DataFusionError::Internal(format!("values of type {other}"))),
-    })
-}
-
 /// The sums of every group, from some of the parts.
 #[derive(Default)]
 struct Tally {
     groups: HashMap<u32, Sums>,
-}
-
-/// The sums of some cells.
-pub(crate) type SumsByKey = HashMap<Vec<ScalarValue>, Sums>;
-
-/// The sums of one cell.
-#[derive(Default)]
-pub(crate) struct Sums {
-    numbers: Vec<i128>,
-    different: Vec<HashSet<i64>>,
-    ranked: Vec<HashMap<i64, u64>>,
 }
 
 /// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
@@ -535,68 +434,4 @@ fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
     Ok(Tally { groups: numbered.collect() })
-}
-
-impl Sums {
-    /// Nothing yet.
-    pub fn nothing(cut: &Cut) -> Self {
-        let measures = cut.query.measures.len();
-        Self {
-            numbers: vec![0; measures],
-            different: vec![HashSet::new(); measures],
-            ranked: vec![HashMap::new(); cut.query.ranked.len()],
-        }
-    }
-
-    /// Takes in a row: whether it is its owner's first in this cell, and its values, first those of measures, then those that are ranked.
-    // A call for each kept row was 4% of a bounded group-by.
-    #[inline(always)]
-    pub fn add_row(&mut self, cut: &Cut, first: bool, values: &[i64]) {
-        let mut next = values.iter();
-        for (index, measure) in cut.query.measures.iter().enumerate() {
-            let value = if measure.expression.is_some() { next.next().copied() } else { None };
-            let value = value.filter(|value| *value != NOTHING);
-            match measure.what {
-                What::Owners => self.numbers[index] += i128::from(first),
-                What::Rows => self.numbers[index] += 1,
-                What::Different => drop(value.map(|value| self.different[index].insert(value))),
-                // The sensitivity rests on the range: it is kept here, whatever the plan gave.
-                _ => {
-                    let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
-                    self.numbers[index] += i128::from(value.unwrap_or(0));
-                }
-            }
-        }
-        for (counts, value) in self.ranked.iter_mut().zip(next) {
-            if *value != NOTHING {
-                *counts.entry(*value).or_default() += 1;
-            }
-        }
-    }
-
-    fn add(&mut self, more: Self) {
-        if self.numbers.is_empty() && self.ranked.is_empty() {
-            *self = more;
-            return;
-        }
-        self.numbers.iter_mut().zip(more.numbers).for_each(|(total, more)| *total += more);
-        self.different.iter_mut().zip(more.different).for_each(|(total, more)| total.extend(more));
-        for (total, more) in self.ranked.iter_mut().zip(more.ranked) {
-            more.into_iter().for_each(|(value, times)| *total.entry(value).or_default() += times);
-        }
-    }
-
-    fn cell(self, cut: &Cut) -> Cell {
-        let mut sums = self.numbers;
-        for (index, measure) in cut.query.measures.iter().enumerate() {
-            if measure.what == What::Different {
-                sums[index] = self.different[index].len() as i128;
-            }
-        }
-        let keyed = |(ranked, counts): (&crate::sql::analyse::query::Ranked, HashMap<i64, u64>)| {
-            let keyed = counts.into_iter().map(|(steps, times)| (ranked.key(steps), times));
-            keyed.collect::<BTreeMap<u128, u64>>()
-        };
-        Cell { sums, ranked: cut.query.ranked.iter().zip(self.ranked).map(keyed).collect() }
-    }
 }

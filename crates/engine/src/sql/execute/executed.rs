@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::sql::Cut;
 use crate::sql::analyse::below::{Ownership, conditions};
 use crate::sql::analyse::query::{Measure, What};
-use crate::sql::execute::bounded;
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::DataType;
@@ -48,29 +47,11 @@ impl Executed {
     }
 }
 
-fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> Outcome<()> {
+pub(super) fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> Outcome<()> {
     match planned.iter().eq(found) {
         true => Ok(()),
         false => Err(DataFusionError::Internal("columns of other types than planned".to_string())),
     }
-}
-
-/// Makes everything that [`integers`](super::integers::integers) will run, to the physical plan, and looks at no value.
-///
-/// # Guarantee
-/// After: what is left to fail does not depend on the query, and the outcome depends on the schemas of the files alone.
-pub(crate) fn preflight(cut: &Cut, backend: &Backend) -> Result<()> {
-    cut.beside.iter().try_for_each(|branch| preflight(branch, backend))?;
-    if !cut.sets.is_empty() {
-        return cut.sets.iter().try_for_each(|set| preflight(&set.cut, backend));
-    }
-    for executed in over(cut, rows(cut, backend)?)? {
-        let frame = backend.run(executed.plan);
-        let physical = backend.wait(frame.create_physical_plan()).map_err(|error| unfit(&error))?;
-        same(&executed.kinds, physical.schema().fields().iter().map(|field| field.data_type()))
-            .map_err(|error| unfit(&error))?;
-    }
-    bounded::preflight(cut)
 }
 
 /// Everything that runs over the rows of a query: the rows themselves where they have owners, otherwise their sums.

@@ -4,17 +4,17 @@
 //! cost more privacy than was charged, so then there is no answer.
 
 use super::bounded::{Gathered, bounded};
+use super::cell::{Cell, Cells, key_of, placed, violated};
 use super::executed::{counted, rows, summed};
 use crate::error::{Error, Result};
 use crate::sql::Cut;
 use crate::sql::analyse::below::Ownership;
-use crate::sql::analyse::query::{GroupKey, Measure, What};
+use crate::sql::analyse::query::{Measure, What};
 use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::ranks::Ranks;
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::ScalarValue;
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The exact answer of a bounded plan.
@@ -25,18 +25,6 @@ pub(crate) struct Integers {
     /// What is in each cell.
     pub cells: Vec<Cell>,
 }
-
-/// What is in one cell.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Cell {
-    /// The measures.
-    pub sums: Vec<i128>,
-    /// Of each ranked column, how often each key of its mechanism occurs.
-    pub ranked: Vec<BTreeMap<u128, u64>>,
-}
-
-/// The cells that occur.
-pub(crate) type Cells = HashMap<Vec<ScalarValue>, Cell>;
 
 /// Computes the measures of every cell: all cells of a public domain, or those that occur.
 ///
@@ -162,11 +150,6 @@ fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str>
     if cell.ranked.iter().any(ranked) { Err("more values than rows") } else { Ok(()) }
 }
 
-/// A mistake of ours or of the backend.
-pub(crate) fn violated(what: &str) -> Error {
-    Error::machine(format!("the backend's answer is not as planned ({what}), so nothing is published"))
-}
-
 /// A cell that nothing is in.
 fn empty_cell(cut: &Cut) -> Cell {
     Cell { sums: vec![0; cut.query.measures.len()], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] }
@@ -193,27 +176,6 @@ fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
         }
     }
     Ok(Integers { keys, cells: found })
-}
-
-/// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two groups could
-/// become one.
-pub(crate) fn key_of(cut: &Cut, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
-    let fits = |(value, key): (&ScalarValue, &GroupKey)| value.data_type() == key.kind;
-    if values.len() != cut.query.keys.len() || !values.iter().zip(&cut.query.keys).all(fits) {
-        return Err(violated("a key of another type"));
-    }
-    Ok(if values.iter().any(ScalarValue::is_null) { None } else { Some(values) })
-}
-
-/// Puts a cell in its place, which must be free.
-pub(crate) fn placed(cells: &mut Cells, key: Vec<ScalarValue>, cell: Cell) -> Result<()> {
-    match cells.entry(key) {
-        Entry::Vacant(place) => {
-            place.insert(cell);
-            Ok(())
-        }
-        Entry::Occupied(_) => Err(violated("a key twice")),
-    }
 }
 
 /// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.

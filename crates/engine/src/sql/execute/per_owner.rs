@@ -1,12 +1,12 @@
 //! Runs it: the rows that stay of each owner become inner rows, a few thousand at a time, and what the query does with these is
 //! evaluated on them and summed up. No row is looked at twice, and no inner row is kept.
 
+use super::sums::{KeyColumn, Sums, SumsByKey, whole_numbers};
 use crate::error::Result;
 use crate::sql::Cut;
 use crate::sql::analyse::per_owner::{How, PerOwner};
 use crate::sql::analyse::possible::keys::Planner;
 use crate::sql::analyse::query::What;
-use crate::sql::execute::bounded::{KeyColumn, Sums, SumsByKey, whole_numbers};
 use crate::sql::execute::executed::{unfit, value};
 use crate::tables::bounding::KeptRow;
 use crate::tables::failed_on_data;

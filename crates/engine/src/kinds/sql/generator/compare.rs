@@ -5,7 +5,8 @@ use super::query::{Function, RandomQuery};
 use super::value::Value;
 use crate::sql::Cut;
 use crate::sql::analyse::query::Computation;
-use crate::sql::execute::integers::{Cell, Integers};
+use crate::sql::execute::cell::Cell;
+use crate::sql::execute::integers::Integers;
 use datafusion::common::ScalarValue;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

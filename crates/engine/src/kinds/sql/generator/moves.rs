@@ -3,7 +3,8 @@
 use crate::sql::Cut;
 use crate::sql::analyse::query::What;
 use crate::sql::analyse::sensitivity::{keys_per_owner, moves, quantile_moves};
-use crate::sql::execute::integers::{Cell, Integers};
+use crate::sql::execute::cell::Cell;
+use crate::sql::execute::integers::Integers;
 use datafusion::common::ScalarValue;
 use scumble::event::{Moves, Shift};
 use scumble::scope::Scope;

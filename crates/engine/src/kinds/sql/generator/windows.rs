@@ -3,7 +3,8 @@
 use super::check::Case;
 use crate::project::Project;
 use crate::sql::Cut;
-use crate::sql::execute::integers::{Cell, Integers};
+use crate::sql::execute::cell::Cell;
+use crate::sql::execute::integers::Integers;
 use crate::sql::text::functions::sha256;
 use crate::sql::text::with_secret;
 use crate::tables::Backend;
