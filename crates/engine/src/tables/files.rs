@@ -2,13 +2,12 @@
 
 use super::csv::{Records, Trouble};
 use super::decode::Decoded;
-use super::{json, lengths};
+use super::lengths;
 use crate::error::{Error, Result};
 use crate::file::identity;
 use crate::guarded::caught;
 use crate::memory::Batches;
 use crate::project::Layout;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::ipc::reader::FileReader;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeMap;
@@ -324,40 +323,8 @@ impl DataFile {
         }))
     }
 
-    /// The names of its columns, and their types where the file says them.
-    pub fn columns(&self) -> Result<Vec<(String, Option<DataType>)>> {
-        let typed = |schema: &SchemaRef| {
-            let fields = schema.fields().iter();
-            fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect::<Vec<_>>()
-        };
-        let columns = match self.form {
-            Form::Csv => self.header()?.into_iter().map(|name| (name, None)).collect(),
-            Form::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
-            Form::Arrow => typed(&self.arrow(None)?.schema()),
-            Form::Parquet => typed(self.footer()?.schema()),
-            Form::Memory => typed(self.batches()?.schema()),
-        };
-        let mut places: Vec<(&str, usize)> =
-            columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();
-        places.sort_unstable();
-        // Several columns without a name do no harm: nobody can mean them. The names are not said: without a line of names they are values.
-        if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty()) {
-            let (one, other) = (twice[0].1, twice[1].1);
-            let hint = if self.form == Form::Csv {
-                "; if the file has no line of names, say header = [\"…\"] for the table"
-            } else {
-                ""
-            };
-            return Err(Error::input(format!(
-                "{}: columns {one} and {other} have the same name{hint}",
-                self.path.display()
-            )));
-        }
-        Ok(columns)
-    }
-
     /// The names of a CSV file's columns: as declared, or its first record.
-    fn header(&self) -> Result<Vec<String>> {
+    pub(super) fn header(&self) -> Result<Vec<String>> {
         if let Some(names) = &self.layout.header {
             return Ok(names.clone());
         }

@@ -4,6 +4,7 @@
 
 pub(crate) mod bounding;
 pub mod check;
+mod columns;
 pub(crate) mod csv;
 mod decode;
 pub(crate) mod files;

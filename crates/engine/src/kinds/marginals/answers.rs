@@ -1,6 +1,7 @@
 //! What is published: tables in long form, or rows.
 
 use super::pairs;
+use super::published::{Bar, ESTIMATE, FITTED, Labels, Published};
 use super::work::{Choice, Fitted, Work};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
@@ -24,58 +25,6 @@ pub(crate) fn refuse_noise_alone(limits: &Limits) -> Result<()> {
     Err(Error::input(format!(
         "at this cost the number of people has a standard error above {MOST_NOISE}, and rows would be made up of noise alone: raise the cost, or declare public_owners"
     )))
-}
-
-/// What is published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Published {
-    /// Tables: unbiased estimates with their error bars, and beside them those of the fitted model, which have none.
-    Tables,
-    /// Tables of unbiased estimates alone.
-    UnbiasedTables,
-    /// Tables of the fitted model alone.
-    FittedTables,
-    /// Rows.
-    Rows,
-}
-
-/// The unbiased column, and the fitted one.
-pub(crate) const ESTIMATE: &str = "estimate";
-pub(crate) const FITTED: &str = "fitted";
-
-impl Published {
-    /// The columns that are published beside the attributes.
-    pub fn columns(self) -> &'static [&'static str] {
-        match self {
-            Self::Rows => &[],
-            _ => &[ESTIMATE, "estimate_error", "estimate_interval", FITTED],
-        }
-    }
-
-    /// Whether unbiased estimates are wanted, where there are any.
-    pub fn has_estimates(self) -> bool {
-        matches!(self, Self::Tables | Self::UnbiasedTables)
-    }
-
-    /// What the counts are called, where there are only those of the model or also others.
-    pub fn counts(self, is_fitted: bool) -> &'static str {
-        match self {
-            Self::Rows => "counts of rows",
-            Self::Tables | Self::UnbiasedTables if !is_fitted => ESTIMATE,
-            _ => FITTED,
-        }
-    }
-
-    /// Whether the fitted table is wanted.
-    pub fn has_model(self) -> bool {
-        self != Self::UnbiasedTables
-    }
-}
-
-/// The names of attributes and values.
-pub(crate) struct Labels<'a> {
-    pub names: &'a [String],
-    pub values: &'a [Vec<Cell>],
 }
 
 /// The published columns.
@@ -186,19 +135,6 @@ fn estimated(work: &Work, tables: &[Subset], estimates: &[Vec<f64>]) -> AnswerCo
         }
     }
     AnswerColumn { name: ESTIMATE.to_string(), cells, uncertainty: Some(uncertainty) }
-}
-
-/// The error bar of each cell of a table.
-pub(crate) struct Bar {
-    pub standard_error: f64,
-    /// Of the 95% interval.
-    pub half_width: f64,
-}
-
-impl Labels<'_> {
-    pub(crate) fn value(&self, attribute: usize, code: u32) -> Cell {
-        self.values.get(attribute).and_then(|values| values.get(code as usize)).cloned().unwrap_or(Cell::Null)
-    }
 }
 
 /// The model with at most this many people as rows can be published, and what to say about it. How many people there are, or what the noise makes

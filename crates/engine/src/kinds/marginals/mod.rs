@@ -8,6 +8,7 @@
 mod answers;
 mod never;
 mod pairs;
+mod published;
 mod wide;
 mod work;
 
@@ -29,7 +30,7 @@ use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::records::Attributes;
 use crate::release::{CostAbout, Kind, Publication};
-use answers::Published;
+use published::Published;
 use scumble::event::Event;
 use scumble::quantity::Exact;
 use scumble::workload::planner::{Limits, Promise};
@@ -328,7 +329,7 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
         compute: Box::new(move |charged| {
             let Marginals { attributes, tables, published, .. } = &*asked;
             let records = charged.records(attributes)?;
-            let labels = answers::Labels { names: attributes.names(), values: &records.values };
+            let labels = published::Labels { names: attributes.names(), values: &records.values };
             let notes = attributes.note().into_iter().collect();
             if let Work::Pairs(pairs) = &work {
                 return pairs::answers(pairs, &records.columns, &labels, *published, notes, charged.bits());

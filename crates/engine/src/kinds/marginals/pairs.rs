@@ -2,7 +2,7 @@
 //!
 //! So many tables have a layout of their own: two columns and their values, and not a column for each attribute.
 
-use super::answers::{ESTIMATE, FITTED, Labels, Published};
+use super::published::{ESTIMATE, FITTED, Labels, Published};
 use super::work::Choice;
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};

@@ -5,7 +5,8 @@
 
 mod tables;
 
-use super::answers::{Published, refuse_noise_alone};
+use super::answers::refuse_noise_alone;
+use super::published::Published;
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
 use crate::attackers::Counted;

@@ -1,6 +1,6 @@
 //! The methods, and which one it is.
 
-use super::answers::{Bar, Published};
+use super::published::{Bar, Published};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
 use crate::error::{Error, Result};
 use crate::project::{CostScope, Request};

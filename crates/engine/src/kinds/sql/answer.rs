@@ -1,6 +1,7 @@
 //! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
 
 use super::joint::Joint;
+use super::noisy::{Noisy, NoisyCell, Numbers, key_columns};
 use super::uncertainty::{Unsure, uncertainties};
 use super::{Private, keys, rank_error};
 use crate::calendar::{SECOND, shown_day, shown_moment};
@@ -14,7 +15,7 @@ use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
 use crate::tables::functions::{MOMENT, in_units};
 use datafusion::arrow::array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, TimestampNanosecondArray, new_empty_array,
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, TimestampNanosecondArray,
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -61,27 +62,6 @@ impl Chance for Drawn<'_> {
 
     fn about(&mut self, key: Option<&[ScalarValue]>) {
         tape::about(self.0, || key.map(|key| format!("{key:?}")));
-    }
-}
-
-/// The released cells.
-#[derive(Debug, Clone)]
-pub(crate) struct Noisy {
-    pub keys: Vec<Vec<ScalarValue>>,
-    pub cells: Vec<NoisyCell>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct NoisyCell {
-    /// The measures, with noise.
-    pub sums: Vec<i128>,
-    /// The quantiles, in the unit of their columns.
-    pub quantiles: Vec<f64>,
-}
-
-impl NoisyCell {
-    fn numbers(&self) -> Numbers {
-        Numbers { sums: self.sums.iter().map(|number| *number as f64).collect(), quantiles: self.quantiles.clone() }
     }
 }
 
@@ -421,13 +401,6 @@ pub(crate) fn cell(value: &ScalarValue) -> Cell {
     }
 }
 
-/// The released numbers of one cell, as they are or moved.
-#[derive(Clone)]
-pub(crate) struct Numbers {
-    pub sums: Vec<f64>,
-    pub quantiles: Vec<f64>,
-}
-
 /// The released table, in the aggregate's order and types.
 pub(crate) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
     let cells: Vec<Numbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
@@ -446,15 +419,6 @@ pub(crate) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
         }
     });
     Ok(key_columns(cut, &noisy.keys)?.into_iter().chain(typed).collect())
-}
-
-pub(crate) fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
-    let column = |index: usize| match keys.is_empty() {
-        true => Ok(new_empty_array(&cut.query.keys[index].kind)),
-        false => ScalarValue::iter_to_array(keys.iter().map(|key| key[index].clone()))
-            .map_err(|_| Error::machine("the keys of a release do not fit together")),
-    };
-    (0..cut.query.keys.len()).map(column).collect()
 }
 
 /// An aggregate from released numbers.

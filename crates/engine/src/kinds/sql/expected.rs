@@ -5,7 +5,8 @@
 //! their values lie: it is shown for the number of rows that the release expects, values spread evenly over their bounds, and beside
 //! it the smallest and the largest for values that lie in other ways.
 
-use super::answer::{Noisy, NoisyCell, released};
+use super::answer::released;
+use super::noisy::{Noisy, NoisyCell};
 use super::uncertainty::uncertainties;
 use super::{Private, rank_error};
 use crate::error::{Error, Result};

@@ -9,6 +9,7 @@ pub(crate) mod generator;
 mod joint;
 mod keys;
 mod made;
+mod noisy;
 pub(crate) mod passed;
 mod ratio;
 mod region;

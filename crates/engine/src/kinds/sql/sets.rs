@@ -1,7 +1,8 @@
 //! A query of several groupings (ROLLUP, CUBE, GROUPING SETS): each has its own noise, and its share of the cost.
 
-use super::answer::{Drawn, Noisy, Part, answers_of_parts, noised};
+use super::answer::{Drawn, Part, answers_of_parts, noised};
 use super::expected::{expected_of, made_up_key};
+use super::noisy::Noisy;
 use super::{AnalysedQuery, Calibrated, Demand, Estimates, Plan, PricedQuery, Private, calibrate, selection};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};

@@ -6,8 +6,8 @@
 //! Where all noise comes in through one part of what is computed, as in ROUND(100.0 * a / b), the interval is everything that the whole may be where that part is in its own.
 
 use super::Private;
-use super::answer::{Noisy, NoisyCell, key_columns};
 use super::made::{formula, measures};
+use super::noisy::{Noisy, NoisyCell, key_columns};
 use super::passed::Passed;
 use super::ratio::{self, SharedNoise};
 use super::region::{ANYTHING, Reaches};

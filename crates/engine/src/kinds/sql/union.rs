@@ -2,8 +2,9 @@
 
 #[cfg(any(test, feature = "generator"))]
 use super::answer::Chance;
-use super::answer::{Drawn, Noisy, NoisyCell, Part, answers_of_union, noised};
+use super::answer::{Drawn, Part, answers_of_union, noised};
 use super::expected::{expected, made_up_key};
+use super::noisy::{Noisy, NoisyCell};
 use super::sets::{self, drawn, expected_of_set};
 use super::{AnalysedQuery, Estimates, Plan, PricedQuery, Private, selection};
 use crate::attackers::Counted;

@@ -1,9 +1,9 @@
 //! Columns that are computed from several counts and sums: their intervals about all rows are those of a release of the wider table.
 
 use super::super::Private;
-use super::super::answer::{Noisy, NoisyCell};
 use super::super::expected::expected;
 use super::super::made::measures;
+use super::super::noisy::{Noisy, NoisyCell};
 use super::super::uncertainty::uncertainties;
 use super::BoundingReport;
 use crate::error::Result;

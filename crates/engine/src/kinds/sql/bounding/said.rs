@@ -1,7 +1,8 @@
 //! From what owners have to what the report says of it.
 
 use super::super::Private;
-use super::super::answer::{Chance, Noisy};
+use super::super::answer::Chance;
+use super::super::noisy::Noisy;
 use super::super::passed::Passed;
 use super::{BoundingReport, Number, Widened, mistaken};
 use crate::error::Result;
