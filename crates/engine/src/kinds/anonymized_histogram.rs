@@ -14,7 +14,7 @@ mod limit;
 mod listed;
 mod shown;
 
-use super::histogram::{COLUMN, COLUMNS, Counted, counted};
+use super::counted::{COLUMN, COLUMNS, Counted, counted};
 use crate::budget::Spent;
 use crate::error::{Error, Result};
 use crate::place::Place;

@@ -3,19 +3,19 @@
 //! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
 //! step; the mechanism of the core does the rest.
 
+use super::ordered::{FIELDS, Ordered, Unit, ordered};
 use crate::attackers::Counted;
-use crate::calendar::{SECOND, shown_day, shown_moment};
+use crate::calendar::SECOND;
 use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
-use crate::project::{Bounding, Domain, Project, Request, Table};
+use crate::project::{Bounding, Domain, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use crate::release::plan::Priced;
 use crate::release::plan::{Analysed, Expected, Plan};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
-use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use crate::release::rows::fields::{bounding, quoted};
 use crate::release::{CostAbout, Kind};
 use crate::sql::Cut;
 use crate::sql::execute::integers::Integers;
@@ -32,82 +32,6 @@ use std::rc::Rc;
 const MOST_STEPS: f64 = 10_000.0;
 /// Into how many steps a range of more values is cut.
 const FLOAT_STEPS: f64 = 1000.0;
-
-pub(crate) const COLUMN: Field<Placed<String>> = Field::new(
-    "column",
-    "an int, float, date or timestamp column with bounds; with keys, one of texts, UUIDs or times",
-);
-
-/// A table, one of its columns, and how many rows of an owner count.
-pub(crate) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
-
-/// A column whose values are ordered and bounded.
-pub(crate) struct Ordered<'a> {
-    pub table: &'a Table,
-    pub name: &'a str,
-    domain: &'a Domain,
-}
-
-/// The fields `table` and `column`.
-pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ordered<'a>> {
-    let (table, name) = (private_table(request, project)?, COLUMN.read(request)?);
-    let column = column(table, &name)?;
-    match &column.domain {
-        Domain::Int { bounds: Some(_) }
-        | Domain::Date { bounds: Some(_) }
-        | Domain::Timestamp { bounds: Some(_), .. } => {}
-        Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
-        _ => {
-            return Err(name.error(format!(
-                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge; of texts, say in which order: keys = \"texts\" or \"uuids\"",
-                name.value
-            )));
-        }
-    }
-    Ok(Ordered { table, name: &column.name, domain: &column.domain })
-}
-
-impl Ordered<'_> {
-    /// The column's numbers in SQL: of dates the days since 1970-01-01, of times the seconds.
-    pub fn numbers(&self) -> String {
-        let column = quoted(self.name);
-        match self.domain {
-            Domain::Date { .. } => format!("CAST({column} AS BIGINT)"),
-            Domain::Timestamp { .. } => format!("CAST(FLOOR(date_part('epoch', {column})) AS BIGINT)"),
-            _ => column,
-        }
-    }
-
-    /// What these numbers are shown as.
-    pub fn unit(&self) -> Unit {
-        match self.domain {
-            Domain::Date { .. } => Unit::Days,
-            Domain::Timestamp { .. } => Unit::Seconds,
-            _ => Unit::Plain,
-        }
-    }
-}
-
-/// What a column's numbers are shown as.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Unit {
-    Plain,
-    /// Dates.
-    Days,
-    /// Times.
-    Seconds,
-}
-
-impl Unit {
-    /// A number as it is published.
-    pub fn cell(self, value: f64) -> Cell {
-        match self {
-            Self::Plain => number(value),
-            Self::Days => Cell::Text(shown_day(value as i64).into()),
-            Self::Seconds => Cell::Text(shown_moment((value as i64).saturating_mul(SECOND)).into()),
-        }
-    }
-}
 
 /// A column cut into steps, and how to count them.
 struct Steps {
@@ -359,11 +283,6 @@ fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
         ],
         details: Details::default(),
     }
-}
-
-/// Whole numbers without a decimal point.
-pub(crate) fn number(value: f64) -> Cell {
-    if value.fract() == 0.0 && value.abs() < 1e15 { Cell::Whole(value as i128) } else { Cell::Number(value) }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         .map_err(|error| error.or_at(SQL.place(request)))?;
     let budget_delta = budget_delta(project);
     Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(&KIND, cost, budget_delta.as_ref())?;
+        let fitting = Fitting::new(KIND.name, cost, budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (stable, events) = stability.priced(&fitting)?;
         let stability = Rc::clone(&stability);

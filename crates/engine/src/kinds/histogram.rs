@@ -1,21 +1,15 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
+use super::counted::{COLUMN, COLUMNS, Counted, MAX_BYTES, counted};
 use super::sql::{BOUNDING_REPORT, analysed, queries};
-use super::top::MAX_BYTES;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kinds::huge_histogram;
 use crate::place::Place;
-use crate::project::{Project, Request, Table};
-use crate::release::field::{Field, Placed};
+use crate::project::{Project, Request};
 use crate::release::output::check_names;
 use crate::release::plan::Analysed;
-use crate::release::rows::fields::{BOUNDING, TABLE, column, private_table, quoted};
+use crate::release::rows::fields::{BOUNDING, TABLE, quoted};
 use crate::release::{CostAbout, Kind};
-
-/// One column, or several: exactly one of both.
-pub(crate) const COLUMN: Field<Option<Placed<String>>> = Field::new("column", "the column whose values are counted");
-pub(crate) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
-    Field::new("columns", "instead of column: the columns whose combinations of values are counted");
 
 /// The kind `histogram`.
 pub(crate) static KIND: Kind = Kind {
@@ -64,32 +58,4 @@ pub(crate) fn query(request: &Request, project: &Project) -> Result<(String, Pla
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));
     Ok((sql, place))
-}
-
-/// A table of the project, and at least one of its declared columns.
-pub(crate) struct Counted<'a> {
-    pub table: &'a Table,
-    pub names: Vec<String>,
-    /// Where the columns are named.
-    pub place: Place,
-}
-
-/// The fields `table` and `column` or `columns`.
-pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Counted<'a>> {
-    let table = private_table(request, project)?;
-    let (columns, place) = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
-        (Some(one), None) => (vec![one], COLUMN.place(request)),
-        (None, Some(several)) => (several, COLUMNS.place(request)),
-        (Some(_), Some(_)) => return Err(COLUMNS.error(request, "give column or columns, not both")),
-        (None, None) => {
-            return Err(request.fields.error(format!("release '{}' needs 'column' or 'columns'", request.name)));
-        }
-    };
-    if columns.is_empty() {
-        return Err(Error::at(place, "a histogram needs at least one column"));
-    }
-    for name in &columns {
-        column(table, name)?;
-    }
-    Ok(Counted { table, names: columns.into_iter().map(|name| name.value).collect(), place })
 }

@@ -3,10 +3,10 @@
 //! Every text gets noise, also those that nobody has; those whose noisy number is below a threshold are left out. What is drawn is exactly that, without walking through the
 //! texts ([`scumble::mechanism::huge_domain`]).
 
-use super::histogram::Counted as Asked;
+use super::counted::{Counted as Asked, MAX_BYTES};
 use super::sql::passed::Passed;
 use super::sql::rows_without_a_key;
-use super::top::{BETA, MAX_BYTES, SPURIOUS, texts};
+use super::top::{BETA, SPURIOUS, texts};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};

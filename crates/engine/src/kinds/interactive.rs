@@ -119,7 +119,7 @@ impl Declared {
     fn fitted(&self, cost: &Cost) -> Result<(Interactive, Vec<Event>)> {
         let attributes = self.universe.read()?;
         let cells = self.universe.domain.cells() as u64;
-        Fitting::new(&KIND, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
+        Fitting::new(KIND.name, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
             let made = match &self.updates {
                 Some(updates) => {
                     let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;

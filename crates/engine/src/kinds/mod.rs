@@ -6,6 +6,7 @@ mod anonymized_histogram;
 mod bounds;
 mod cdf;
 mod conjunctions;
+mod counted;
 #[cfg(test)]
 mod coverage;
 mod degrees;
@@ -18,6 +19,7 @@ pub(crate) mod interactive;
 mod learn;
 mod marginals;
 mod mode;
+mod ordered;
 mod quantiles;
 pub mod registry;
 mod small_table;

@@ -45,7 +45,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     // One owner has one record: whoever comes, goes or is replaced is one step, and so are other values of the column.
     let steps = Steps::one().reading(AttributeSet::new([name])?);
     Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(&KIND, cost, budget_delta.as_ref())?;
+        let fitting = Fitting::new(KIND.name, cost, budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (stable, events) = fitting.fit(&steps, |step| {
             let stable = StableValue::new(step.epsilon, step.delta)?;

@@ -1,13 +1,13 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
-use super::cdf::{FIELDS as CDF_FIELDS, Unit, ordered};
+use super::ordered::{FIELDS as ORDERED_FIELDS, Unit, ordered, shares};
 use super::sql::{RANK_ERROR, analysed};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::kinds::{smooth_quantiles, wide_keys, wide_quantiles};
 use crate::project::{Project, Request};
 use crate::release::field::{Field, Word};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details};
 use crate::release::plan::{Analysed, Plan};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::FAMILY;
@@ -43,14 +43,14 @@ pub(crate) static KIND: Kind = Kind {
     name: "quantiles",
     about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism or, for comparison, by smooth noise",
     fields: &[
-        CDF_FIELDS[0],
-        CDF_FIELDS[1],
+        ORDERED_FIELDS[0],
+        ORDERED_FIELDS[1],
         QUANTILES.listed(),
         METHOD.listed(),
         FAMILY.listed(),
         wide_keys::FIELDS[0],
         wide_keys::FIELDS[1],
-        CDF_FIELDS[2],
+        ORDERED_FIELDS[2],
     ],
     cost_about: CostAbout::Owners,
     analyse,
@@ -133,16 +133,6 @@ fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
         notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()],
         details: Details { drawn: Some(shares()), ..answers.details },
     })
-}
-
-/// The quantiles as bars, each beside its value.
-pub(crate) fn shares() -> Drawn {
-    Drawn {
-        label: "value".to_string(),
-        column: "quantile".to_string(),
-        ends: None,
-        title: "quantiles and their values".to_string(),
-    }
 }
 
 #[cfg(test)]

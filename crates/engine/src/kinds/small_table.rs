@@ -89,7 +89,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let asked = Rc::new(Asked::read(request, project)?);
     let steps = Steps::one().reading(asked.universe.read()?);
     Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(&KIND, cost, None)?;
+        let fitting = Fitting::new(KIND.name, cost, None)?;
         let (drawn, events) = fitting.fit(&steps, |step| asked.drawn(step.epsilon))?;
         let asked = Rc::clone(&asked);
         Ok(Priced::new(events, move |events| asked.plan(drawn, events)))

@@ -1,6 +1,6 @@
 //! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential mechanism is nearly always better, and the plan says so.
 
-use super::quantiles::KIND;
+use super::ordered::number;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
@@ -25,6 +25,9 @@ use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
+
+/// The kind that this is a method of.
+const NAME: &str = "quantiles";
 
 /// Fractions have at most six decimals here: they are exact quotients.
 const DECIMALS: f64 = 1e6;
@@ -86,7 +89,7 @@ impl Quantiles {
     }
 
     fn within(&self, cost: &Cost) -> Result<(SmoothNoise, Vec<Event>)> {
-        let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        let fitting = Fitting::new(NAME, cost, self.budget_delta.as_ref())?;
         smooth_noise::needs(self.family, &fitting)?;
         let (number, last) = (self.fractions.len() as f64, self.last()?);
         fitting.fit(&self.steps, |Step { epsilon, delta }| {
@@ -193,7 +196,7 @@ fn answers(fractions: &[f64], found: Vec<(f64, Uncertainty)>) -> Answers {
             },
             AnswerColumn {
                 name: "value".to_string(),
-                cells: values.into_iter().map(super::cdf::number).collect(),
+                cells: values.into_iter().map(number).collect(),
                 uncertainty: Some(unsure),
             },
         ],

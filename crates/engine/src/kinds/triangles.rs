@@ -137,7 +137,7 @@ impl Asked {
 
     /// The mechanism that spends all of the cost and no more, and its events.
     fn within(&self, cost: &Cost) -> Result<(Mechanism, Vec<Event>)> {
-        let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
         let by = |method: TriangleMethod| self.by(method, self.family, &fitting);
         match self.method {
             TriangleMethod::Auto if fitting.has_delta() => {
@@ -241,7 +241,7 @@ impl Asked {
 
     /// What other methods would do, and noise for the worst graph.
     fn comparison(&self, cost: &Cost) -> Result<String> {
-        let fitting = Fitting::new(&KIND, cost, self.budget_delta.as_ref())?;
+        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
         let error = |method: TriangleMethod, family: Family| self.standard_error(&self.by(method, family, &fitting)?.0);
         let mut errors = vec![format!("smooth {:.1}", error(TriangleMethod::Smooth, Family::Cauchy4)?)];
         if self.family != Family::Cauchy4 {

@@ -2,7 +2,7 @@
 //!
 //! Values become keys of up to 128 bits in their order, and are counted by the backend; the mechanisms never walk through the keys.
 
-use super::cdf::COLUMN;
+use super::ordered::COLUMN;
 use super::sql::rows_without_a_key;
 use crate::calendar::shown_moment;
 use crate::error::Result;

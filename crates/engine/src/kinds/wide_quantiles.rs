@@ -2,6 +2,7 @@
 //!
 //! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so that no budget of ε at δ, or of ρ, could be charged with it.
 
+use super::ordered::shares;
 use super::wide_keys::Values;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
@@ -197,7 +198,7 @@ fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -
             column("rank_error", errors.iter().map(|error| Cell::Number(*error)).collect()),
         ],
         notes,
-        details: Details { drawn: Some(super::quantiles::shares()), ..Details::default() },
+        details: Details { drawn: Some(shares()), ..Details::default() },
     }
 }
 

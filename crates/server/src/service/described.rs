@@ -3,8 +3,8 @@
 use super::{Question, Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
-use scumble_engine::project::Request;
 use scumble_engine::kinds::{ColumnKind, PublishedColumn, parameters};
+use scumble_engine::project::Request;
 use std::sync::Arc;
 
 impl Service {

@@ -2,7 +2,7 @@
 
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::kinds::histogram::Counted;
+use crate::kinds::counted::Counted;
 use crate::project::{Column, Domain, Table};
 use crate::release::floor::Floor;
 use crate::tables::bounding::Bounds;

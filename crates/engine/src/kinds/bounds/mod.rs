@@ -17,7 +17,8 @@
 
 mod table;
 
-use super::sql::{AnalysedQuery, of_release};
+use super::histogram;
+use super::sql::{self, AnalysedQuery, Question, SQL, asked, within_file};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -326,6 +327,22 @@ fn columns(lines: &[Line], noises: &Noises) -> Vec<AnswerColumn> {
         plain("error", &|line| number(line.error)),
         noisy(plain("rows_only_here", &|line| Cell::Whole(line.pair.rows)), &of_cell),
     ]
+}
+
+/// The query that a release is, if it is of a kind that is one.
+fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQuery>> {
+    let (sql, place) = match request.kind.as_str() {
+        name if name == sql::KIND.name => (SQL.read(request)?, SQL.place(request)),
+        name if name == histogram::KIND.name && !histogram::is_huge(request)? => histogram::query(request, project)?,
+        _ => return Ok(None),
+    };
+    match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
+        Question::One(query) => Ok(Some(*query)),
+        Question::Union(_) => Err(Error::input(format!(
+            "release '{}' is a UNION ALL of several queries: choose the bounds of each by itself",
+            request.name
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
         }
         // Whoever comes, goes or is replaced is one step: the learner is made for the scope itself.
         let steps = Steps::one();
-        let (learner, events) = Fitting::new(&KIND, cost, None)?.fit(&steps, |step| {
+        let (learner, events) = Fitting::new(KIND.name, cost, None)?.fit(&steps, |step| {
             let epsilon = step.epsilon.min(LARGEST);
             let learner = match cost.scope {
                 CostScope::Presence => Parity::for_presence(epsilon)?,

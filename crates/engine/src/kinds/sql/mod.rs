@@ -26,7 +26,6 @@ pub use columns::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
 
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::kinds::histogram;
 use crate::place::{Origin, Place};
 #[cfg(test)]
 use crate::project::Bounding;
@@ -58,7 +57,7 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 use union::UnionQuery;
 
-const SQL: Field<String> =
+pub(crate) const SQL: Field<String> =
     Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
 
 /// The field `bounding_report`, for kinds that are a query of counts.
@@ -106,7 +105,7 @@ pub(crate) fn analysed(
 }
 
 /// What a request asks for.
-enum Question {
+pub(crate) enum Question {
     One(Box<AnalysedQuery>),
     Union(UnionQuery),
 }
@@ -128,7 +127,12 @@ impl Question {
 }
 
 /// The query of a request, with its bounds and its bounding report.
-fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error) -> Error) -> Result<Question> {
+pub(crate) fn asked(
+    sql: &str,
+    request: &Request,
+    project: &Project,
+    placed: impl Fn(Error) -> Error,
+) -> Result<Question> {
     let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
     // A kind that is a query and does not list this field counts one thing only.
     let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
@@ -152,22 +156,6 @@ fn asked(sql: &str, request: &Request, project: &Project, placed: impl Fn(Error)
             "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
         )),
         Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(Question::Union).map_err(placed),
-    }
-}
-
-/// The query that a release is, if it is of a kind that is one.
-pub(crate) fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQuery>> {
-    let (sql, place) = match request.kind.as_str() {
-        name if name == KIND.name => (SQL.read(request)?, SQL.place(request)),
-        name if name == histogram::KIND.name && !histogram::is_huge(request)? => histogram::query(request, project)?,
-        _ => return Ok(None),
-    };
-    match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
-        Question::One(query) => Ok(Some(*query)),
-        Question::Union(_) => Err(Error::input(format!(
-            "release '{}' is a UNION ALL of several queries: choose the bounds of each by itself",
-            request.name
-        ))),
     }
 }
 
@@ -223,7 +211,7 @@ pub(crate) struct AnalysedQuery {
 }
 
 /// A query at a cost.
-struct PricedQuery {
+pub(crate) struct PricedQuery {
     cost: Cost,
     calibrated: Calibrated,
     private: Private,

@@ -2,7 +2,7 @@
 
 mod way;
 
-use super::histogram::{COLUMN, COLUMNS, Counted as Asked, counted};
+use super::counted::{COLUMN, COLUMNS, Counted as Asked, MAX_BYTES, counted};
 use super::sql::{cell, rows_without_a_key};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
@@ -37,11 +37,6 @@ const LEAD: Field<Option<Placed<u64>>> = Field::new(
 const METHOD: Field<Option<TopMethod>> = Field::new(
     "method",
     "'counts' (noise on every value's number of owners, which are published too: pays for every value that one owner may have), 'gap' (noise on what each of the best leads the next by, which is published: pays for the number of values that are asked for, however many one owner has), or 'auto' (the default: the one with less noise)",
-);
-/// All texts of up to this many bytes, as a public domain.
-pub(crate) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
-    "max_bytes",
-    "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
 );
 
 /// The most values that are given.

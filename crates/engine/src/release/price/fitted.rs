@@ -3,7 +3,6 @@
 use crate::budget::{Spent, own_share};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project};
-use crate::release::Kind;
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::quantity::Exact;
@@ -28,11 +27,11 @@ pub(crate) struct Fitting<'a> {
 
 impl<'a> Fitting<'a> {
     /// ε, and the δ of the cost or, where it has none, a hundredth of the smallest budget's, as for keys of a GROUP BY.
-    pub fn new(kind: &Kind, cost: &'a Cost, budget_delta: Option<&Exact>) -> Result<Self> {
+    pub fn new(kind: &'static str, cost: &'a Cost, budget_delta: Option<&Exact>) -> Result<Self> {
         let Goal::Epsilon(epsilon) = &cost.target else {
             return Err(Error::input(format!(
                 "a release of kind {} takes an epsilon: write cost = {{ epsilon = …, delta = 1e-6 }}",
-                kind.name
+                kind
             )));
         };
         let scope = match cost.scope {
@@ -44,7 +43,7 @@ impl<'a> Fitting<'a> {
             (None, Some(delta)) => Exact::from_f64(delta.to_f64_down() / 100.0)?,
             (None, None) => Exact::zero(),
         };
-        Ok(Self { epsilon, delta, scope, kind: kind.name })
+        Ok(Self { epsilon, delta, scope, kind: kind })
     }
 
     /// Whom the cost is about.

@@ -44,7 +44,7 @@ impl Whole {
         let request = &project.releases[0];
         let asked = Asked::read(request).unwrap();
         let stability = Stability { asked, counting: Counting::read(request, &project).unwrap() };
-        let fitting = Fitting::new(&KIND, &request.cost, None).unwrap();
+        let fitting = Fitting::new(KIND.name, &request.cost, None).unwrap();
         let (stable, events) = stability.priced(&fitting).unwrap();
         Self { folder, stability, stable, events, project, known: RefCell::default() }
     }

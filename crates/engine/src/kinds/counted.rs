@@ -1,0 +1,48 @@
+//! The columns whose values are counted, as several kinds ask for them.
+
+use crate::error::{Error, Result};
+use crate::place::Place;
+use crate::project::{Project, Request, Table};
+use crate::release::field::{Field, Placed};
+use crate::release::rows::fields::{column, private_table};
+
+/// One column, or several: exactly one of both.
+pub(crate) const COLUMN: Field<Option<Placed<String>>> = Field::new("column", "the column whose values are counted");
+
+/// The columns whose combinations are counted.
+pub(crate) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
+    Field::new("columns", "instead of column: the columns whose combinations of values are counted");
+
+/// A table of the project, and at least one of its declared columns.
+pub(crate) struct Counted<'a> {
+    pub table: &'a Table,
+    pub names: Vec<String>,
+    /// Where the columns are named.
+    pub place: Place,
+}
+
+/// The fields `table` and `column` or `columns`.
+pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Counted<'a>> {
+    let table = private_table(request, project)?;
+    let (columns, place) = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
+        (Some(one), None) => (vec![one], COLUMN.place(request)),
+        (None, Some(several)) => (several, COLUMNS.place(request)),
+        (Some(_), Some(_)) => return Err(COLUMNS.error(request, "give column or columns, not both")),
+        (None, None) => {
+            return Err(request.fields.error(format!("release '{}' needs 'column' or 'columns'", request.name)));
+        }
+    };
+    if columns.is_empty() {
+        return Err(Error::at(place, "a histogram needs at least one column"));
+    }
+    for name in &columns {
+        column(table, name)?;
+    }
+    Ok(Counted { table, names: columns.into_iter().map(|name| name.value).collect(), place })
+}
+
+/// All texts of up to this many bytes, as a public domain.
+pub(crate) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
+    "max_bytes",
+    "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
+);
