@@ -268,7 +268,7 @@ impl Service {
         let project = &self.project;
         only.iter().chain(again).try_for_each(|name| known(project, name))?;
         let wanted =
-            |request: &&Request| request.kind != "interactive" && (only.is_empty() || only.contains(&request.name));
+            |request: &&Request| !request.is_asked() && (only.is_empty() || only.contains(&request.name));
         let runner = self.runner(person, None);
         let planned = project
             .releases

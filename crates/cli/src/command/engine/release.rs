@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let runner = runner(&project, arguments.project.ledger.as_ref());
     for (flag, name) in named(arguments) {
         let request = known(&project, name)?;
-        if flag == "--again" && request.kind == "interactive" {
+        if flag == "--again" && request.is_asked() {
             return Err(asked_one_by_one(name));
         }
         if flag == "--again" && !(arguments.only.is_empty() || arguments.only.contains(name)) {
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         .releases
         .iter()
         .filter(|request| arguments.only.is_empty() || arguments.only.contains(&request.name))
-        .partition(|request| request.kind == "interactive");
+        .partition(|request| request.is_asked());
     // What is asked one question after the other is not released with the others.
     if let Some(request) = asked.first().filter(|_| wanted.is_empty() || !arguments.only.is_empty()) {
         return Err(asked_one_by_one(&request.name));
