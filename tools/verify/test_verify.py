@@ -211,6 +211,15 @@ class Words(unittest.TestCase):
             self.assertTrue(all("head" in line for line in confirmed), confirmed)
             self.assertIn(f"not confirmed  person, ρ: there is '{event['mechanism']}', which this program does not know", out)
 
+    def test_touches_add_up_where_the_event_says_so(self):
+        """Several attributes that move one score were alternatives, of which the worst counts: all five of a choice were charged as one."""
+        touches = [{"attributes": [name], "shifts": [{"cells": 1, "by": 1}]} for name in "abcde"]
+        moves = {"presence": [{"cells": 1, "by": 2}], "person": [{"cells": 1, "by": 3.5}], "touches": touches}
+        event = lambda more: verify.Event({"mechanism": "exponential", "epsilon": 0.5, "moves": {**moves, **more}}, "it")
+        one, added = event({}), event({"touches_add_up": True})
+        self.assertEqual(one.shifts(frozenset("ab")), [(1, 1), (1, 1)])
+        self.assertEqual([added.shifts(frozenset(names)) for names in ("a", "ab", "abcde", "z")], [[(1, 1)], [(1, 2)], [(1, 3.5)], []])
+
     def test_what_no_sum_can_count_is_not_confirmed_and_sums_of_it_are_refuted(self):
         for event in ({"mechanism": "sinh-normal", "sigma": 3.0, "a": 2.0, "sensitivity": 1.0},
                       {"mechanism": "pair", "p": [0.6, 0.4], "q": [0.4, 0.6]},

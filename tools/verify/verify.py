@@ -120,6 +120,7 @@ class Event:
             one = moves["everywhere"]
             return True, shifts([{**one, "by": 1 if one["by"] is None and self.word not in ADDITIVE else one["by"]}])
         touches = [(frozenset(touch["attributes"]), shifts(touch["shifts"])) for touch in moves.get("touches", [])]
+        self.adds_up = moves.get("touches_add_up", False)
         return False, {"presence": shifts(moves["presence"]), "person": shifts(moves["person"]), "touches": touches}
     def leaves_presence(self):
         """Whether presence moves what a person does not: other events of the charge say what a person costs."""
@@ -129,7 +130,9 @@ class Event:
         """How neighbours can move it, as (cells, by): in presence, person, or a set of attributes."""
         if self.everywhere or isinstance(scope, str):
             return self.moves if self.everywhere else self.moves[scope]
-        return [shift for names, shifts in self.moves["touches"] if names & scope for shift in shifts]
+        found = [shift for names, shifts in self.moves["touches"] if names & scope for shift in shifts]
+        most = max((by for _, by in self.moves["person"]), default=0)
+        return [(1, min(most, sum(by for _, by in found)))] if self.adds_up and found else found
 
 # ----------------------------------------------------------------------------------- what a filter charges: closed forms, exact sums
 @functools.lru_cache(None)

@@ -1,4 +1,4 @@
-//! Two methods of the papers that no kind of release offers, beside what the kinds do instead: who would be served by them? `cargo test -p scumble --test half_reachable -- --nocapture` prints the tables.
+//! Two methods of the papers beside what other kinds of release do instead: whom do they serve? (The first is in no kind; the second is the concept `robust-halfspace` of `learn`.) `cargo test -p scumble --test half_reachable -- --nocapture` prints the tables.
 
 use scumble::learn::halfspace::Learner;
 use scumble::mechanism::interior_point::InteriorPoint;

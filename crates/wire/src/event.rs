@@ -204,9 +204,14 @@ fn moves_at(place: &Located<'_>) -> Result<Moves> {
         place.only(&["everywhere"])?;
         return shift(&everywhere).map(Moves::everywhere);
     }
-    place.only(&["presence", "person", "touches"])?;
+    place.only(&["presence", "person", "touches", "touches_add_up"])?;
     let touches = place.get("touches")?.map_or(Ok(Vec::new()), |field| field.list()?.iter().map(touch).collect())?;
-    Ok(Moves::as_written(shifts(&place.field("presence")?)?, shifts(&place.field("person")?)?, touches))
+    let moves = Moves::as_written(shifts(&place.field("presence")?)?, shifts(&place.field("person")?)?, touches);
+    match place.get("touches_add_up")? {
+        None => Ok(moves),
+        Some(field) if field.value().as_bool() == Some(true) => field.core(moves.adding_up()),
+        Some(field) => Err(field.refuse("touches_add_up is true, or left out")),
+    }
 }
 
 fn shifts(place: &Located<'_>) -> Result<Vec<Shift>> {
@@ -325,5 +330,9 @@ fn put_moves(object: &mut Map<String, Value>, event: &Event) {
         json!({"attributes": names, "shifts": all(&touch.shifts)})
     };
     let touches: Vec<Value> = touches.iter().map(touch).collect();
-    object.insert("moves".to_string(), json!({"presence": all(presence), "person": all(person), "touches": touches}));
+    let mut moves = json!({"presence": all(presence), "person": all(person), "touches": touches});
+    if event.moves().adds_up() {
+        moves["touches_add_up"] = json!(true);
+    }
+    object.insert("moves".to_string(), moves);
 }

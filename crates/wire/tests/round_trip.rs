@@ -59,6 +59,28 @@ fn every_word_is_read_back_as_it_was() {
     }
 }
 
+/// What several attributes move adds up where the event says so, and its reader keeps that; a form that cannot add up is refused.
+#[test]
+fn touches_that_add_up_are_read_back() {
+    let touch = |name: &str, cells: u64| json!({"attributes": [name], "shifts": [{"cells": cells, "by": 1.0}]});
+    let event = |cells: u64, adds_up: Value| {
+        let moves = json!({
+            "presence": [{"cells": 1, "by": 2.0}],
+            "person": [{"cells": cells, "by": 3.5}],
+            "touches": [touch("a", 1), touch("b", cells)],
+            "touches_add_up": adds_up,
+        });
+        json!({"mechanism": "exponential", "epsilon": 0.5, "times": 1, "moves": moves})
+    };
+    let read = event_from_json(&event(1, json!(true))).unwrap();
+    assert!(read.moves().adds_up() && event_to_json(&read) == event(1, json!(true)), "{read:?}");
+    for wrong in [event(2, json!(true)), event(1, json!(false)), event(1, json!("yes"))] {
+        assert!(event_from_json(&wrong).is_err(), "{wrong}");
+    }
+    let asked = json!({"events": [event(1, json!(true))], "delta": 0, "scope": {"attributes": ["a", "b"]}});
+    assert!(account_from_json(&asked).is_ok(), "{asked}");
+}
+
 /// A person who moves less than its presence was accounted for as if that could be.
 #[test]
 fn moves_that_do_not_agree_are_refused() {

@@ -260,6 +260,73 @@ fn a_cost_per_attribute_finds_the_point() {
     assert!(epsilon(&shown["person"]) > 1.0, "{shown}");
 }
 
+/// A halfspace at a cost for each column and the label: each pays what it may, the plan says how many owners are enough, and what is published is right on nearly everybody where all are far from the boundary. What it cannot do is refused, with what else there is.
+#[test]
+fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
+    let row = |i: usize| {
+        let mut truths = [i % 2 == 0; 3];
+        if i % 5 == 0 {
+            truths[i / 5 % 3] = !truths[i / 5 % 3];
+        }
+        let ill = truths.iter().filter(|truth| **truth).count() >= 2;
+        let text = truths.map(|truth| truth.to_string()).join(",");
+        format!("{i},{text},{ill}\n")
+    };
+    let rows: String = (0..2000).map(row).collect();
+    let project = |rows_per_owner: u32, more: &str| {
+        format!(
+            "[dataset.people]\nsource = \"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = {rows_per_owner}\n[dataset.people.columns]\na = {{ type = \"bool\" }}\nb = {{ type = \"bool\" }}\nc = {{ type = \"bool\" }}\nill = {{ type = \"bool\" }}\n\
+             [[release]]\nname = \"r\"\nkind = \"learn\"\ntable = \"people\"\nlabel = \"ill\"\ncolumns = [\"a\", \"b\", \"c\"]\n{more}\n"
+        )
+    };
+    let folder_of = |rows_per_owner: u32, more: &str| {
+        let text = project(rows_per_owner, more);
+        Folder::with(&[("scumble.toml", &text), ("people.csv", &format!("id,a,b,c,ill\n{rows}"))])
+    };
+    let robust = |more: &str| format!("concept = \"robust-halfspace\"\n{more}");
+    let cost = "cost = { epsilon = 1, scope = \"attribute\" }";
+    let folder = folder_of(1, &robust(&format!("{cost}\nattribute_costs = {{ ill = 1.5 }}")));
+    let plan = folder.stdout(&["plan", "--details"]);
+    assert!(plan.contains("even where any one column is changed") && plan.contains("owners are enough"), "{plan}");
+    let released = folder.json(&["release", "--json"]);
+    let rule = rule(&released, 0);
+    let held = rusqlite::Connection::open_in_memory().unwrap();
+    held.execute("CREATE TABLE people (a BOOLEAN, b BOOLEAN, c BOOLEAN, ill BOOLEAN)", []).unwrap();
+    for line in rows.lines() {
+        let cells: Vec<bool> = line.split(',').skip(1).map(|cell| cell == "true").collect();
+        held.execute("INSERT INTO people VALUES (?1, ?2, ?3, ?4)", (cells[0], cells[1], cells[2], cells[3])).unwrap();
+    }
+    let mistakes: i64 =
+        held.query_row(&format!("SELECT SUM(({rule}) <> ill) FROM people"), [], |row| row.get(0)).unwrap();
+    // The loss of the majority is 400, that of every halfspace with 200 mistakes or more at least 1200: more than seven standard deviations of the labels' noise, and e^{−200} for the choice.
+    assert!(mistakes < 200, "{mistakes}: {rule}");
+    let shown = folder.json(&["ledger", "show", "--json"]);
+    for (attribute, most) in [("a", 1.0), ("b", 1.0), ("c", 1.0), ("ill", 1.5)] {
+        let pays = epsilon(&shown["attributes"][attribute]);
+        assert!(pays <= most * (1.0 + 1e-9) && pays > 0.99 * most, "{attribute}: {pays}");
+    }
+    // All columns move the scores twice as far as one, and the label has its own.
+    let (presence, person) = (epsilon(&shown["presence"]), epsilon(&shown["person"]));
+    assert!((presence - 1.0).abs() < 1e-6 && (person - 3.5).abs() < 1e-3, "{presence} {person}");
+    let refused = |rows: u32, more: &str, words: &str| folder_of(rows, more).refused(&["release"], 2, words);
+    refused(1, &robust("cost = { epsilon = 1 }"), "for a cost per person take the concept 'halfspace'");
+    refused(1, &robust("cost = { rho = 1, scope = \"attribute\" }"), "takes cost = { epsilon");
+    refused(3, &robust(cost), "write max_rows_per_owner = 1");
+    refused(1, &robust(&format!("flips = 4\n{cost}")), "only 1 to 3 columns can be changed, not 4");
+    refused(1, &robust(&format!("{cost}\nattribute_costs = {{ d = 1 }}")), "'d' is not among the columns");
+    refused(
+        1,
+        &robust("cost = { epsilon = 1e-7, scope = \"attribute\" }"),
+        "no robust halfspace can be learnt within this cost",
+    );
+    refused(1, &format!("concept = \"halfspace\"\nflips = 1\n{cost}"), "'flips' is for the concept 'robust-halfspace'");
+    refused(
+        1,
+        &format!("concept = \"halfspace\"\n{cost}\nattribute_costs = {{ a = 1 }}"),
+        "attribute_costs are for the concept",
+    );
+}
+
 /// Of forty bool columns with missing values, 3^40 combinations, the one that half of the owners have is found, at every scope; and of a hundred of them with a cost per attribute by heavy hitters.
 #[test]
 fn a_distribution_of_many_columns_lists_what_many_share() {

@@ -1,5 +1,6 @@
 //! No more is seen than the ledger knows: whatever is copied, put back, locked or killed, the entries `drawn` are at least as many as the different answers that anybody has seen.
 
+use crate::serve_support::Server;
 use crate::support::{Folder, digest, effort};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -7,20 +8,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Loaded before the program, it kills it at the n-th call that changes a file or says something. Between two of these nothing changes that anybody could see: a kill at each of them is a kill at every system call.
+/// Loaded before the program, it kills it at the n-th call that changes a file or says something. These are the calls by which the program and what is linked into it write, make, cut, rename and remove files and send messages; between two of them
+/// nothing changes that anybody could see but memory that is mapped from a file (SQLite's index of its log, which it makes anew). What the C library does inside of itself does not come by here.
 const KILLER: &str = r#"
 #define _GNU_SOURCE
+#undef _FORTIFY_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -30,7 +37,37 @@ static void step(void) {
     if (at < 0) at = getenv("KILL_AT") ? atol(getenv("KILL_AT")) : 0;
     if (atomic_fetch_add(&calls, 1) + 1 == at) kill(getpid(), SIGKILL);
 }
-#define NEXT(name) static __typeof__(name) *next; if (!next) next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); step();
+#define FIND(name) static __typeof__(name) *next; if (!next) next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
+#define NEXT(name) FIND(name) step();
+// Opening makes or empties a file with these flags, and otherwise changes nothing.
+#define OPEN(name, before, call) FIND(name) mode_t mode = 0; \
+    if (flags & (O_CREAT | __O_TMPFILE)) { va_list more; va_start(more, flags); mode = va_arg(more, mode_t); va_end(more); } \
+    if (flags & (O_CREAT | O_TRUNC)) step(); return call;
+int open(const char *a, int flags, ...) { OPEN(open, a, next(a, flags, mode)) }
+int open64(const char *a, int flags, ...) { OPEN(open64, a, next(a, flags, mode)) }
+int openat(int d, const char *a, int flags, ...) { OPEN(openat, a, next(d, a, flags, mode)) }
+int openat64(int d, const char *a, int flags, ...) { OPEN(openat64, a, next(d, a, flags, mode)) }
+int creat(const char *a, mode_t b) { NEXT(creat) return next(a, b); }
+ssize_t pwritev(int a, const struct iovec *b, int c, off_t d) { NEXT(pwritev) return next(a, b, c, d); }
+ssize_t pwritev64(int a, const struct iovec *b, int c, off64_t d) { NEXT(pwritev64) return next(a, b, c, d); }
+ssize_t sendto(int a, const void *b, size_t c, int d, const struct sockaddr *e, socklen_t f) { NEXT(sendto) return next(a, b, c, d, e, f); }
+ssize_t sendmsg(int a, const struct msghdr *b, int c) { NEXT(sendmsg) return next(a, b, c); }
+ssize_t sendfile(int a, int b, off_t *c, size_t d);
+ssize_t sendfile(int a, int b, off_t *c, size_t d) { NEXT(sendfile) return next(a, b, c, d); }
+ssize_t sendfile64(int a, int b, off64_t *c, size_t d);
+ssize_t sendfile64(int a, int b, off64_t *c, size_t d) { NEXT(sendfile64) return next(a, b, c, d); }
+ssize_t copy_file_range(int a, off64_t *b, int c, off64_t *d, size_t e, unsigned f) { NEXT(copy_file_range) return next(a, b, c, d, e, f); }
+int fallocate(int a, int b, off_t c, off_t d) { NEXT(fallocate) return next(a, b, c, d); }
+int fallocate64(int a, int b, off64_t c, off64_t d) { NEXT(fallocate64) return next(a, b, c, d); }
+int posix_fallocate(int a, off_t b, off_t c) { NEXT(posix_fallocate) return next(a, b, c); }
+int posix_fallocate64(int a, off64_t b, off64_t c) { NEXT(posix_fallocate64) return next(a, b, c); }
+int renameat(int a, const char *b, int c, const char *d) { NEXT(renameat) return next(a, b, c, d); }
+int renameat2(int a, const char *b, int c, const char *d, unsigned e) { NEXT(renameat2) return next(a, b, c, d, e); }
+int unlinkat(int a, const char *b, int c) { NEXT(unlinkat) return next(a, b, c); }
+int symlink(const char *a, const char *b) { NEXT(symlink) return next(a, b); }
+int mkdirat(int a, const char *b, mode_t c);
+int mkdirat(int a, const char *b, mode_t c) { NEXT(mkdirat) return next(a, b, c); }
+int rmdir(const char *a) { NEXT(rmdir) return next(a); }
 ssize_t write(int a, const void *b, size_t c) { NEXT(write) return next(a, b, c); }
 ssize_t writev(int a, const struct iovec *b, int c) { NEXT(writev) return next(a, b, c); }
 ssize_t pwrite(int a, const void *b, size_t c, off_t d) { NEXT(pwrite) return next(a, b, c, d); }
@@ -48,21 +85,23 @@ int linkat(int a, const char *b, int c, const char *d, int e) { NEXT(linkat) ret
 int mkdir(const char *a, mode_t b);
 int mkdir(const char *a, mode_t b) { NEXT(mkdir) return next(a, b); }
 __attribute__((destructor)) static void ended(void) {
-    char *name = getenv("KILL_COUNT"), text[32];
-    int file = name ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-    if (file >= 0) dprintf(file, "%ld", atomic_load(&calls)), close(file);
+    // What follows is not the program's.
+    long all = atomic_load(&calls);
+    char *name = getenv("KILL_COUNT");
+    FILE *file = name ? fopen(name, "w") : NULL;
+    if (file) fprintf(file, "%ld", all), fclose(file);
 }
 "#;
 
 /// Where the killer is; none where nothing can compile it.
-fn killer() -> Option<&'static Path> {
+pub fn killer() -> Option<&'static Path> {
     static KEPT: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = KEPT.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("killer.c"), folder.path().join("killer.so"));
         fs::write(&source, KILLER).unwrap();
         let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
+            .args(["-shared", "-fPIC", "-O1", "-w", "-U_FORTIFY_SOURCE", "-o"])
             .args([&library, &source])
             .arg("-ldl")
             .output();
@@ -76,7 +115,7 @@ fn killer() -> Option<&'static Path> {
 }
 
 /// The program, which will be killed at a call; at none for 0.
-fn program(folder: &Folder, arguments: &[&str], at: u64) -> Command {
+pub fn program(folder: &Folder, arguments: &[&str], at: u64) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
     command
         .args(arguments)
@@ -195,6 +234,18 @@ fn killed_everywhere(
     few: u64,
     look: fn(&mut Seen, &Folder, &[u8]),
 ) {
+    killed_at_most(what, before, run, again, effort(few, u64::MAX), look);
+}
+
+/// The same at this many of its calls.
+fn killed_at_most(
+    what: &str,
+    before: &Folder,
+    run: &[&str],
+    again: &[&str],
+    most: u64,
+    look: fn(&mut Seen, &Folder, &[u8]),
+) {
     if killer().is_none() {
         return;
     }
@@ -204,9 +255,9 @@ fn killed_everywhere(
         folder
     };
     let all = calls(&fresh(), run);
-    let some = effort(few, all).min(all);
+    let some = most.min(all);
     println!("{what}: {some} of {all} calls");
-    let mut died = 0;
+    let mut died = 0u64;
     // The last calls are the interesting ones: what is there before the charge makes nothing to see.
     for turn in 0..some {
         let at = all - turn * all / some;
@@ -214,12 +265,16 @@ fn killed_everywhere(
         let mut ever = states(&folder);
         look(&mut seen, &folder, &[]);
         let killed = program(&folder, run, at).output().unwrap();
-        died += usize::from(!killed.status.success());
+        died += u64::from(has_died(&killed));
         look(&mut seen, &folder, &killed.stdout);
-        let mut next = 0;
+        // All that ever were, and all that asking again with each of these has made; asking again with those makes more of their kind, without end.
+        let (mut next, mut first) = (0, None);
         loop {
             ever.extend(states(&folder).into_iter().filter(|state| !ever.contains(state)).collect::<Vec<_>>());
-            let Some((name, state)) = ever.get(next).filter(|_| next < 4) else { break };
+            let made_by_the_first = *first.get_or_insert(ever.len());
+            let most = if next < made_by_the_first { usize::MAX } else { 2 * made_by_the_first };
+            let most = most.min(effort(4, u64::MAX) as usize);
+            let Some((name, state)) = ever.get(next).filter(|_| next < most) else { break };
             put_back(&folder.path().join(name.file_name().unwrap()), state);
             let output = folder.run(again);
             look(&mut seen, &folder, &output.stdout);
@@ -233,6 +288,16 @@ fn killed_everywhere(
         }
     }
     assert!(died > 0, "{what}: nobody was killed");
+}
+
+/// How many processes were killed by all tests here.
+static KILLS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether it was killed, which is counted.
+fn has_died(output: &Output) -> bool {
+    let died = output.status.signal() == Some(9);
+    KILLS.fetch_add(u64::from(died), Ordering::Relaxed);
+    died
 }
 
 /// 2000 people who are all alike, where the model expects them to differ. A measured answer has noise of scale 17: two of them are seldom the same.
@@ -379,6 +444,29 @@ fn releases_that_are_killed_show_no_more_than_is_drawn() {
     killed_everywhere("a query", &visits(), &query, &query, 4, Seen::look_at_tables);
 }
 
+/// The engine's golden project, with a release of every kind, on small tables. A run of it takes seconds, so that even the thorough run takes some of its thousands of calls.
+#[test]
+fn releases_of_every_kind_that_are_killed_show_no_more_than_is_drawn() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/golden/project.toml");
+    let project = fs::read_to_string(kept).unwrap();
+    let rows = |number: usize, row: fn(usize) -> String| (0..number).map(row).collect::<String>();
+    let sex = |i: usize| ["f", "m"][i % 2];
+    let people = rows(60, |i| format!("{},{},{},t{},{}\n", i % 10, ["f", "m"][i % 2], i % 3 == 0, i % 4, i % 30));
+    let visits = rows(80, |i| format!("p{},c{},{},f,{}\n", i % 30, i % 4, i % 7, i % 50));
+    let ends = rows(60, |i| format!("{},{}\n", i % 20, (i * 7 + 3) % 25));
+    let calls = rows(60, |i| format!("p{},{},{}\n", i % 25, i % 20, (i * 7 + 3) % 25));
+    let once: String = (0..60).map(|i| format!("p{i},{},{}\n", i % 7, sex(i))).collect();
+    let folder = Folder::with(&[
+        ("scumble.toml", &project),
+        ("people.csv", &format!("age,sex,smokes,town,income\n{people}")),
+        ("visits.csv", &format!("id,clinic,day,sex,cost\n{visits}")),
+        ("friends.csv", &format!("a,b\n{ends}")),
+        ("calls.csv", &format!("id,a,b\n{calls}")),
+        ("once.csv", &format!("id,day,sex\n{once}")),
+    ]);
+    killed_at_most("every kind", &folder, &["release"], &["release"], effort(1, 300), Seen::look_at_tables);
+}
+
 /// Integers that another engine computed: their number is charged once, whatever became of the process.
 #[test]
 fn integers_that_are_killed_show_no_more_than_is_drawn() {
@@ -458,7 +546,15 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
         command.env("KILL_COUNT", folder.file(&format!("{name}.calls"))).spawn().unwrap()
     };
     let (mut seen_a, mut seen_b) = (Seen::default(), Seen::default());
+    let drawn = |name: &str| {
+        if !folder.file(&format!("{name}.ledger")).exists() {
+            return 0;
+        }
+        let export = folder.json(&["ledger", "export", &format!("{name}.toml")]);
+        export["entries"].as_array().unwrap().iter().filter(|entry| entry["body"]["entry"] == "drawn").count()
+    };
     let mut round = |victim: &str, at: u64| {
+        let before = (drawn("a"), drawn("b"));
         let mut second = part("b", if victim == "b" { at } else { 0 });
         let first = part("a", if victim == "a" { at } else { 0 });
         let first = first.wait_with_output().unwrap();
@@ -466,12 +562,20 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
         until(Duration::from_secs(2), || second.try_wait().unwrap().is_some());
         let _ = second.kill();
         let second = second.wait_with_output().unwrap();
-        if first.status.success() {
-            seen_a.look("both", digest(&first.stdout));
-            assert!(folder.file("b.ledger").exists(), "the answer came from somebody who had not charged");
+        for output in [&first, &second] {
+            has_died(output);
         }
-        if second.status.success() {
-            seen_b.look("both", digest(&second.stdout));
+        let after = (drawn("a"), drawn("b"));
+        // Who has the result has received what the other one sent; that one has drawn in this round, whatever became of it then.
+        for (name, output, seen) in [("a", &first, &mut seen_a), ("b", &second, &mut seen_b)] {
+            if !output.stdout.is_empty() {
+                seen.look("both", digest(&output.stdout));
+                let both = after.0 > before.0 && after.1 > before.1;
+                assert!(
+                    both,
+                    "{name} has received something, and {before:?} of a and b are drawn as before: {after:?}; {victim} was killed at {at}"
+                );
+            }
         }
     };
     round("nobody", 0);
@@ -482,16 +586,107 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
     }
     seen_a.is_in_the_ledger(&folder, "a.toml", "the first party");
     seen_b.is_in_the_ledger(&folder, "b.toml", "the second party");
-    // Nothing is sent before `drawn`: it follows each reservation at once.
-    for name in ["a.toml", "b.toml"] {
-        let export = folder.json(&["ledger", "export", name]);
-        let kinds: Vec<&str> = export["entries"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|entry| entry["body"]["entry"].as_str().unwrap())
-            .collect();
-        let killed_between = kinds.windows(2).filter(|pair| pair[0] == "reserve" && pair[1] != "drawn").count();
-        assert!(killed_between * 4 <= kinds.len(), "{kinds:?}");
+}
+
+/// One query at a door of the server, which is killed at one of its calls; then asked again of a server that lives. An answer that anybody has seen has an entry `drawn`.
+fn served(what: &str, more: &[&str], few: u64, ask: impl Fn(&Server, &str) -> Option<String>) {
+    if killer().is_none() {
+        return;
     }
+    let before = crate::serve_support::project();
+    let token = crate::serve_support::add(&before, "ada", "analyst");
+    let fresh = || {
+        let folder = Folder::with(&[]);
+        copy(before.path(), folder.path());
+        folder
+    };
+    let library = killer().unwrap().display().to_string();
+    let start = |folder: &Folder, at: u64| {
+        let (at, count) = (at.to_string(), folder.file("calls").display().to_string());
+        Server::try_start_with(
+            folder.path(),
+            more,
+            &[("LD_PRELOAD", &library), ("KILL_AT", &at), ("KILL_COUNT", &count)],
+        )
+    };
+    // A server that is told to end says how many calls there were.
+    let folder = fresh();
+    let server = start(&folder, 0).unwrap();
+    assert!(ask(&server, &token).is_some(), "{what} is not answered");
+    assert!(Command::new("kill").args(["-TERM", &server.id()]).status().unwrap().success());
+    server.ended();
+    let all: u64 = folder.read("calls").parse().unwrap();
+    let some = effort(few, all).min(all);
+    println!("{what}: {some} of {all} calls");
+    let mut died = 0u64;
+    for turn in 0..some {
+        let (at, folder, mut seen) = (all - turn * all / some, fresh(), BTreeSet::new());
+        if let Ok(server) = start(&folder, at) {
+            seen.extend(ask(&server, &token));
+            // Killed, or about to end because nothing is left to ask.
+            let _ = Command::new("kill").args(["-TERM", &server.id()]).status();
+            died += u64::from(server.ended().0.is_none());
+        } else {
+            died += 1;
+        }
+        let server = Server::start(folder.path(), more);
+        let again = ask(&server, &token);
+        assert!(again.is_some(), "{what}: nothing is answered after a kill at call {at} of {all}");
+        seen.extend(again);
+        drop(server);
+        let drawn = entries(&folder, "drawn");
+        assert!(seen.len() <= drawn, "{what}, killed at call {at} of {all}: {seen:?}, and {drawn} are drawn");
+        folder.stdout(&["ledger", "verify"]);
+    }
+    assert!(died > 0, "{what}: no server was killed");
+    KILLS.fetch_add(died, Ordering::Relaxed);
+}
+
+const BY_SEX: &str = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex";
+
+#[test]
+fn servers_that_are_killed_show_no_more_than_is_drawn() {
+    served("a query over HTTP", &[], 4, |server, token| {
+        let body = serde_json::json!({ "sql": BY_SEX, "cost": { "epsilon": "0.1" } }).to_string();
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        let reply = crate::serve_support::request(server.address, "POST", "/v1/query", &headers, &body).ok()?;
+        let answer: Value = serde_json::from_slice(&reply.body).ok()?;
+        (reply.status == 200).then(|| answer["rows"].to_string())
+    });
+    if !crate::serve_postgres::is_here("psql", "--version") {
+        return;
+    }
+    served("a query of psql", &["--postgres", "127.0.0.1:0"], 3, |server, token| {
+        let address = server.postgres?;
+        let place = format!("host={} port={} dbname=scumble user=ada", address.ip(), address.port());
+        let mut psql = Command::new("psql");
+        psql.args([
+            "--no-psqlrc",
+            "--quiet",
+            "--tuples-only",
+            &place,
+            "-c",
+            "SET scumble.cost = 'epsilon=0.1'",
+            "-c",
+            BY_SEX,
+        ]);
+        let output = psql.env("PGPASSWORD", token).env("LC_ALL", "C").output().unwrap();
+        (output.status.success() && !output.stdout.is_empty())
+            .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    });
+}
+
+/// Of all tests here together 10^4 kills in the thorough run, and their number is printed: questions and releases go on being killed until there are so many.
+#[test]
+fn so_many_kills_in_all() {
+    if killer().is_none() {
+        return;
+    }
+    let wanted = effort(8, 10_000);
+    while KILLS.load(Ordering::Relaxed) < wanted {
+        killed_everywhere("a question that opens a round", &asked(), &ASK, &ASK, 4, Seen::look_at_answers);
+        killed_everywhere("releases", &visits(), &["release"], &["release"], 4, Seen::look_at_tables);
+    }
+    println!("{} kills in all", KILLS.load(Ordering::Relaxed));
 }

@@ -1,5 +1,6 @@
 //! `scumble parties` as processes on loopback: the page's example, kills at any moment, ledgers and refusals.
 
+use crate::one_entry_each;
 use crate::support::{Folder, effort, epsilon, printed};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -174,6 +175,43 @@ fn killed_processes_open_nothing_or_what_was_promised() {
     }
     // In each third round nobody is killed who is needed; a slow machine may miss one.
     assert!(rounds == 3 || *opened.lock().unwrap() > 0, "no round has opened anything");
+}
+
+/// The same at single calls of a server and of a party: what is opened then is what was promised, and all servers have drawn it.
+#[test]
+fn processes_that_are_killed_at_single_calls_open_nothing_or_what_was_promised() {
+    if one_entry_each::killer().is_none() {
+        return;
+    }
+    let run = |victim: &str, at: u64| {
+        let world = World::new(3, 1, 2, "2");
+        let one = |name: &str, arguments: &[&str]| {
+            let at = if name == victim { at } else { 0 };
+            let count = world.folder.file(&format!("{name}.calls"));
+            one_entry_each::program(&world.folder, arguments, at).env("KILL_COUNT", count).spawn().unwrap()
+        };
+        let server = |name: &str| {
+            let (key, project) = (format!("{name}.key"), format!("{name}.toml"));
+            one(
+                name,
+                &["parties", "serve", "flu.toml", "--key", &key, "--project", &project, "--out", name, "--wait", "4"],
+            )
+        };
+        let party = |name: &str| {
+            let (key, counts) = (format!("{name}.key"), format!("{name}.csv"));
+            one(name, &["parties", "send", "flu.toml", "--key", &key, "--counts", &counts, "--wait", "3"])
+        };
+        let all = [server("s0"), server("s1"), party("p0"), party("p1"), party("p2")];
+        all.into_iter().for_each(|child| drop(ended(child)));
+        (world.is_as_promised(2), world)
+    };
+    let (opened, world) = run("nobody", 0);
+    assert_eq!(opened, 2);
+    for victim in ["s0", "p0"] {
+        let all: u64 = world.folder.read(&format!("{victim}.calls")).parse().unwrap();
+        let some = effort(2, 60).min(all);
+        (0..some).for_each(|turn| drop(run(victim, all - turn * all / some)));
+    }
 }
 
 fn killed(round: u64) -> usize {

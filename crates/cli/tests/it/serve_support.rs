@@ -55,11 +55,17 @@ impl Server {
 
     /// The server, or what it said instead.
     pub fn try_start(folder: &Path, more: &[&str]) -> Result<Self, String> {
+        Self::try_start_with(folder, more, &[])
+    }
+
+    /// The same with these variables of the environment.
+    pub fn try_start_with(folder: &Path, more: &[&str], variables: &[(&str, &str)]) -> Result<Self, String> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
             .args(["serve", "scumble.toml", "--json"])
             .args(if more.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] })
             .args(more)
             .current_dir(folder)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

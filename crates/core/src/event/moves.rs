@@ -49,6 +49,7 @@ pub struct Moves {
     person: Vec<Shift>,
     touches: Vec<Touch>,
     same_everywhere: bool,
+    adds_up: bool,
 }
 
 /// What happens when one owner's values of some attributes change: if any of `attributes` is among them, `shifts` can happen.
@@ -71,7 +72,7 @@ impl Moves {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn everywhere(shift: Shift) -> Self {
-        Self { presence: vec![shift], person: vec![shift], touches: Vec::new(), same_everywhere: true }
+        Self { presence: vec![shift], person: vec![shift], touches: Vec::new(), same_everywhere: true, adds_up: false }
     }
 
     /// Moves by scope. Who replaces an owner may have no rows in this table, and other values of any attribute: so `person` is what is given and
@@ -96,7 +97,7 @@ impl Moves {
                 person.push(*shift);
             }
         }
-        Self { presence, person, touches, same_everywhere: false }
+        Self { presence, person, touches, same_everywhere: false, adds_up: false }
     }
 
     /// Moves as somebody has written them, for readers of ledgers: nothing is added, and [`Moves::check`] says whether they agree.
@@ -110,7 +111,35 @@ impl Moves {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn as_written(presence: Vec<Shift>, person: Vec<Shift>, touches: Vec<Touch>) -> Self {
-        Self { presence, person, touches, same_everywhere: false }
+        Self { presence, person, touches, same_everywhere: false, adds_up: false }
+    }
+
+    /// The same, where the attributes move one and the same cell: a change of several of them moves it by the sum of what each can, and never further than `person`. (Without this, what several
+    /// attributes do are alternatives, and cells that each attribute has for itself are events of their own.) Refused unless every touch has one shift, of one cell.
+    ///
+    /// ```
+    /// use scumble::event::{Moves, Shift, Touch};
+    /// use scumble::scope::{AttributeSet, Scope};
+    /// let by = |by: f64| Shift::one_cell(by).map(|shift| vec![shift]);
+    /// let touch = |name: &str| Ok::<_, scumble::Error>(Touch { attributes: AttributeSet::new([name])?, shifts: by(1.0)? });
+    /// let moves = Moves::by_scope(by(2.0)?, by(2.5)?, vec![touch("a")?, touch("b")?, touch("c")?]).adding_up()?;
+    /// let of = |names: &[&str]| Ok::<_, scumble::Error>(moves.shifts(&Scope::Attributes(AttributeSet::new(names.iter().copied())?)));
+    /// assert_eq!((of(&["a"])?, of(&["a", "b"])?), (by(1.0)?, by(2.0)?));
+    /// assert_eq!(of(&["a", "b", "c", "d"])?, by(2.5)?);
+    /// assert!(Moves::by_scope(vec![], by(1.0)?, vec![Touch { attributes: AttributeSet::new(["a"])?, shifts: vec![] }]).adding_up().is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn adding_up(self) -> Result<Self> {
+        let is_one = |touch: &Touch| matches!(touch.shifts[..], [Shift { cells: 1, .. }]);
+        if self.same_everywhere || self.person.is_empty() || !self.touches.iter().all(is_one) {
+            return Err(Error::refused("moves add up where person is given and each touch has one shift, of one cell"));
+        }
+        Ok(Self { adds_up: true, ..self })
+    }
+
+    /// Whether what several attributes move adds up ([`Moves::adding_up`]).
+    pub fn adds_up(&self) -> bool {
+        self.adds_up
     }
 
     /// Refuses moves that do not agree: `person` covers the rest, or only one of the three is there, and other events of the release say what
@@ -118,7 +147,10 @@ impl Moves {
     pub fn check(&self) -> Result<()> {
         let empty = [self.presence.is_empty(), self.person.is_empty(), self.touches.is_empty()];
         let is_alone = empty.iter().filter(|empty| !**empty).count() <= 1;
-        let covering = || Self::by_scope(self.presence.clone(), self.person.clone(), self.touches.clone());
+        let covering = || Self {
+            adds_up: self.adds_up,
+            ..Self::by_scope(self.presence.clone(), self.person.clone(), self.touches.clone())
+        };
         if self.same_everywhere || is_alone || covering() == *self {
             return Ok(());
         }
@@ -140,6 +172,7 @@ impl Moves {
             person: all(&self.person)?,
             touches: self.touches.iter().map(touch).collect::<Result<_>>()?,
             same_everywhere: self.same_everywhere,
+            adds_up: self.adds_up,
         })
     }
 
@@ -159,11 +192,29 @@ impl Moves {
     }
 
     fn touched(&self, set: &AttributeSet) -> Vec<Shift> {
-        self.touches
-            .iter()
-            .filter(|touch| touch.attributes.touches(set))
-            .flat_map(|touch| touch.shifts.clone())
-            .collect()
+        let touched = self.touches.iter().filter(|touch| touch.attributes.touches(set));
+        let all: Vec<Shift> = touched.flat_map(|touch| touch.shifts.clone()).collect();
+        if self.adds_up && all.len() > 1 { vec![self.added_up(&all)] } else { all }
+    }
+
+    /// One cell that moves by the sum, rounded up, or as far as for a person if that is less.
+    fn added_up(&self, all: &[Shift]) -> Shift {
+        // Never below the sum: up by one where it was rounded (exactly known: Knuth's two-sum).
+        let add = |sum: f64, by: f64| {
+            let rounded = sum + by;
+            let part = rounded - sum;
+            let lost = (sum - (rounded - part)) + (by - part);
+            if lost == 0.0 { rounded } else { rounded.next_up() }
+        };
+        let sum = all.iter().map(|shift| shift.by.get()).fold(0.0, add);
+        let furthest = self.person.iter().map(|shift| shift.by).max_by(|one, other| one.get().total_cmp(&other.get()));
+        // A sum beyond all numbers is more than any person moves.
+        let by = match (Sensitivity::new(sum), furthest) {
+            (Ok(sum), Some(furthest)) if sum >= furthest => furthest,
+            (Ok(sum), _) => sum,
+            (Err(_), furthest) => furthest.unwrap_or(all[0].by),
+        };
+        Shift { cells: 1, by }
     }
 
     /// The parts, for the wire form: presence, person, touches, and whether the move is the same everywhere.

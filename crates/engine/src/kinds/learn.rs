@@ -1,9 +1,10 @@
 //! Kind `learn`: a rule that predicts a label from other columns, as SQL; or how the values of some columns are distributed.
 //!
-//! Every owner has one record ([`crate::release::rows::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
+//! Every owner has one record ([`crate::release::rows::fields::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
 //! domain; so no row can make it fail, and the number of owners is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
-//! from by the exponential mechanism over their mistakes; conjunctions and parities have learners of their own.
+//! from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have learners of their own.
 
+use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
@@ -12,9 +13,10 @@ use crate::release::output::{AnswerColumn, Answers, Cell, Details};
 use crate::release::plan::{Analysed, Expected, Plan};
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
-use crate::release::rows::fields::quoted;
-use crate::release::rows::records;
-use crate::release::rows::records::{Attributes, Records};
+use crate::release::rows::fields::fields::quoted;
+use crate::release::rows::fields::records;
+use crate::release::rows::fields::records::Attributes;
+use crate::release::rows::fields::records::Records;
 use crate::release::{CostAbout, Kind};
 use scumble::event::{Event, Moves};
 use scumble::scope::AttributeSet;
@@ -27,10 +29,11 @@ mod distribution;
 mod heavy;
 mod list;
 mod parity;
+mod robust;
 
 const CONCEPT: Field<Concept> = Field::new(
     "concept",
-    "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists); or, without a label, 'distribution' (how likely each combination of values of the columns is)",
+    "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'robust-halfspace' (the same at a cost for each column and for the label), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists); or, without a label, 'distribution' (how likely each combination of values of the columns is)",
 );
 const LABEL: Field<Option<Placed<String>>> = Field::new(
     "label",
@@ -40,6 +43,10 @@ const POSITIVE: Field<Option<Placed<String>>> =
     Field::new("positive", "which value of a category counts as 1; every other one is 0");
 const RULES: Field<Option<Vec<Placed<String>>>> =
     Field::new("rules", "for the concept 'list': conditions over the columns, as in WHERE; they must be public");
+const FLIPS: Field<Option<Placed<u64>>> = Field::new(
+    "flips",
+    "for the concept 'robust-halfspace': an owner counts against a rule that fewer than this many changed columns would make err; 2 where it is left out",
+);
 
 /// What kind of rule is learnt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +54,7 @@ enum Concept {
     Point,
     Threshold,
     Halfspace,
+    RobustHalfspace,
     Conjunction,
     Parity,
     List,
@@ -58,6 +66,7 @@ impl Word for Concept {
         ("point", Self::Point),
         ("threshold", Self::Threshold),
         ("halfspace", Self::Halfspace),
+        ("robust-halfspace", Self::RobustHalfspace),
         ("conjunction", Self::Conjunction),
         ("parity", Self::Parity),
         ("list", Self::List),
@@ -65,7 +74,7 @@ impl Word for Concept {
     ];
 
     fn unknown(_: &str) -> String {
-        "the concept is 'point', 'threshold', 'halfspace', 'conjunction', 'parity', 'list' or 'distribution'"
+        "the concept is 'point', 'threshold', 'halfspace', 'robust-halfspace', 'conjunction', 'parity', 'list' or 'distribution'"
             .to_string()
     }
 }
@@ -81,6 +90,8 @@ pub(crate) static KIND: Kind = Kind {
         POSITIVE.listed(),
         records::FIELDS[1],
         RULES.listed(),
+        FLIPS.listed(),
+        ATTRIBUTE_COSTS.listed(),
         records::FIELDS[2],
         records::FIELDS[3],
     ],
@@ -189,6 +200,14 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     if (RULES.read(request)?.is_some()) != (concept == Concept::List) {
         return Err(CONCEPT.error(request, "'rules' are for the concept 'list', which needs them"));
     }
+    let is_robust = concept == Concept::RobustHalfspace;
+    if FLIPS.read(request)?.is_some() && !is_robust {
+        return Err(FLIPS.error(request, "'flips' is for the concept 'robust-halfspace': leave it out"));
+    }
+    if ATTRIBUTE_COSTS.read(request)?.is_some() && !is_robust {
+        let sentence = "attribute_costs are for the concept 'robust-halfspace': leave them out";
+        return Err(ATTRIBUTE_COSTS.error(request, sentence));
+    }
     let asked = || Asked::read(request, project);
     let chosen = |class: fn(&Asked, &Request) -> Result<class::Class>| {
         let asked = asked()?;
@@ -202,6 +221,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         Concept::Point => chosen(class::points),
         Concept::Threshold => chosen(class::thresholds),
         Concept::Halfspace => chosen(class::halfspaces),
+        Concept::RobustHalfspace => robust::analysed(asked()?, request),
         Concept::List => {
             let (asked, rules) = (asked()?, RULES.read(request)?.unwrap_or_default());
             class::analysed(list::class(&asked, &rules, request, project)?, asked)

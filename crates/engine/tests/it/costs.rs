@@ -83,10 +83,20 @@ pub struct Case {
     pub pure: bool,
     pub rho: bool,
     pub attributes: &'static [&'static str],
+    /// Whether it takes no other cost than one per attribute.
+    pub only_attributes: bool,
 }
 
-pub const SQL: Case =
-    Case { kind: "sql", fields: "", loose: "", selects: false, pure: true, rho: true, attributes: &[] };
+pub const SQL: Case = Case {
+    kind: "sql",
+    fields: "",
+    loose: "",
+    selects: false,
+    pure: true,
+    rho: true,
+    attributes: &[],
+    only_attributes: false,
+};
 
 /// At least one of each kind; [`every_kind_has_a_case`] sees to it.
 pub const CASES: &[Case] = &[
@@ -400,6 +410,16 @@ pub const BEYOND: &[Case] = &[
     },
 ];
 
+/// What takes no other cost than one per attribute.
+pub const ROBUST: Case = Case {
+    kind: "learn",
+    fields: "table = \"people\"\nconcept = \"robust-halfspace\"\nlabel = \"sex\"\npositive = \"f\"\ncolumns = [\"smokes\"]",
+    rho: false,
+    attributes: &["smokes", "sex"],
+    only_attributes: true,
+    ..SQL
+};
+
 /// The release that others are about.
 pub const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(*) AS n FROM visits GROUP BY day\"\ncost = { epsilon = 1 }\n";
 
@@ -478,14 +498,33 @@ fn plans_cost_what_was_asked_in_the_scope_that_was_asked() {
             if case.attributes.is_empty() {
                 continue;
             }
-            let plan = planned(case.fields, case.kind, &format!("cost = {{ {written}, scope = \"attribute\" }}"));
-            let what = format!("{} {} at {written} per attribute", case.kind, case.fields);
-            let spent =
-                case.attributes.iter().map(|name| within(&what, &plan.plan.events, &attribute(name), asked, &delta));
-            let most = spent.fold(0.0, f64::max);
-            assert!(most >= if case.loose.is_empty() { 0.99 } else { 0.5 }, "{what}: only {most} of the cost is used");
+            per_attribute(case, written, asked, &delta);
         }
     }
+}
+
+/// The worst of the attributes uses the cost up.
+fn per_attribute(case: &Case, written: &str, asked: (Asked, &str), delta: &Exact) {
+    let plan = planned(case.fields, case.kind, &format!("cost = {{ {written}, scope = \"attribute\" }}"));
+    let what = format!("{} {} at {written} per attribute", case.kind, case.fields);
+    let spent = case.attributes.iter().map(|name| within(&what, &plan.plan.events, &attribute(name), asked, delta));
+    let most = spent.fold(0.0, f64::max);
+    assert!(most >= if case.loose.is_empty() { 0.99 } else { 0.5 }, "{what}: only {most} of the cost is used");
+}
+
+/// A robust halfspace: each attribute costs what was asked, and so does one with a cost of its own; a change of both is charged both.
+#[test]
+fn a_robust_halfspace_costs_each_attribute_what_was_asked() {
+    for (written, asked, delta) in forms(&ROBUST) {
+        per_attribute(&ROBUST, written, asked, &exact(delta));
+    }
+    let fields = format!("{}\nattribute_costs = {{ sex = 3 }}", ROBUST.fields);
+    let plan = planned(&fields, "learn", "cost = { epsilon = 0.5, scope = \"attribute\" }");
+    let pays = |scope: &Scope| cost_of(&plan.plan.events, scope, Asked::Pure, &Exact::zero()).unwrap().to_f64();
+    let both = pays(&Scope::Attributes(AttributeSet::new(["smokes", "sex"]).unwrap()));
+    assert!(pays(&attribute("smokes")) <= 0.5 && pays(&attribute("smokes")) > 0.499);
+    assert!(pays(&attribute("sex")) <= 3.0 && pays(&attribute("sex")) > 2.999);
+    assert!((both - pays(&attribute("smokes")) - pays(&attribute("sex"))).abs() < 1e-9 && both <= pays(&Scope::Person));
 }
 
 /// Costs of single attributes where a kind takes them, each within its own.

@@ -9,7 +9,7 @@
 mod moved;
 mod tables;
 
-use super::costs::{BASE, BEYOND, CASES, Case, SQL};
+use super::costs::{BASE, BEYOND, CASES, Case, ROBUST, SQL};
 use crate::support::{Folder, effort};
 use moved::wrong;
 use scumble::noise::tape::TapedSource;
@@ -95,6 +95,7 @@ const MORE: &[Case] = &[
         selects: true,
         ..SQL
     },
+    ROBUST,
 ];
 
 /// What leaves a run.
@@ -185,6 +186,9 @@ fn costs(case: &Case) -> Vec<(String, Scope)> {
     if let Some(first) = case.attributes.first() {
         let scope = Scope::Attributes(AttributeSet::new([*first]).unwrap());
         costs.push((written(if case.rho { "rho = 2" } else { "epsilon = 7, delta = 1e-3" }, "attribute"), scope));
+    }
+    if case.only_attributes {
+        costs.drain(..2);
     }
     costs
 }

@@ -287,6 +287,8 @@ class Kinds:
         columns: Sequence[str],
         concept: str,
         table: str,
+        attribute_costs: Mapping[str, Any] | None = None,
+        flips: int | None = None,
         label: str | None = None,
         max_rows_per_owner: int | None = None,
         missing: str | None = None,

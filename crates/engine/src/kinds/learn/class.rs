@@ -38,7 +38,7 @@ pub(crate) struct Class {
 /// A larger domain or class is refused.
 const MOST_CELLS: usize = 1_000_000;
 /// The columns of a halfspace: all whole weights of a given sum are tried out.
-const MOST_BOOLS: usize = 6;
+pub(super) const MOST_BOOLS: usize = 6;
 /// Rules times combinations.
 const MOST_EVALUATIONS: usize = 1_000_000_000;
 
@@ -170,15 +170,16 @@ pub(crate) fn halfspaces(asked: &Asked, request: &Request) -> Result<Class> {
             kept.push(weights);
         }
     }
-    let condition = move |rule: usize| {
-        let weights = &kept[rule];
-        let term = |(name, weight): (&String, &i32)| format!("{weight} * CASE WHEN {name} IS TRUE THEN 1 ELSE -1 END");
-        let mut terms: Vec<String> =
-            columns.iter().zip(weights).filter(|(_, weight)| **weight != 0).map(term).collect();
-        terms.push(weights[dimension].to_string());
-        format!("{} >= 0", terms.join(" + "))
-    };
+    let condition = move |rule: usize| weighted(&columns, &kept[rule]);
     of_tables("halfspaces", sizes, tables, Box::new(condition), request)
+}
+
+/// The condition that a weighted sum of quoted columns (1 if true, else −1) and the constant behind the weights is at least 0.
+pub(super) fn weighted(columns: &[String], weights: &[i32]) -> String {
+    let term = |(name, weight): (&String, &i32)| format!("{weight} * CASE WHEN {name} IS TRUE THEN 1 ELSE -1 END");
+    let mut terms: Vec<String> = columns.iter().zip(weights).filter(|(_, weight)| **weight != 0).map(term).collect();
+    terms.extend(weights.get(columns.len()).map(i32::to_string));
+    format!("{} >= 0", terms.join(" + "))
 }
 
 /// Rules that are known by what they say of every combination.

@@ -100,6 +100,12 @@ impl Allowance {
         Ok(Self { notion, limits })
     }
 
+    /// What a single attribute may cost; none where the cost is not one per attribute.
+    pub fn of_attribute(&self, name: &str) -> Option<&Exact> {
+        let is_own = |scope: &Scope| matches!(scope, Scope::Attributes(set) if set.contains(name));
+        self.limits.iter().find(|(scope, _)| is_own(scope)).map(|(_, limit)| limit)
+    }
+
     /// Whether the events stay within every limit, by the ledger's own rule.
     pub fn admits(&self, events: &[Event]) -> Result<bool> {
         for (scope, limit) in &self.limits {

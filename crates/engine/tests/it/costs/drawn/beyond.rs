@@ -193,6 +193,37 @@ fn learn() {
     coins("parity", answers.iter().map(|a| says(a, rule)), right(keep), right(0.0));
 }
 
+/// One owner who has x and y. Of the four halfspaces over one column two are right, and those that are right about the noisy label are chosen with odds e^{ε/2}, where ε is that of the column; the noisy label is the owner's with odds e^{ε} of the label. Each
+/// of both is tried with the other so large that it decides nothing.
+#[test]
+fn learn_a_robust_halfspace() {
+    let columns = "x = { type = \"bool\" }\ny = { type = \"bool\" }";
+    let request = "kind = \"learn\"\ntable = \"t\"\nmissing = \"never\"\nlabel = \"y\"\ncolumns = [\"x\"]\nconcept = \"robust-halfspace\"\nflips = 1\ncost = { epsilon = 0.6, scope = \"attribute\" }\n";
+    // A weighted sum that is at least 0 where x is true.
+    let is_right = |answers: &Answers| {
+        let Cell::Text(rule) = &answers.columns[0].cells[0] else { panic!("{answers:?}") };
+        let sum =
+            rule.strip_prefix("CASE WHEN ").and_then(|rule| rule.strip_suffix(" >= 0 THEN 1 ELSE 0 END")).unwrap();
+        let sum = sum.replace(" * CASE WHEN \"x\" IS TRUE THEN 1 ELSE -1 END", "");
+        sum.split(" + ").map(|term| term.parse::<i32>().unwrap()).sum::<i32>() >= 0
+    };
+    let odds = |exponent: f64| exponent.exp() / (1.0 + exponent.exp());
+    for (costs, is_label, seed) in [("{ y = 13 }", false, 37), ("{ x = 90 }", true, 38)] {
+        let fields = format!("{request}attribute_costs = {costs}\n");
+        let (events, answers) = released(columns, "x,y\ntrue,true\n", &fields, 200, seed);
+        let (Word::Exponential { epsilon: column }, Word::RandomizedResponse { epsilon: label, .. }) =
+            (events[0].word(), events[1].word())
+        else {
+            panic!("{events:?}")
+        };
+        let law = |factor: f64| match is_label {
+            true => odds(label.get() / factor),
+            false => odds(column.get() / 2.0 / factor),
+        };
+        coins("robust halfspace", answers.iter().map(is_right), law(1.0), law(0.1));
+    }
+}
+
 /// Three thousand combinations of fifty owners each, of which none falls below 0: probabilities differ as noisy counts do. The number of owners has noise of its own for presence, and that of the counts otherwise.
 #[test]
 fn learn_a_distribution() {

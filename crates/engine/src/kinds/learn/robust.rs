@@ -1,0 +1,147 @@
+//! Robust halfspaces: a halfspace over bool columns, at an ε for each column and for the label.
+//!
+//! [GKMS23], Section 6: labels get noise of their own, and a column moves only how far an owner is from the boundary, which is what halfspaces are chosen by. So the ε of the label and that of a column are
+//! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/learning.md has numbers).
+
+use super::class::{MOST_BOOLS, digits, weighted};
+use super::{ALPHA, Asked, BETA, FLIPS, KIND, Learnt, Promise, plan};
+use crate::error::{Error, Result};
+use crate::project::{Cost, CostScope, Goal, Request};
+use crate::release::price::allowance::Allowance;
+use crate::release::price::allowance::Exceptions;
+use crate::release::rows::records;
+use crate::release::rows::records::Records;
+use crate::release::rows::fields::quoted;
+use crate::release::Analysed;
+use crate::release::plan::Priced;
+use scumble::event::Event;
+use scumble::learn::halfspace::Learner;
+use scumble::quantity::{Epsilon, Exact};
+use scumble::scope::AttributeSet;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Where nothing else is said: the best of the radii that were measured, or as good (`crates/core/tests/half_reachable.rs`).
+const USUAL_FLIPS: u64 = 2;
+
+/// How many changed columns a rule should bear, as the field says or by itself.
+fn flips(request: &Request, columns: usize) -> Result<u32> {
+    let most = columns as u64;
+    match FLIPS.read(request)? {
+        None => Ok(USUAL_FLIPS.min(most) as u32),
+        Some(flips) if flips.value <= most => Ok(flips.value as u32),
+        Some(flips) => Err(flips.error(format!("only 1 to {most} columns can be changed, not {}", flips.value))),
+    }
+}
+
+/// Whole weights whose sizes add up to one more than there are columns, and a constant behind them; of halfspaces that agree everywhere one.
+fn candidates(columns: usize) -> Result<Vec<Vec<i32>>> {
+    let mut candidates = Learner::net(columns + 1, columns as u32 + 1)?;
+    let points: Vec<Vec<usize>> = (0..1usize << columns).map(|point| digits(&vec![2; columns], point)).collect();
+    let predicts = |weights: &[i32], point: &[usize]| {
+        let terms = weights.iter().zip(point).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
+        terms.sum::<i32>() + weights[columns] >= 0
+    };
+    let mut seen: HashSet<Vec<bool>> = HashSet::new();
+    candidates.retain(|weights| seen.insert(points.iter().map(|point| predicts(weights, point)).collect()));
+    Ok(candidates)
+}
+
+/// The learner that this cost allows, its events, and what each attribute was granted.
+///
+/// # Guarantee
+/// Each column and the label cost at most what they may, by the ledger's own rule.
+fn fitted(
+    asked: &Asked,
+    cost: &Cost,
+    exceptions: &Exceptions,
+    flips: u32,
+    candidates: &[Vec<i32>],
+) -> Result<(Learner, Vec<Event>, Value)> {
+    if cost.scope != CostScope::Attribute || !matches!(cost.target, Goal::Epsilon(_)) {
+        return Err(Error::input(
+            "a robust halfspace takes cost = { epsilon = …, scope = \"attribute\" }; for a cost per person take the concept 'halfspace'",
+        ));
+    }
+    let names = asked.attributes.names();
+    let allowance = Allowance::of(cost, KIND.name, names, Exact::zero(), exceptions)?;
+    let of = |name: &String| allowance.of_attribute(name).map_or(0.0, Exact::to_f64_down);
+    // All columns move the same scores: the strictest decides.
+    let column = asked.columns().iter().map(of).fold(f64::INFINITY, f64::min);
+    let label = names.last().map_or(0.0, of);
+    let too_little = |_| Error::input("no robust halfspace can be learnt within this cost: raise it");
+    let odds = Learner::odds_within(label).map_err(too_little)?;
+    let learner =
+        Learner::with_constant(0, flips, odds, Epsilon::new(column)?, candidates.to_vec()).map_err(too_little)?;
+    let sets =
+        names.iter().map(|name| AttributeSet::new([name.as_str()])).collect::<std::result::Result<Vec<_>, _>>()?;
+    let (label, columns) = sets.split_last().ok_or_else(|| Error::machine("a rule has a label"))?;
+    let events = learner.events(columns, label)?;
+    match allowance.admits(&events)? {
+        true => Ok((learner, events.clone(), allowance.granted(&events)?)),
+        false => Err(Error::input("no robust halfspace is within this cost: raise epsilon")),
+    }
+}
+
+/// What is said of a learner before it learns.
+fn promise(learner: &Learner, rules: usize, flips: u32, granted: &Value) -> Result<Promise> {
+    let (most, owners) = (learner.error(BETA)?.floor(), learner.rows_needed(ALPHA, BETA)?.ceil());
+    let even = match flips {
+        1 => "is always right".to_string(),
+        2 => "is always right, even where any one column is changed,".to_string(),
+        _ => format!("is always right, even where any {} columns are changed,", flips - 1),
+    };
+    Ok(Promise {
+        about: format!(
+            "one of {rules} halfspaces; if one of them {even} with probability 95% this one makes at most {most} mistakes"
+        ),
+        notes: vec![format!(
+            "If one of the halfspaces {even} {owners} owners are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
+        )],
+        rule: json!({ "concept": "robust-halfspace", "rules": rules, "flips": flips, "mistakes_at_most": most, "owners_for_5_percent": owners, "granted": granted }),
+    })
+}
+
+pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
+    asked.only_bools(request, "robust halfspace")?;
+    let dimension = asked.columns().len();
+    if dimension > MOST_BOOLS {
+        let sentence = format!("a robust halfspace is over 1 to {MOST_BOOLS} columns here, not {dimension}");
+        return Err(records::COLUMNS.error(request, sentence));
+    }
+    if asked.attributes.move_together() {
+        return Err(records::COLUMNS.error(
+            request,
+            "a robust halfspace protects columns one by one, for which owners have one row: write max_rows_per_owner = 1",
+        ));
+    }
+    let flips = flips(request, dimension)?;
+    let exceptions = Exceptions::read(request, asked.attributes.names())?;
+    let (candidates, asked) = (candidates(dimension)?, Rc::new(asked));
+    Ok(Analysed::new(move |cost| {
+        let (learner, events, granted) = fitted(&asked, cost, &exceptions, flips, &candidates)?;
+        let (asked, rules) = (Rc::clone(&asked), candidates.len());
+        Ok(Priced::new(events, move |events| {
+            let promise = promise(&learner, rules, flips, &granted)?;
+            let said = format!("Chosen is {}.", promise.about);
+            plan(asked.clone(), promise, events, move |records, bits| {
+                let (points, labels) = signs(&asked, records);
+                let weights = learner.learn(&points, &labels, bits)?;
+                let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
+                Ok(Learnt { condition: Some(weighted(&columns, &weights)), notes: vec![said.clone()] })
+            })
+        }))
+    }))
+}
+
+/// Each record as signs, 1 for true: what is missing is not true.
+fn signs(asked: &Asked, records: &Records) -> (Vec<Vec<i8>>, Vec<i8>) {
+    let sign = |is_one: bool| if is_one { 1 } else { -1 };
+    let columns = &records.columns[..asked.domain.len()];
+    let point = |record: usize| columns.iter().map(|column| sign(column[record] == 1)).collect();
+    (0..records.number()).map(|record| (point(record), sign(asked.is_positive(records, record)))).unzip()
+}
+
+#[cfg(test)]
+mod tests;
