@@ -82,3 +82,44 @@ fn the_readme_names_the_two_commands_and_its_links_lead_somewhere() {
         assert!(root().join(link).exists(), "the README links to {link}, which is not there");
     }
 }
+
+/// One slip of 176 stood in code that had been written anew, and so the program that tries them all could try none of them, which nobody saw for as long as nobody ran it. A slip holds one piece of
+/// text that stands exactly once in its file, or the change that moved it has to write it anew.
+#[test]
+fn every_slip_applies_exactly_once() {
+    let mut slips = 0;
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(root().join("tools/slips")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "slip") {
+            continue;
+        }
+        slips += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        let edits = edits(&text);
+        assert!(!edits.is_empty() && text.contains("\n# test: "), "{} has no FILE or no test", path.display());
+        for (file, before, after) in edits {
+            let source = fs::read_to_string(root().join(&file)).unwrap_or_default();
+            let times = source.matches(&before).count();
+            if times != 1 || before == after {
+                wrong.push(format!("{}: {times} times in {file}", path.file_name().unwrap().display()));
+            }
+        }
+    }
+    assert!(slips > 170, "the walk has missed the slips: {slips}");
+    assert!(wrong.is_empty(), "write these anew (tools/slips/README.md):\n{}", wrong.join("\n"));
+}
+
+/// The blocks of a slip: file, what stands there, and what it becomes.
+fn edits(text: &str) -> Vec<(String, String, String)> {
+    let between = |text: &str, from: &str, to: &str| {
+        let rest = &text[text.find(from)? + from.len()..];
+        Some(rest[..rest.find(to)?].to_string())
+    };
+    let blocks = text.split("\nFILE ").skip(1);
+    let edit = |block: &str| {
+        let file = block.lines().next()?.to_string();
+        Some((file, between(block, "\nBEFORE\n", "\nAFTER\n")?, between(block, "\nAFTER\n", "\nEND")?))
+    };
+    blocks.filter_map(edit).collect()
+}

@@ -75,7 +75,8 @@ impl StableValue {
         let values = f64::from(self.test.keys_per_owner());
         let said =
             || Said::cells("approximate", &[self.epsilon.get() / values, self.delta.get() / values], [distance.into()]);
-        let is_published = tape::through(bits, said, |bits| bernoulli::probability(bits, chance));
+        // Of a key that was not there when a tape was recorded, nothing is said.
+        let is_published = tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then_some(value))
     }
 

@@ -3,7 +3,9 @@
 use crate::statistics::{DRAWS, Law, SLIP, frequency, noise, outcomes, proportional};
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::additive::{Additive, Noise};
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, Partition, Phase, Size};
+use scumble::mechanism::anonymized_histogram::{
+    AnonymizedHistogram, CellsOf, LayoutChoice, ListedCounts, Partition, Phase, Size,
+};
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::mechanism::histogram::Histogram;
@@ -207,6 +209,25 @@ pub fn anonymized_histogram() {
     check("anonymized histogram in strips", strips, DRAWS / 10, 11);
     let three = AnonymizedHistogram::new(epsilon(2.0), Size::AtMost(30)).unwrap().with_elements_per_owner(3).unwrap();
     check("anonymized histogram of three elements per owner", three, DRAWS / 10, 12);
+}
+
+/// The cells of listed values and of a tally have the noise that the event is made of; the first cells of an object are drawn in another way.
+pub fn listed_counts() {
+    for (what, of, seed) in [(CellsOf::Values, 2.5, 18), (CellsOf::Tally, 0.8, 19)] {
+        let counts: Vec<i64> = (0..60).map(|cell| 7 * cell % 40).collect();
+        let listed = ListedCounts::new(what, 60, scale(of)).unwrap();
+        let event = listed.noise().event(one()).unwrap();
+        let mut bits = InsecureSeededSource::new(seed);
+        let mut drawn = |listed: &ListedCounts| {
+            let noisy = listed.release(&counts, &mut bits).unwrap().noisy;
+            noisy.iter().zip(&counts).map(|(noisy, exact)| noisy - exact).collect::<Vec<i64>>()
+        };
+        let all: Vec<i64> = (0..DRAWS / 60).flat_map(|_| drawn(&listed)).collect();
+        as_said(&format!("listed counts of {what:?}"), &all, &event);
+        let all: Vec<i64> =
+            (0..DRAWS / 180).flat_map(|_| drawn(&ListedCounts::new(what, 60, scale(of)).unwrap())).collect();
+        as_said(&format!("listed counts of {what:?}, first draws"), &all, &event);
+    }
 }
 
 /// A present key shows with its noisy count, an absent one with what noise alone is, both from the threshold on; each by itself, so that

@@ -31,7 +31,7 @@ use counting::{Counting, SQL, TABLE, WHERE};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
-use scumble::noise::BitSource;
+use scumble::noise::{BitSource, tape};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -167,8 +167,14 @@ impl Stability {
         let counts = self.counting.counts(exact)?;
         match self.asked {
             Asked::Where(scale) => {
-                let published = counts.iter().map(|count| stable.release(*count, self.distance(scale, *count), bits));
-                Ok(self.each(scale, exact, &published.collect::<std::result::Result<Vec<_>, _>>()?))
+                let mut published = Vec::with_capacity(counts.len());
+                for (count, key) in counts.iter().zip(&exact.keys) {
+                    // A replay knows a key that is not public again by its name, as it may be one of more or fewer.
+                    tape::about(bits, || (!self.counting.lists_keys()).then(|| format!("{key:?}")));
+                    published.push(stable.release(*count, self.distance(scale, *count), bits)?);
+                }
+                tape::about(bits, || None);
+                Ok(self.each(scale, exact, &published))
             }
             Asked::Largest => {
                 let (leader, distance) = self.leader(&counts);

@@ -1,6 +1,6 @@
 //! What nobody is said to promise less than, against what our own kinds reach: a floor above something that can be had is false.
 
-use crate::support::Folder;
+use crate::support::{Folder, effort};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Floor, Planned, Runner};
 use std::path::Path;
@@ -142,4 +142,90 @@ fn few_values_are_noised_and_sorted() {
         let off: f64 = counts.iter().zip([180.0, 360.0, 360.0]).map(|(count, truth)| (count - truth).abs()).sum();
         assert!(counts.len() == 3 && off < 40.0, "{counts:?}");
     }
+}
+
+/// What else can be had where a floor is about counts: the same cells as a histogram, summed where sums are asked for, and a constant where the number of owners is public.
+struct Cells {
+    values: &'static str,
+    number: f64,
+}
+
+const CELLS: [Cells; 5] = [
+    Cells { values: "{ type = \"bool\" }", number: 2.0 },
+    Cells { values: "{ type = \"int\", lower = 5, upper = 5 }", number: 1.0 },
+    Cells { values: "{ type = \"int\", lower = 1, upper = 3 }", number: 3.0 },
+    Cells { values: "{ type = \"category\", values = [\"a\", \"b\", \"c\", \"d\", \"e\"] }", number: 5.0 },
+    Cells { values: "{ type = \"int\", lower = 0, upper = 300 }", number: 301.0 },
+];
+
+const KINDS_WITH_FLOORS: [&str; 6] = [
+    "kind = \"histogram\"\ntable = \"t\"\ncolumn = \"x\"",
+    "kind = \"histogram\"\ntable = \"t\"\ncolumns = [\"x\", \"y\"]",
+    "sql = \"SELECT COUNT(*) AS n, COUNT(x) AS c, SUM(z) AS s, AVG(z) AS a FROM t\"",
+    "sql = \"SELECT x, COUNT(*) AS n FROM t WHERE y GROUP BY x\"",
+    "kind = \"cdf\"\ntable = \"t\"\ncolumn = \"x\"",
+    "kind = \"marginals\"\ntable = \"t\"\ncolumns = [\"x\", \"y\"]",
+];
+
+/// With probability 95% (or 50%) all of these cells are within this: of noise of this standard error, Laplace's, whose tail is the heavier one of those that we draw.
+fn all_within(standard_error: f64, cells: f64, beta: f64) -> f64 {
+    standard_error / std::f64::consts::SQRT_2 * ((cells / beta).ln() + 1.0) + 1.0
+}
+
+/// The same test for every other kind that prints a floor: counts and sums of queries, histograms, distribution functions, tables of columns; of few cells, few and many public owners, and very small ε.
+#[test]
+fn no_floor_of_counts_is_above_what_our_own_kinds_reach() {
+    let mut floors = [0; KINDS_WITH_FLOORS.len()];
+    let mut turn = 0;
+    for cells in &CELLS {
+        for bounds in ["", "max_rows_per_owner = 1", "max_rows_per_owner = 5"] {
+            for public in [None, Some(1), Some(3), Some(20), Some(100_000)] {
+                let owner = if bounds.is_empty() { "" } else { "owner = \"id\"\n" };
+                let rows: f64 = bounds.rsplit("= ").next().and_then(|rows| rows.parse().ok()).unwrap_or(1.0);
+                let declared = public.map_or(String::new(), |owners| format!("public_owners = {owners}\n"));
+                let tables = format!(
+                    "[budget]\nperson = {{ epsilon = 1e9, delta = 1e-6 }}\n[dataset.t]\nsource = \"t.csv\"\n{owner}{bounds}\n{declared}[dataset.t.columns]\nx = {}\ny = {{ type = \"bool\" }}\nz = {{ type = \"int\", lower = -3, upper = 9 }}\n",
+                    cells.values
+                );
+                for cost in [
+                    "epsilon = 1",
+                    "epsilon = 1e-4",
+                    "epsilon = 8",
+                    "rho = 0.3",
+                    "rho = 1e-6",
+                    "epsilon = 0.3, scope = \"presence\"",
+                ] {
+                    // Some of them, of each kind of each; all of them take minutes.
+                    turn += 1;
+                    if turn % effort(7, 1) != 0 {
+                        continue;
+                    }
+                    // A constant is off by half of what there can be.
+                    let constant = public.map_or(f64::INFINITY, |owners| f64::from(owners) * rows / 2.0);
+                    let histogram =
+                        format!("{tables}[[release]]\nname = \"h\"\n{}\ncost = {{ {cost} }}\n", KINDS_WITH_FLOORS[0]);
+                    let cell = planned(&histogram, 0).and_then(|planned| planned.plan.expected[0].standard_error);
+                    for (number, kind) in KINDS_WITH_FLOORS.iter().enumerate() {
+                        let text = format!("{tables}[[release]]\nname = \"r\"\n{kind}\ncost = {{ {cost} }}\n");
+                        let Some(release) = planned(&text, 0) else { continue };
+                        for Floor { column, least, expected, about, error } in release.plan.limits {
+                            floors[number] += 1;
+                            assert!(least <= expected, "{text}: {least} {error} {about}, and {expected} is promised");
+                            assert!(
+                                column == "s" || least <= constant,
+                                "{text}: {least} {error} {about}, and a constant has {constant}"
+                            );
+                            // The numbers below each value are sums of cells.
+                            if let (true, Some(one)) = (kind.contains("cdf"), cell) {
+                                let sums = all_within(one, cells.number, 0.05) * cells.number;
+                                assert!(least <= sums, "{text}: {least} {error} {about}, and a histogram has {sums}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{floors:?} floors");
+    assert!(floors.iter().filter(|number| **number > 3).count() >= 4, "{floors:?}");
 }

@@ -3,7 +3,7 @@
 use super::{Audit, nearer};
 use scumble::event::{Moves, Shift};
 use scumble::mechanism::additive::{Additive, Noise};
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, CellsOf, ListedCounts, Partition, Size};
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::mechanism::histogram::Histogram;
@@ -140,6 +140,21 @@ pub fn anonymized_histogram() {
             areas / released.scale().get() + sizes
         });
     }
+}
+
+/// One element more moves the count of its value; an owner with one row more leaves one count of rows for the next, and both cells tell.
+pub fn listed_counts() {
+    let listed = |what: CellsOf, of: f64| ListedCounts::new(what, 3, scale(of)).unwrap();
+    let values = listed(CellsOf::Values, 1.2);
+    let events = [values.noise().event(one()).unwrap()];
+    Audit::of("listed values", &events, &Scope::Presence)
+        .tells(1170, |moved, bits| values.release(&[50, 6 + i64::from(moved), 0], bits).unwrap().noisy[1] as f64);
+    let (here, there) = ([9, 4, 1], [9, 3, 2]);
+    let tally = listed(CellsOf::Tally, 1.5);
+    let two = Moves::everywhere(Shift::new(2, 1.0).unwrap());
+    Audit::of("a tally", &[tally.noise().event(two).unwrap()], &Scope::Presence).tells(1171, |moved, bits| {
+        nearer(&tally.release(if moved { &there } else { &here }, bits).unwrap().noisy, &here, &there)
+    });
 }
 
 /// One owner more of a key that is far above the threshold.

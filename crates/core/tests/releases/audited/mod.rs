@@ -33,6 +33,7 @@ macro_rules! audit {
 audit! {
     added additive: "mechanism/additive/release.rs" ["release"],
     added noise_by_itself: "mechanism/additive.rs" ["add_to_all", "add_to_wide", "fill", "sample"],
+    added listed_counts: "mechanism/anonymized_histogram/listed.rs" ["release"],
     added anonymized_histogram: "mechanism/anonymized_histogram/mod.rs" ["release"],
     added cdf: "mechanism/cdf.rs" ["release"],
     added cdf_at: "mechanism/cdf.rs" ["release_at"],

@@ -1,6 +1,9 @@
 //! Tiny tables, what they declare, and all of their neighbours that one owner makes.
 
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use scumble::scope::{AttributeSet, Scope};
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// Declarations: rows that are persons, owners of more rows than count, owners of one row, graphs.
 pub const DECLARED: &str = r#"
@@ -48,6 +51,14 @@ day = { type = "int", lower = 0, upper = 3 }
 sex = { type = "category", values = ["f", "m"] }
 "#;
 
+/// The declarations of one table alone, whose rows come from there.
+pub fn declared(name: &str, source: &str) -> String {
+    let own = |part: &&str| part.starts_with(&format!("{name}]")) || part.starts_with(&format!("{name}.columns]"));
+    let (budget, parts) = DECLARED.split_once("[dataset.").unwrap();
+    let parts = parts.split("[dataset.").filter(own).map(|part| format!("[dataset.{part}"));
+    format!("{budget}{}", parts.collect::<String>()).replace(&format!("{name}.csv"), source)
+}
+
 /// A table: rows, which column names the owner, and what else may stand in each column.
 #[derive(Clone)]
 pub struct Table {
@@ -67,6 +78,31 @@ impl Table {
     pub fn csv(&self) -> String {
         let line = |row: &Vec<String>| row.join(",") + "\n";
         self.columns.join(",") + "\n" + &self.rows.iter().map(line).collect::<String>()
+    }
+
+    /// The same with the types that are declared; what is empty, or none of its type, is not there.
+    pub fn batch(&self) -> RecordBatch {
+        fn parsed<T: FromStr>(cells: &[&str]) -> Vec<Option<T>> {
+            cells.iter().map(|cell| cell.parse().ok()).collect()
+        }
+        let column = |(at, name): (usize, &&'static str)| {
+            let cells: Vec<&str> = self.rows.iter().map(|row| row[at].as_str()).collect();
+            let array: ArrayRef = match *name {
+                "age" | "day" | "cost" | "a" | "b" => Arc::new(Int64Array::from(parsed(&cells))),
+                "income" => Arc::new(Float64Array::from(parsed(&cells))),
+                "smokes" => Arc::new(BooleanArray::from(parsed(&cells))),
+                _ => Arc::new(
+                    cells.iter().map(|cell| Some(*cell).filter(|cell| !cell.is_empty())).collect::<StringArray>(),
+                ),
+            };
+            (*name, array)
+        };
+        RecordBatch::try_from_iter(self.columns.iter().enumerate().map(column)).unwrap()
+    }
+
+    /// Of each owner the first row.
+    pub fn first_rows(&self) -> Vec<&[String]> {
+        self.owners().into_iter().map(|rows| self.rows[rows[0]].as_slice()).collect()
     }
 
     /// Where the owner stands; rows without owners are persons.
