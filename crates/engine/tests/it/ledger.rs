@@ -420,8 +420,10 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     assert!(ledger.verify().is_err() && ledger.reserve(&proposal("x"), anything).is_err());
     // Sums by another rule are not used: everything is read and counted again.
     let mut other = all.clone();
-    other[3] = other[3].replace("\"rule\":1", "\"rule\":0").replace("\"0.2 0 ", "\"0.1 0 ");
-    assert_ne!(other, all);
+    let by_another = all[3].replace("\"rule\":2", "\"rule\":1");
+    assert_ne!(by_another, all[3], "the rule of today stands in the entry");
+    other[3] = by_another.replace("\"0.2 0 ", "\"0.1 0 ");
+    assert_ne!(other[3], by_another, "so does the sum");
     rewritten(&path, &other);
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
     let spent = |standing: &Standing| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();

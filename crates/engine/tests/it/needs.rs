@@ -84,7 +84,7 @@ const RELEASES: &[(&str, &str, u64)] = &[
     ("learn", "table = \"t\"\nconcept = \"distribution\"\ncolumns = [\"n\", \"m\"]", 900_000),
     ("triangles", "table = \"g\"\nmethod = \"smooth\"", 4_000_000_000),
     ("degrees", "table = \"g\"", 4_000_000_000),
-    ("bounds", "for = \"base\"", 1000),
+    ("bounds", "for = \"base\"", 300),
 ];
 
 fn plan_of(kind: &str, fields: &str) -> Result<Planned, String> {
