@@ -1,22 +1,22 @@
 //! Kind `learn`: a rule that predicts a label from other columns, as SQL; or how the values of some columns are distributed.
 //!
-//! Every owner has one record ([`crate::release::rows::fields::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
+//! Every owner has one record ([`crate::release::rows::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
 //! domain; so no row can make it fail, and the number of owners is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
 //! from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have learners of their own.
 
-use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
 use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
-use crate::release::rows::fields::fields::quoted;
-use crate::release::rows::fields::records;
-use crate::release::rows::fields::records::Attributes;
-use crate::release::rows::fields::records::Records;
+use crate::release::rows::fields::quoted;
+use crate::release::rows::records;
+use crate::release::rows::records::Attributes;
+use crate::release::rows::records::Records;
 use crate::release::{CostAbout, Kind};
 use scumble::event::{Event, Moves};
 use scumble::scope::AttributeSet;

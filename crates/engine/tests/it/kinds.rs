@@ -115,7 +115,7 @@ fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
 #[test]
 fn the_page_of_kinds_is_what_the_kinds_declare() {
     let mut page = "# Kinds of releases\n\nEach `[[release]]` of a project file has a `name`, a `cost` or an `accuracy` (except `exact-count`), and the fields of its kind. `scumble\n\
-         kinds --json` gives the same as JSON schemas. This page is written from the declarations in `crates/engine/src/release`.\n"
+         kinds --json` gives the same as JSON schemas. This page is written from the declarations in `crates/engine/src/kinds`.\n"
         .to_string();
     for kind in KINDS {
         page.push_str(&format!(

@@ -267,8 +267,7 @@ impl Service {
     fn released(&self, person: &Person, only: &[String], again: &[String]) -> Result<Value, Refusal> {
         let project = &self.project;
         only.iter().chain(again).try_for_each(|name| known(project, name))?;
-        let wanted =
-            |request: &&Request| !request.is_asked() && (only.is_empty() || only.contains(&request.name));
+        let wanted = |request: &&Request| !request.is_asked() && (only.is_empty() || only.contains(&request.name));
         let runner = self.runner(person, None);
         let planned = project
             .releases
