@@ -73,7 +73,7 @@ pub enum Word {
     },
     /// One attribute's path through a tree of heavy hitters: discrete Laplace noise, lists and the root's counts released.
     ///
-    /// Events of several attributes of one tree may be added up (pure ε and ρ), not convolved.
+    /// Events of several attributes of one tree may be added up (pure ε, ρ, Rényi curves), composed as pairs and chained over owners: `Tree::events` charges them so that this holds.
     HeavyHitters {
         /// The noise scale λ of every node on the path.
         scale: Scale,

@@ -159,11 +159,34 @@ impl Filter {
     ///
     /// # Guarantee
     /// Before: the event has not been run. After: however the events were chosen, those admitted are together within the
-    /// limit, for neighbours in the filter's scope (`spent.rs` says why).
+    /// limit, for neighbours in the filter's scope (`spent.rs` says why). An event that leaves a person's cost to other events is charged what presence costs;
+    /// events of one mechanism that say each scope's cost side by side cost less together ([`Filter::admit_all`]).
     pub fn admit(&mut self, event: &Event) -> Result<()> {
+        self.admit_all(std::slice::from_ref(event))
+    }
+
+    /// Admits the events of one mechanism, all of them or none.
+    ///
+    /// # Guarantee
+    /// That of [`Filter::admit`]. A person is charged the worse of what these events say it costs and of what presence costs ([`Spent::add_all`]).
+    ///
+    /// ```
+    /// use scumble::event::{Event, Moves, Shift};
+    /// use scumble::loss::filter::{Filter, Limit};
+    /// use scumble::quantity::Exact;
+    /// use scumble::scope::Scope;
+    /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
+    /// let presence = Event::pure(1.0)?.moving(Moves::as_written(one()?, vec![], vec![]));
+    /// let person = Event::pure(0.5)?.moving(Moves::as_written(vec![], one()?, vec![]));
+    /// let limit = Limit::Approximate { epsilon: "1".parse()?, delta: Exact::zero() };
+    /// let mut filter = Filter::new(limit, Scope::Person);
+    /// assert!(filter.admit_all(&[presence, person.clone()]).is_ok());
+    /// assert!(filter.admit(&person).is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn admit_all(&mut self, events: &[Event]) -> Result<()> {
         let mut after = self.spent.clone();
-        // Events of one mechanism that say each scope's cost side by side come one by one.
-        after.add(event, &self.scope)?;
+        after.add_all(events, &self.scope)?;
         if !self.limit.holds(&after) {
             let word = self.limit.word();
             let left = match self.limit.measure(&self.spent) {

@@ -279,7 +279,7 @@ fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
             },
         ],
         notes: vec![
-            "Each count is of rows with at most that value. The errors are those of the noise drawn again around these counts.".to_string(),
+            "Each count is of rows with at most that value. The errors are those of the noise drawn again around these counts. Counts before the last are cut off at the total: where the curve is flat before its end, they are too low on average.".to_string(),
         ],
         details: Details::default(),
     }

@@ -32,7 +32,7 @@
 use super::price::{Price, Truncated, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling};
-use crate::loss::words;
+use crate::loss::{hull, words};
 use crate::quantity::Exact;
 use crate::scope::Scope;
 use num_rational::BigRational;
@@ -110,35 +110,26 @@ impl Spent {
         events.iter().try_for_each(|event| person.add(event, scope))?;
         let members = NonZeroU32::new(members).unwrap_or(NonZeroU32::MIN);
         let presence = Self::of(events, &Scope::Presence.group(members))?;
-        let worst = if person.is_at_least(&presence) { person } else { person.worse_of(presence) };
-        *self = std::mem::replace(self, Self::nothing()).plus(worst);
+        *self = std::mem::replace(self, Self::nothing()).plus(person.worse_of(presence));
         Ok(())
     }
 
-    /// Whether this is no less than the other, in every number that is read off.
+    /// Whether this is no less than the other in each sum: then so is every number that is read off, at every δ and whatever is added to both.
+    ///
+    /// A smaller Σε beside a larger Σρ is not: which of the two says less depends on δ, and on what else is spent.
+    ///
+    /// ```
+    /// use scumble::event::{Event, Moves, Shift};
+    /// use scumble::loss::filter::Spent;
+    /// use scumble::scope::Scope;
+    /// let one = |event: Event| Spent::of(&[event.moving(Moves::everywhere(Shift::one_cell(1.0)?))], &Scope::Person);
+    /// let (pure, zcdp) = (one(Event::pure(1.0)?)?, one(Event::zcdp(50.0)?)?);
+    /// assert!(pure.is_at_least(&one(Event::pure(0.5)?)?));
+    /// assert!(!zcdp.is_at_least(&pure) && !pure.is_at_least(&zcdp));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
     pub fn is_at_least(&self, other: &Self) -> bool {
-        // Where there is no number, everything is possible.
-        let covers = |own: Option<Exact>, other: Option<Exact>| match (own, other) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(own), Some(other)) => own >= other,
-        };
-        let truncated = match (&self.truncated, &other.truncated) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(own), Some(other)) => {
-                own.rho >= other.rho && smaller(own.omega.clone(), other.omega.clone()) == own.omega
-            }
-        };
-        let at = |delta: &str| {
-            let delta: Exact = delta.parse().unwrap_or_else(|_| Exact::zero());
-            covers(self.epsilon(&delta), other.epsilon(&delta))
-        };
-        self.delta >= other.delta
-            && covers(self.pure_sum(), other.pure_sum())
-            && covers(self.rho_of_all.clone(), other.rho_of_all.clone())
-            && truncated
-            && ["0.5", "1e-3", "1e-6", "1e-9", "1e-15"].into_iter().all(at)
+        self.clone().worse_of(other.clone()) == *self
     }
 
     /// The larger of both in every sum.
@@ -177,13 +168,23 @@ impl Spent {
         let mut worst =
             Price { pure: Some(nothing.clone()), rho: Some(nothing.clone()), truncated: None, delta: nothing };
         let word = words::of(event.word());
-        for shift in shifts {
-            let price = word.price(&shift, members)?;
+        for shift in &shifts {
+            let price = word.price(shift, members)?;
             worst = Price {
                 pure: larger(worst.pure, price.pure),
                 rho: larger(worst.rho, price.rho),
                 truncated: worse(worst.truncated, price.truncated),
                 delta: worst.delta.max(price.delta),
+            };
+        }
+        // Of what adds up over cells, a mixture of alternatives may have more than each of them; Σε has not.
+        if let Some(rate) = hull::by_rate(event.word(), &shifts, members) {
+            let price = word.price(&rate, members)?;
+            worst = Price {
+                rho: larger(worst.rho, price.rho),
+                truncated: worse(worst.truncated, price.truncated),
+                delta: worst.delta.max(price.delta),
+                ..worst
             };
         }
         let times = |number: Exact| repeated(&number, event.times());

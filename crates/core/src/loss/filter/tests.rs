@@ -215,3 +215,44 @@ fn the_delta_of_a_group_grows_along_its_chain() {
         assert!(found >= truth * (1.0 - 1e-15) && found <= truth * (1.0 + 1e-9), "{epsilon}: {found} {truth}");
     }
 }
+
+/// A filter added event by event: one of presence, whose cost for a person stands in another event, was free for a person, and of the two only what the second says was charged.
+#[test]
+fn a_filter_charges_a_person_at_least_what_presence_costs() {
+    let one = || vec![Shift::one_cell(1.0).unwrap()];
+    let presence = Event::pure(1.0).unwrap().moving(Moves::as_written(one(), vec![], vec![]));
+    let person = Event::pure(0.25).unwrap().moving(Moves::as_written(vec![], one(), vec![]));
+    let limit = || Limit::Approximate { epsilon: exact("1"), delta: Exact::zero() };
+    let two = Scope::Person.group(2.try_into().unwrap());
+    for (scope, holds) in [(Scope::Person, true), (two, false)] {
+        let mut alone = Filter::new(limit(), scope.clone());
+        assert_eq!(alone.admit(&presence).is_ok(), holds);
+        assert_eq!(alone.admit(&person).is_ok(), !holds, "nothing is left, or half is enough");
+        let mut together = Filter::new(limit(), scope);
+        assert_eq!(together.admit_all(&[presence.clone(), person.clone()]).is_ok(), holds);
+        assert_eq!(together.spent().pure_sum(), Some(exact(if holds { "1" } else { "0" })));
+    }
+}
+
+/// What a person costs was taken for no less than presence where it is not at five values of δ; between them, and with other events beside, it was less.
+#[test]
+fn the_worse_of_two_kinds_of_cost_is_no_less_at_any_delta() {
+    let one = || vec![Shift::one_cell(1.0).unwrap()];
+    let beside = Event::pure(3.0).unwrap().moving(Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+    for (epsilon, rho) in [(1.0, 0.5), (1.0, 0.6), (1.0, 5.0), (0.2, 0.02), (4.0, 8.0)] {
+        let presence = Event::pure(epsilon).unwrap().moving(Moves::as_written(one(), vec![], vec![]));
+        let person = Event::zcdp(rho).unwrap().moving(Moves::as_written(vec![], one(), vec![]));
+        let sums = |scope: Scope| {
+            let mut spent = Spent::of(&[presence.clone(), person.clone()], &scope).unwrap();
+            spent.add_all(std::slice::from_ref(&beside), &scope).unwrap();
+            spent
+        };
+        let (own, other) = (sums(Scope::Person), sums(Scope::Presence));
+        for exponent in 1..300 {
+            let delta = Exact::from_f64(10f64.powf(-0.1 * f64::from(exponent))).unwrap();
+            if let Some(own) = own.epsilon(&delta) {
+                assert!(own >= other.epsilon(&delta).unwrap(), "epsilon {epsilon}, rho {rho} at {delta}");
+            }
+        }
+    }
+}

@@ -2,8 +2,10 @@ use super::*;
 use crate::event::{Event, Moves, Word};
 use crate::harness::effort;
 use crate::loss::renyi::Curve;
+use crate::loss::words;
 use crate::loss::{Answer, Loss};
 use crate::noise::{BitSource, InsecureSeededSource};
+use crate::quantity::{Scale, Sigma};
 use crate::scope::Scope;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -281,4 +283,132 @@ fn sums_are_below(moved: &[f64], cover: &[Shift]) -> bool {
     moved.sort_by(|one, other| other.total_cmp(one));
     let sum = |parts: &[f64], k: usize| parts.iter().take(k).sum::<f64>();
     (1..=moved.len()).all(|k| sum(&moved, k) <= sum(&over, k) * (1.0 + 1e-12))
+}
+
+/// Sinh-normal noise was taken for comparable: its pair for "2 cells by 2" said nothing of three cells or four that move as much in all, and stood for them. Now it has no pair there, and what adds up over cells is
+/// at least what all of these moves cost.
+#[test]
+fn sinh_normal_noise_in_several_cells_covers_more_of_them() {
+    for (sigma, a) in [(1.5, 3.0), (2.0, 2.0), (0.8, 4.0)] {
+        let (sigma, a) = (Sigma::new(sigma).unwrap(), Scale::new(a).unwrap());
+        let event =
+            moving(Event::new(Word::SinhNormal { sigma, a }, Moves::everywhere(shifts(&[(1, 1.0)])[0])), &[(2, 2.0)]);
+        let parts = crate::loss::resolve::resolve(&event, &Scope::Person).unwrap();
+        assert!(
+            parts
+                .iter()
+                .all(|part| part.choice().is_some_and(|choice| choice.cover.iter().all(|one| one.without_pair)))
+        );
+        let noise = crate::noise::SinhNormal::new(sigma, a).unwrap();
+        let masses: Vec<f64> = (-80..=80).map(|k| noise.table().probability(k)).collect();
+        let at = |k: i64| usize::try_from(k + 80).ok().and_then(|place| masses.get(place)).copied().unwrap_or(0.0);
+        let losses = |by: i64| -> Vec<(f64, f64)> {
+            (-80..=80).filter(|k| at(*k) > 1e-16).map(|k| ((at(k) / at(k - by)).ln(), at(k))).collect()
+        };
+        let both = |one: &[(f64, f64)], other: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            one.iter()
+                .flat_map(|(x, p)| other.iter().map(move |(y, q)| (x + y, p * q)))
+                .filter(|(_, p)| *p > 1e-13)
+                .collect()
+        };
+        let (one, two) = (losses(1), losses(2));
+        let pair_of_ones = both(&one, &one);
+        let found = Loss::of([event], Scope::Person).unwrap();
+        for epsilon in [0.5, 2.0, 6.0] {
+            let upper = found.delta(epsilon).unwrap().upper;
+            for truth in [
+                delta_of(&two, &two, epsilon),
+                delta_of(&two, &pair_of_ones, epsilon),
+                delta_of(&pair_of_ones, &pair_of_ones, epsilon),
+            ] {
+                assert!(upper >= truth * (1.0 - 1e-6), "{sigma:?} {a:?} at {epsilon}: {upper} {truth}");
+            }
+        }
+    }
+}
+
+/// Whatever several cells of one alternative stand for is right where a curve divided by the move does not fall: randomized response, whose curve is not convex, and tCDP.
+#[test]
+fn curves_grow_at_least_in_proportion_to_the_move() {
+    let one = |event: crate::error::Result<Event>| event.unwrap().word().clone();
+    let (epsilon, rho) =
+        (|of: f64| crate::quantity::Epsilon::new(of).unwrap(), |of: f64| crate::quantity::Rho::new(of).unwrap());
+    let mut words = vec![one(Event::pure(0.1)), one(Event::pure(2.0)), one(Event::zcdp(0.3))];
+    let delta = crate::quantity::Delta::new(1e-3).unwrap();
+    words.push(Word::Approximate { epsilon: epsilon(0.7), delta });
+    words.push(Word::Tcdp { rho: rho(0.05), omega: crate::quantity::Omega::new(40.0).unwrap() });
+    for word in &words {
+        for order in [1.000_1, 1.01, 1.2, 1.5, 2.0, 3.0, 7.0, 20.0] {
+            let at = |by: u32| {
+                let (curve, failure) = words::of(word).law(f64::from(by)).unwrap().curve();
+                (curve.cumulant(order) / f64::from(by), -(-failure).ln_1p() / f64::from(by))
+            };
+            for by in 1..9 {
+                let (here, next) = (at(by), at(by + 1));
+                assert!(here.0 <= next.0 * (1.0 + 1e-9), "{word:?} by {by} at {order}: {here:?} {next:?}");
+                assert!(here.1 <= next.1 * (1.0 + 1e-9), "{word:?} by {by}: {here:?} {next:?}");
+            }
+        }
+    }
+    // Fine steps of the closed form, and its bend.
+    let mean = |t: f64| t * (t / 2.0).tanh();
+    assert!(2.0 * mean(4.0) > mean(2.0) + mean(6.0), "not convex");
+    for order in [1.000_1, 1.1, 1.5, 2.0, 5.0, 40.0] {
+        let slope = |place: u32| {
+            let t = f64::from(place) / 100.0;
+            Curve::RandomizedResponse { epsilon: t, values: 2.0 }.cumulant(order) / t
+        };
+        for place in 1..1500 {
+            assert!(slope(place) <= slope(place + 1) * (1.0 + 1e-12), "{place} at {order}");
+        }
+    }
+}
+
+/// Ten cells by 3 owners or 39 by 1 of something 2-private: ten cells by 2 and fourteen by 1 are less even than half of both, and lose more in the mean than either: 59.89 for 59.70.
+#[test]
+fn a_mixture_of_what_is_not_convex_is_covered() {
+    let event = moving(Event::pure(2.0).unwrap(), &[(10, 3.0), (39, 1.0)]);
+    let mean = |owners: f64| 2.0 * owners * owners.tanh();
+    let (larger, mixed) = (f64::max(10.0 * mean(3.0), 39.0 * mean(1.0)), 10.0 * mean(2.0) + 14.0 * mean(1.0));
+    assert!(mixed > 1.002 * larger);
+    let spent = crate::loss::filter::Spent::of(std::slice::from_ref(&event), &Scope::Person).unwrap();
+    assert!(spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() >= mixed);
+    // The pure sum is that of the largest alternative still.
+    assert_eq!(spent.pure_sum(), Some("78".parse().unwrap()));
+    let part = &crate::loss::resolve::resolve(&event, &Scope::Person).unwrap()[0];
+    for order in [1.001, 1.1, 1.5, 3.0] {
+        let one = |owners: f64| Curve::RandomizedResponse { epsilon: 2.0 * owners, values: 2.0 }.cumulant(order);
+        let found = part.times * part.curve().0.cumulant(order);
+        assert!(found >= 10.0 * one(2.0) + 14.0 * one(1.0), "{order}: {found}");
+    }
+    // One owner apart nothing lies between, and the largest is right.
+    let dense = moving(Event::pure(2.0).unwrap(), &[(10, 2.0), (25, 1.0)]);
+    let spent = crate::loss::filter::Spent::of(&[dense], &Scope::Person).unwrap();
+    assert!((spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() - 10.0 * mean(2.0)).abs() < 1e-9);
+}
+
+/// The tails of a table end, and a larger move costs hardly more there: 5 cells by 4 steps lose more in the mean than 4 cells by 5, for which alone the curve was taken.
+#[test]
+fn a_curve_that_grows_less_than_the_move_is_looked_at_for_each_move() {
+    let one = Scale::new(1.0).unwrap();
+    let word = Word::SinhNormal { sigma: Sigma::new(1.0).unwrap(), a: one };
+    let of = |list: &[(u64, f64)]| {
+        let event = Event::new(word.clone(), Moves::by_scope(Vec::new(), shifts(list), Vec::new()));
+        let part = crate::loss::resolve::resolve(&event, &Scope::Person).unwrap().remove(0);
+        part.times * part.curve().0.cumulant(1.000_1)
+    };
+    let alone = |by: f64| words::of(&word).law(by).unwrap().curve().0.cumulant(1.000_1);
+    assert!(5.0 * alone(4.0) > 1.1 * 4.0 * alone(5.0));
+    assert!(of(&[(4, 5.0)]) >= 5.0 * alone(4.0));
+    assert!(of(&[(4, 5.0), (7, 2.0)]) >= 5.0 * alone(4.0));
+    // Of larger moves not each is looked at, and none costs more.
+    let (sigma, a) = (Sigma::new(8.436).unwrap(), Scale::new(25.8).unwrap());
+    let word = Word::SinhNormal { sigma, a };
+    let event = moving(Event::new(word.clone(), Moves::everywhere(shifts(&[(1, 1.0)])[0])), &[(2, 30.0)]);
+    let part = crate::loss::resolve::resolve(&event, &Scope::Person).unwrap().remove(0);
+    let found = part.times * part.curve().0.cumulant(1.1);
+    for by in 1..=30u32 {
+        let alone = words::of(&word).law(f64::from(by)).unwrap().curve().0.cumulant(1.1);
+        assert!(found >= f64::from(60 / by) * alone * (1.0 - 1e-9), "{by}");
+    }
 }

@@ -755,3 +755,57 @@ fn events_of_unknown_domains_may_be_convolved_and_chained() {
         }
     }
 }
+
+/// The same for three attributes of two values in an uneven tree, ((0),((1),(2))) with other thresholds and scales on each level: two people, every table against every other one, all outputs.
+#[test]
+fn events_of_unknown_domains_may_be_convolved_in_an_uneven_tree() {
+    let node = |children: Vec<Child>, threshold: i64, clip: i64, scale: f64| Node {
+        children,
+        threshold,
+        clip,
+        scale: Scale::new(scale).unwrap(),
+    };
+    let names = ["a", "b", "c"].map(str::to_string);
+    let scope = |set: &[usize]| Scope::Attributes(AttributeSet::new(set.iter().map(|&j| names[j].clone())).unwrap());
+    let domains = [2, 2, 2];
+    let leaf = |attribute: usize, threshold: i64, scale: f64| {
+        node(vec![Child::Attribute(attribute)], threshold, threshold - 1, scale)
+    };
+    let nodes = vec![
+        leaf(0, 3, 1.0),
+        leaf(1, 2, 1.8),
+        leaf(2, 2, 1.8),
+        node(vec![Child::Node(1), Child::Node(2)], 2, 1, 0.9),
+        node(vec![Child::Node(0), Child::Node(3)], 3, 2, 1.3),
+    ];
+    let tree = Tree::new(3, nodes, &[0, 1, 2]).unwrap();
+    let events = tree.events(&names).unwrap();
+    let tables = datasets(&domains, 2);
+    let laws: Vec<_> = tables.iter().map(|table| distribution_of(&tree, &domains, table)).collect();
+    for (set, owners) in
+        [(vec![1], 1u32), (vec![0, 1], 1), (vec![1, 2], 1), (vec![0, 1, 2], 1), (vec![0, 2], 2), (vec![0, 1, 2], 2)]
+    {
+        let group = if owners == 1 { scope(&set) } else { scope(&set).group(owners.try_into().unwrap()) };
+        let loss = Loss::of(&events, group).unwrap();
+        let kept: Vec<usize> = (0..3).filter(|j| !set.contains(j)).collect();
+        let column = |table: &Dataset, j: usize| {
+            let mut values: Vec<u32> = table.iter().map(|record| record[j]).collect();
+            values.sort_unstable();
+            values
+        };
+        let is_near = |one: &Dataset, two: &Dataset| {
+            apart(one, two) <= owners as usize && kept.iter().all(|&j| column(one, j) == column(two, j))
+        };
+        for epsilon in [0.0, 1.0, 2.5, 5.0] {
+            let found = loss.delta(epsilon).unwrap();
+            let mut worst = 0.0f64;
+            for (place, other) in (0..tables.len()).flat_map(|i| (0..tables.len()).map(move |j| (i, j))) {
+                if is_near(&tables[place], &tables[other]) {
+                    worst = worst.max(laws[place].hockey_stick_lower(&laws[other], epsilon));
+                }
+            }
+            assert!(worst > 0.0 || epsilon > 0.0, "{set:?}: nothing is told apart");
+            assert!(found.upper >= worst * (1.0 - 1e-9), "{set:?} {owners} at {epsilon}: {found:?} {worst}");
+        }
+    }
+}

@@ -65,22 +65,22 @@ pub(crate) fn answers(
 fn note(work: &Work, published: Published) -> &'static str {
     match (published, work) {
         (Published::Rows, _) => {
-            "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small."
+            "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small, so that means of the rows are biased where people are few for the noise."
         }
         (Published::Tables, Work::Residual(_)) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, others too small."
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, others too small, so that means and shares from it are biased."
         }
         (Published::UnbiasedTables, Work::Residual(_)) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other."
         }
         (Published::Tables, Work::Projection(..)) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise. `fitted` is the nearest consistent table: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average."
+            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise. `fitted` is the nearest consistent table: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, so that means and shares from it are biased."
         }
         (Published::UnbiasedTables, _) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise."
         }
         (Published::FittedTables, _) | (_, Work::Mwem { .. } | Work::Pairs(_)) => {
-            "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average."
+            "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average, so that means and shares from it are biased."
         }
     }
 }

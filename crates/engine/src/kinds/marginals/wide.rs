@@ -380,7 +380,7 @@ fn made(asked: &Asked, made: &Made, values: &[Vec<Cell>]) -> Answers {
         .collect();
     let rows = made.columns.first().map_or(0, Vec::len);
     let mut notes = vec![
-        "The rows are made up: they are drawn from a model that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small.".to_string(),
+        "The rows are made up: they are drawn from a model that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small, so that means of the rows are biased where people are few for the noise.".to_string(),
         format!("Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).", pairs.len(), shown.join("; ")),
         "Tables of two columns that are not listed follow from those that are, and from nothing else: do not look for links there. Do not use the rows for tables of three columns or more in which single counts matter, for rare combinations, for the largest or least values, or to fill in what a person did not tell.".to_string(),
     ];

@@ -15,7 +15,8 @@
 //! total variation. Points in a ball in place of interval arithmetic never hit COUNT(*) = 40: a number was said to be certain and was wrong.
 //!
 //! Where g is not defined (NULL) or divides by what may be 0, its value may be anything: both ends are infinite. Where g is one value on all of the box, all that the noise reaches with
-//! probability 1 − 1e-9 is looked at too: only what is the same there also is said to be certain.
+//! probability 1 − 1e-9 is looked at too ([`FarReach`]): only what is the same there also is said to be certain. A number that was published for being large may be further down than noise reaches,
+//! and the box goes down to where it may be.
 
 use super::spread::{Cumulants, Law, NORMAL_3, NORMAL_4, SMALL};
 use crate::release::output::Uncertainty;
@@ -42,8 +43,6 @@ pub(crate) struct Reaches {
     laws: Vec<Law>,
     /// How far each gets: all of them together with probability 99%.
     near: Vec<f64>,
-    /// All of them together, up to what is never seen.
-    far: Vec<f64>,
     /// How far small noises get, together with probability 96% (or 99%, where there are large ones).
     small: Vec<f64>,
     /// The normal quantile for the large ones.
@@ -52,10 +51,33 @@ pub(crate) struct Reaches {
     pub units: f64,
 }
 
+/// How far the noises of some numbers reach together, but for what is never seen.
+#[derive(Debug, Clone)]
+pub(super) struct FarReach {
+    /// The probability with which each reaches further.
+    each: f64,
+    reach: Vec<f64>,
+}
+
+impl FarReach {
+    pub fn new(noises: &[&Noise]) -> Self {
+        let each = NEVER / noises.len().max(1) as f64;
+        // At least a step: whole numbers are next to each other.
+        Self { each, reach: noises.iter().map(|noise| noise.quantile(each).max(1.0)).collect() }
+    }
+
+    /// The box in which all true numbers are with probability 1 − 1e-9. `beyond` says by how much further down than its noise a number is, except with a probability.
+    pub fn spans(&self, middle: &[f64], beyond: &dyn Fn(usize, f64) -> f64) -> Vec<Span> {
+        let span = |(place, (middle, reach)): (usize, (&f64, &f64))| {
+            Span::new(middle - reach - beyond(place, self.each), middle + reach)
+        };
+        middle.iter().zip(&self.reach).enumerate().map(span).collect()
+    }
+}
+
 impl Reaches {
     pub fn new(noises: &[&Noise]) -> Self {
         let each = -((-OUTSIDE).ln_1p() / noises.len() as f64).exp_m1();
-        let never = NEVER / noises.len() as f64;
         let of = |p: f64| noises.iter().map(|noise| noise.quantile(p)).collect::<Vec<f64>>();
         let laws: Vec<Law> = noises.iter().map(|noise| Law::of(noise)).collect();
         let few = laws.iter().filter(|law| law.deviation < SMALL).count();
@@ -65,15 +87,7 @@ impl Reaches {
             few => (OF_SMALL / few as f64, NORMAL_3),
         };
         let usual = noises.iter().zip(&laws).map(|(noise, law)| noise.quantile(0.05).max(1.0) / law.deviation);
-        Self {
-            near: of(each),
-            // At least a step: whole numbers are next to each other.
-            far: of(never).into_iter().map(|far| far.max(1.0)).collect(),
-            small: of(share),
-            normal,
-            units: usual.fold(f64::INFINITY, f64::min),
-            laws,
-        }
+        Self { near: of(each), small: of(share), normal, units: usual.fold(f64::INFINITY, f64::min), laws }
     }
 
     /// A bound on |Σ v_i z_i| that holds with probability 96%, whatever v is with |v_i| ≤ w_i: that of the large noises with 97% and that of each small one beside them, which are on whole numbers.
@@ -95,8 +109,14 @@ impl Reaches {
         middle.iter().zip(reach).map(|(middle, reach)| Span::around(*middle, *reach)).collect()
     }
 
-    /// The 95% interval of what is derived from numbers that were released as these. `splits` bounds the effort.
-    pub fn interval(&self, formula: &Formula, given: &[Option<f64>], middle: &[f64], splits: usize) -> Uncertainty {
+    /// The 95% interval of what is derived from numbers that were released as these, and that are in the box `far` but for what is never seen. `splits` bounds the effort.
+    pub fn interval(
+        &self,
+        formula: &Formula,
+        given: &[Option<f64>],
+        (middle, far): (&[f64], &dyn Fn() -> Vec<Span>),
+        splits: usize,
+    ) -> Uncertainty {
         let spans = Self::spans(middle, &self.near);
         let row = BoxedRow { given, noisy: &spans };
         let points: Vec<Span> = middle.iter().map(|middle| Span::point(*middle)).collect();
@@ -110,8 +130,7 @@ impl Reaches {
         let found = if is_enough { first } else { bounds(formula, row, splits) };
         let Some(found) = found else { return ANYTHING };
         if found.is_point() {
-            let wide = Self::spans(middle, &self.far);
-            let Some(far) = bounds(formula, BoxedRow { given, noisy: &wide }, splits) else { return ANYTHING };
+            let Some(far) = bounds(formula, BoxedRow { given, noisy: &far() }, splits) else { return ANYTHING };
             return Uncertainty { standard_error: far.width() / 2.0 / self.units, low: far.low, high: far.high };
         }
         let found = beside.map_or(found, |beside| found.common(beside));

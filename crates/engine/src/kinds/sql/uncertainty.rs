@@ -4,13 +4,15 @@
 //! interval ([`super::ratio`]). Everything else that several noisy numbers come into is looked at where the true numbers may be ([`super::region`]).
 //!
 //! Where all noise comes in through one part of what is computed, as in ROUND(100.0 * a / b), the interval is everything that the whole may be where that part is in its own.
+//! Where that is one value, the whole is looked at once more wherever the noise ever gets: only what is one value there too is said to be certain. A wider interval of the part would not do: that of a
+//! quotient at 1 − 1e-9 is not its 95% interval times a factor, and often has no end.
 
 use super::Private;
 use super::made::{formula, measures};
 use super::noisy::{Noisy, NoisyCell, key_columns};
 use super::passed::Passed;
 use super::ratio::{self, SharedNoise};
-use super::region::{ANYTHING, Reaches};
+use super::region::{ANYTHING, FarReach, Reaches};
 use super::spread::{Cumulants, Law, half_width};
 use crate::error::Result;
 use crate::release::output::Uncertainty;
@@ -203,6 +205,16 @@ impl Known<'_> {
         Some(measures.iter().map(span).collect())
     }
 
+    /// The box in which the numbers of a cell are with probability 1 − 1e-9, also where one was published for being large.
+    fn far_box(&self, cell: &NoisyCell, measures: &[usize], far: &FarReach) -> Vec<Span> {
+        let middle: Vec<f64> = measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
+        far.spans(&middle, &|place, beta| self.beyond(cell, measures[place], beta))
+    }
+
+    fn noises(&self, measures: &[usize]) -> Vec<&Noise> {
+        measures.iter().map(|measure| &self.private.noises[*measure]).collect()
+    }
+
     /// How far down and up a sum of numbers is where each is within its own interval, all of them together with probability 95%: for numbers of which one
     /// may be below what its noise says, because its key was published. Taken away, it moves the sum up.
     fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, Law)]) -> (f64, f64) {
@@ -232,17 +244,19 @@ struct Several {
     formula: Formula,
     measures: Vec<usize>,
     reaches: Reaches,
+    far: FarReach,
 }
 
 impl Several {
     fn new(known: &Known<'_>, formula: Formula, measures: Vec<usize>) -> Self {
-        let noises: Vec<&Noise> = measures.iter().map(|measure| &known.private.noises[*measure]).collect();
-        Self { formula, reaches: Reaches::new(&noises), measures }
+        let noises = known.noises(&measures);
+        Self { formula, reaches: Reaches::new(&noises), far: FarReach::new(&noises), measures }
     }
 
     fn interval(&self, known: &Known<'_>, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
         let middle: Vec<f64> = self.measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
-        let usual = self.reaches.interval(&self.formula, given, &middle, known.splits);
+        let far = || known.far_box(cell, &self.measures, &self.far);
+        let usual = self.reaches.interval(&self.formula, given, (&middle, &far), known.splits);
         match known.lucky_box(cell, &self.measures) {
             None => usual,
             Some(spans) => match bounds(&self.formula, BoxedRow { given, noisy: &spans }, known.splits) {
@@ -274,11 +288,20 @@ struct DerivedColumn<'a> {
     /// The measures that it depends on, each once.
     measures: Vec<usize>,
     core: Core,
-    /// The whole as a function of the core; none where that is all.
-    around: Option<Formula>,
+    /// What is around the core; none where that is all.
+    around: Option<Around>,
     fars: Fars,
-    /// How many times as far as in 95% noise gets up to what is never seen.
-    wide: f64,
+}
+
+/// What is computed from the core.
+struct Around {
+    /// The whole as a function of the core.
+    of_core: Formula,
+    /// The same where the core is NULL, as a quotient is whose divisor may be 0.
+    of_nothing: Formula,
+    /// The whole over the measures.
+    whole: Formula,
+    far: FarReach,
 }
 
 /// How far each noise gets with probability 95%, and how far all of them get together.
@@ -310,7 +333,6 @@ impl<'a> DerivedColumn<'a> {
         let measures = once(read.collect());
         let sums = |aggregate: usize| is_sum(&query.aggregates[aggregate]);
         let core = derivation.formula.core(&sums);
-        let around = (core != derivation.formula).then(|| derivation.formula.around(&core));
         let place = |measure: usize| place(&measures, measure);
         let made = |part: &Formula| {
             part.replaced(&|part| match part {
@@ -318,6 +340,12 @@ impl<'a> DerivedColumn<'a> {
                 _ => None,
             })
         };
+        let around = (core != derivation.formula).then(|| {
+            let of_core = derivation.formula.around(&core);
+            let nothing = |part: &Formula| (*part == Formula::Noisy(0)).then(|| Formula::First(Vec::new()));
+            let (of_nothing, whole) = (of_core.replaced(&nothing), made(&derivation.formula));
+            Around { of_core, of_nothing, whole, far: FarReach::new(&known.noises(&measures)) }
+        });
         let core = match &core {
             Formula::Noisy(aggregate) if !sums(*aggregate) => Core::Aggregate(*aggregate),
             linear if linear.degree(&sums) < Degree::Other => Core::Linear(made(linear)),
@@ -326,14 +354,9 @@ impl<'a> DerivedColumn<'a> {
                 None => Core::Several(Several::new(known, made(other), measures.clone())),
             },
         };
-        let ratio = |measure: &usize| {
-            let noise = &known.private.noises[*measure];
-            noise.quantile(1e-9) / noise.quantile(0.05).max(1.0)
-        };
-        let wide = measures.iter().map(ratio).fold(1.0, f64::max);
         let far = |p: f64| measures.iter().map(|measure| known.private.noises[*measure].quantile(p)).collect();
         let fars = Fars { alone: far(0.05), together: far(0.05 / measures.len().max(1) as f64) };
-        Ok(Self { known, derivation, measures, core, around, fars, wide })
+        Ok(Self { known, derivation, measures, core, around, fars })
     }
 
     fn intervals(&self, cells: &[NoisyCell], keys: &[ArrayRef]) -> Result<Vec<Uncertainty>> {
@@ -344,7 +367,8 @@ impl<'a> DerivedColumn<'a> {
             core => cells.iter().zip(&given).map(|(cell, given)| self.core_of(core, cell, given)).collect(),
         };
         let Some(around) = &self.around else { return Ok(cores) };
-        Ok(cores.into_iter().zip(&given).map(|(core, given)| self.whole(around, core, given)).collect())
+        let rows = cores.into_iter().zip(cells).zip(&given);
+        Ok(rows.map(|((core, cell), given)| self.whole(around, core, cell, given)).collect())
     }
 
     fn core_of(&self, core: &Core, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
@@ -410,27 +434,39 @@ impl<'a> DerivedColumn<'a> {
     }
 
     /// Everything that the whole may be where its core is in its interval.
-    fn whole(&self, around: &Formula, core: Uncertainty, given: &[Option<f64>]) -> Uncertainty {
-        let anything = |found: Option<Span>| match found {
-            Some(Span { low, high }) => Uncertainty { standard_error: f64::INFINITY, low, high },
-            None => ANYTHING,
-        };
+    ///
+    /// # Guarantee
+    /// Where this is one value, it is the true one with probability 1 − 1e-9: the whole is that value in all of the box that noise ever reaches, or whatever the core is.
+    fn whole(&self, around: &Around, core: Uncertainty, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
+        let splits = self.known.splits;
         let span = Span::new(core.low, core.high);
-        if !span.is_finite() {
-            // What an endless part does not reach has ends still, as LEAST(x, 1) has.
-            let found = around.enclosed(BoxedRow { given, noisy: &[Span::ALL] }, Order::Values);
-            return anything(found.is_number().then_some(found.span));
-        }
-        let found = bounds(around, BoxedRow { given, noisy: &[span] }, self.known.splits);
+        let found = match span.is_finite() {
+            true => bounds(&around.of_core, BoxedRow { given, noisy: &[span] }, splits),
+            false => around.endless(given),
+        };
         let found = match found {
-            // Only what is the same as far as the noise ever gets is certain.
-            Some(one) if one.is_point() && !span.is_point() => {
-                let wide = Span::around(span.middle(), span.width() / 2.0 * self.wide);
-                bounds(around, BoxedRow { given, noisy: &[wide] }, self.known.splits)
+            Some(one) if one.is_point() => {
+                let far = self.known.far_box(cell, &self.measures, &around.far);
+                bounds(&around.whole, BoxedRow { given, noisy: &far }, splits).or_else(|| around.endless(given))
             }
             other => other,
         };
-        anything(found).as_wide_as(core)
+        match found {
+            Some(Span { low, high }) if low == high => Uncertainty { standard_error: 0.0, low, high },
+            Some(Span { low, high }) => Uncertainty { standard_error: f64::INFINITY, low, high }.as_wide_as(core),
+            None => ANYTHING,
+        }
+    }
+}
+
+impl Around {
+    /// Everything that the whole may be whatever the core is, NULL too: what an endless part does not reach has ends still, as LEAST(x, 1) has.
+    fn endless(&self, given: &[Option<f64>]) -> Option<Span> {
+        let at = |formula: &Formula, core: Span| formula.enclosed(BoxedRow { given, noisy: &[core] }, Order::Values);
+        let (any, nothing) = (at(&self.of_core, Span::ALL), at(&self.of_nothing, Span::ALL));
+        // Where it is NULL, no number is wrong.
+        let without = if nothing.undefined { Span::ALL } else { nothing.span };
+        any.is_number().then(|| any.span.hull(without))
     }
 }
 

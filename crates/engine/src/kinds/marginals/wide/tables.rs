@@ -137,7 +137,7 @@ impl Tables {
             notes.push("`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other.".to_string());
         }
         if self.has_fitted {
-            notes.push("`fitted` is not negative, and all tables agree with each other; it has no error bar, and small counts are too large in it on average, others too small.".to_string());
+            notes.push("`fitted` is not negative, and all tables agree with each other; it has no error bar, and small counts are too large in it on average, others too small, so that means and shares from it are biased.".to_string());
         }
         let people = self.measured.plan().public_people();
         notes.extend(people.map(|people| format!("All tables add up to the declared public_owners = {people}.")));

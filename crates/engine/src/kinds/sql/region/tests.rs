@@ -87,11 +87,13 @@ fn derived() -> Vec<Derived> {
 
 /// The intervals of many releases of one group.
 fn released(of: &Derived, n: f64, noises: &[Noise], runs: usize, bits: &mut InsecureSeededSource) -> Vec<Uncertainty> {
-    let reaches = Reaches::new(&noises.iter().collect::<Vec<&Noise>>());
+    let all: Vec<&Noise> = noises.iter().collect();
+    let (reaches, far) = (Reaches::new(&all), FarReach::new(&all));
     let mut one = || {
         let numbers = (of.truth)(n);
         let middle = numbers.iter().zip(noises).map(|(number, noise)| noise.add_to_wide(*number as i128, bits) as f64);
-        reaches.interval(&of.formula, &[], &middle.collect::<Vec<f64>>(), 12)
+        let middle: Vec<f64> = middle.collect();
+        reaches.interval(&of.formula, &[], (&middle, &|| far.spans(&middle, &|_, _| 0.0)), 12)
     };
     (0..runs).map(|_| one()).collect()
 }
@@ -147,8 +149,10 @@ fn large_groups_have_the_interval_of_the_tangent() {
     for of in derived().into_iter().filter(|of| !of.covers_more) {
         let noises: Vec<Noise> =
             of.deviations.iter().map(|deviation| Noise::gaussian(Sigma::new(*deviation).unwrap())).collect();
-        let reaches = Reaches::new(&noises.iter().collect::<Vec<&Noise>>());
-        let found = reaches.interval(&of.formula, &[], &(of.truth)(1e6), 12);
+        let (all, middle) = (noises.iter().collect::<Vec<&Noise>>(), (of.truth)(1e6));
+        let far = FarReach::new(&all);
+        let far = || far.spans(&middle, &|_, _| 0.0);
+        let found = Reaches::new(&all).interval(&of.formula, &[], (&middle, &far), 12);
         let units = (found.high - found.low) / 2.0 / found.standard_error;
         assert!((1.96..2.1).contains(&units), "{}: {units}", of.name);
     }
@@ -157,7 +161,9 @@ fn large_groups_have_the_interval_of_the_tangent() {
 /// One row of numbers that have Gaussian noise of deviation 10.
 fn of(middle: &[f64], formula: &Formula) -> Uncertainty {
     let noise = Noise::gaussian(Sigma::new(10.0).unwrap());
-    Reaches::new(&vec![&noise; middle.len()]).interval(formula, &[], middle, 40)
+    let all = vec![&noise; middle.len()];
+    let far = || FarReach::new(&all).spans(middle, &|_, _| 0.0);
+    Reaches::new(&all).interval(formula, &[], (middle, &far), 40)
 }
 
 #[test]

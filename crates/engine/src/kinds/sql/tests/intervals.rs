@@ -294,3 +294,37 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
         }
     }
 }
+
+/// A key of one owner that is shown by luck has a number far above what it owns. Whether more than 3 own it was said to be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more:
+/// at 10 scales above the threshold, where one shown key of one owner in 22,000 is.
+#[test]
+fn what_passed_a_threshold_is_certain_only_where_luck_is_not_seen() {
+    let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = 0, upper = 20 }\n";
+    let folder = Folder::with(&[("t.csv", "o,k,x\n1,a,1\n")]);
+    let project = folder.project(text);
+    let sql = "SELECT k, CASE WHEN COUNT(DISTINCT o) > 3 THEN 1 ELSE 0 END AS one, CASE WHEN COUNT(DISTINCT o) > 3 AND SUM(x) > -1000000 THEN 1 ELSE 0 END AS two, \
+        CASE WHEN COUNT(DISTINCT o) / (SUM(x) + 1000000.0) > 0.000004 THEN 1 ELSE 0 END AS three FROM t GROUP BY k";
+    let plan = SqlPlan::new(sql, &Request::of_query("test", sql, "epsilon=3,delta=1e-6").unwrap(), &project).unwrap();
+    let (least, owners) = (i128::from(plan.private.threshold.unwrap()), plan.cut.query.owners().unwrap());
+    let Noise::Laplace(noise) = &plan.private.noises[owners] else {
+        panic!("a cost in epsilon is paid with Laplace noise")
+    };
+    let scale = noise.scale().get();
+    // Given that one owner's key is shown, it is this far above the threshold with probability e^(-far).
+    let far: Vec<f64> = (0..=18).chain([60]).map(f64::from).collect();
+    let cell = |far: &f64| {
+        let mut sums = vec![0; plan.cut.query.measures.len()];
+        sums[owners] = least + (far * scale) as i128;
+        NoisyCell { sums, quantiles: Vec::new() }
+    };
+    let keys = vec![vec![datafusion::common::ScalarValue::from("a")]; far.len()];
+    let noisy = Noisy { keys, cells: far.iter().map(cell).collect() };
+    let all = uncertainties(&plan.cut, &noisy, &plan.private, Backend::empty().unwrap()).unwrap();
+    for (place, unsure) in all.iter().flatten().enumerate() {
+        for (one, far) in unsure.rows.iter().zip(&far) {
+            let is_certain = one.low == one.high;
+            assert_eq!(is_certain, *far > 30.0, "column {place}: {one:?}, {far} scales above the threshold");
+        }
+    }
+    assert_eq!(all.iter().flatten().count(), 3);
+}
