@@ -16,6 +16,8 @@ mod moves;
 mod neighbours;
 mod oracle;
 mod query;
+#[cfg(test)]
+mod replayed;
 mod shrink;
 #[cfg(test)]
 mod tests;
