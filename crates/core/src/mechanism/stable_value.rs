@@ -75,7 +75,8 @@ impl StableValue {
         let values = f64::from(self.test.keys_per_owner());
         let said =
             || Said::cells("approximate", &[self.epsilon.get() / values, self.delta.get() / values], [distance.into()]);
-        let is_published = tape::through(bits, said, |bits| bernoulli::probability(bits, chance));
+        // A value of a key that nobody knows beforehand is not published where the key was not there.
+        let is_published = tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then_some(value))
     }
 

@@ -27,7 +27,7 @@ use counting::{Counting, SQL, TABLE, WHERE};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
-use scumble::noise::BitSource;
+use scumble::noise::{BitSource, tape};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -162,14 +162,24 @@ impl Stability {
         let counts = self.counting.counts(exact)?;
         match self.asked {
             Asked::Where(scale) => {
-                let published = counts.iter().map(|count| stable.release(*count, self.distance(scale, *count), bits));
-                Ok(self.each(scale, exact, &published.collect::<std::result::Result<Vec<_>, _>>()?))
+                let mut published = Vec::with_capacity(counts.len());
+                for (line, count) in counts.iter().enumerate() {
+                    tape::about(bits, || self.unknown_key(exact, line));
+                    published.push(stable.release(*count, self.distance(scale, *count), bits)?);
+                }
+                tape::about(bits, || None);
+                Ok(self.each(scale, exact, &published))
             }
             Asked::Largest => {
                 let (leader, distance) = self.leader(&counts);
                 Ok(self.largest(exact, stable.release(leader, distance, bits)?.flatten()))
             }
         }
+    }
+
+    /// The key of a line, where keys are not public: a replay has to know which key a call is about.
+    fn unknown_key(&self, exact: &Integers, line: usize) -> Option<String> {
+        (!self.counting.lists_keys()).then(|| exact.keys.get(line).map(|key| format!("{key:?}"))).flatten()
     }
 
     /// The answer where of these cells this is published.

@@ -162,9 +162,9 @@ fn by_law(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String
     wrong
 }
 
-/// Noise that follows the data: how many owners' steps lie between the two inputs.
+/// Noise that follows the data: how many owners' steps lie between the two inputs. Two families stand in the plan as the (ε, δ) that they were calibrated to, with the same steps.
 fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<String> {
-    let own = events.iter().filter(|event| matches!(event.word(), Word::SmoothNoise(_)));
+    let own = events.iter().filter(|event| matches!(event.word(), Word::SmoothNoise(_) | Word::Approximate { .. }));
     let may = own.flat_map(|event| shifts(event, scope)).map(|(_, by)| by).fold(0.0, f64::max);
     let calls = moved.iter().filter(|(law, _)| law.0 == "smooth-noise").flat_map(|(_, cells)| cells);
     let is = calls.copied().fold(0.0, f64::max);
