@@ -21,6 +21,7 @@ use crate::release::run::publish::Places;
 use crate::release::run::published::part;
 use crate::release::run::waiting::Work;
 use crate::remote::{IntegerSource, OWN_HASH, RemoteSource, backend_of};
+use crate::room::with_room;
 use crate::sql::preflight;
 use crate::tables::check;
 use crate::tables::check::TableState;
@@ -133,10 +134,14 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<Planned> {
-        let planned = (registry::find(&request.kind)?.analyse)(request, self.project).and_then(|analysed| {
-            let mut plan = analysed.at(&request.cost)?.plan()?;
-            plan.notes.extend(needs::note(plan.memory));
-            Ok(Planned { request: request.clone(), plan, analysed })
+        let analyse = registry::find(&request.kind)?.analyse;
+        // What is above an aggregate is put together, copied and run here, as deep as its sub-queries make it.
+        let planned = with_room(|| {
+            analyse(request, self.project).and_then(|analysed| {
+                let mut plan = analysed.at(&request.cost)?.plan()?;
+                plan.notes.extend(needs::note(plan.memory));
+                Ok(Planned { request: request.clone(), plan, analysed })
+            })
         });
         // Where no field is to blame, the release is.
         planned.map_err(|error| error.or_at(request.fields.place()))
@@ -246,7 +251,7 @@ impl<'a> Runner<'a> {
         }
         self.hold_budget()?;
         let before = self.admitted(releases)?;
-        let backend = self.preflight(releases)?;
+        let backend = with_room(|| self.preflight(releases))?;
         // Servers and clusters are asked for all releases before the first is charged, and again for each before its charge.
         releases.iter().try_for_each(|planned| self.served(planned, bits).map(drop))?;
         let marks = self.checked(releases, &before)?;
@@ -483,7 +488,7 @@ impl<'a> Runner<'a> {
         bits: &mut dyn BitSource,
     ) -> Result<Answers> {
         let mut charged = Charged::new(receipt, read.backend, bits).with(read.elsewhere);
-        let mut answers = (planned.plan.compute)(&mut charged)?;
+        let mut answers = with_room(|| (planned.plan.compute)(&mut charged))?;
         planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         Ok(answers)
     }

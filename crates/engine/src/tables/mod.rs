@@ -29,6 +29,7 @@ pub use watch::Watch;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
+use crate::room::with_room;
 use crate::stop::Stop;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -183,9 +184,9 @@ impl Backend {
         Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default(), memory, threads, watch })
     }
 
-    /// Runs to the end, unless somebody asks the project's work to stop.
+    /// Runs to the end, unless somebody asks the project's work to stop. Optimizers call themselves as often as an expression is deep.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(self.stop.or(future))
+        with_room(|| self.runtime.block_on(self.stop.or(future)))
     }
 
     /// The plan with the casts that its types need, all of them written out: what [`Backend::run`] runs as it is.

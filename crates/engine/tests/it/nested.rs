@@ -258,6 +258,23 @@ fn of_each(deep: usize) -> Vec<String> {
     texts
 }
 
+/// What sub-queries put together above an aggregate, each of them within the limits of a text.
+fn put_together() -> Vec<String> {
+    let over = |step: String, times: usize| {
+        let first = "SELECT COUNT(*) AS c FROM people".to_string();
+        (0..times).fold(first, |below, _| format!("SELECT {step} AS c FROM ({below}) t"))
+    };
+    let calls = format!("{}c{}", "ABS(".repeat(12), ")".repeat(12));
+    let mut texts = Vec::new();
+    for times in [1, 2, 11, 20] {
+        texts.push(over(format!("c{}", " + 1".repeat(90)), times));
+        texts.push(over(format!("c{}", " * 1.5 - 2".repeat(45)), times));
+        texts.push(over(calls.clone(), times));
+        texts.push(over("CASE WHEN c > 1 THEN c ELSE -c END".to_string(), times));
+    }
+    texts
+}
+
 /// Several rules by chance, one after the other or by turns.
 fn by_chance(choices: &mut Choices) -> String {
     let few: Vec<(String, String)> = (0..1 + choices.below(4))
@@ -297,7 +314,7 @@ fn cut(mut text: String) -> String {
 
 fn texts(seed: u64) -> Vec<String> {
     let mut all: Vec<String> = match seed {
-        0 => [10, 48, 110].iter().flat_map(|deep| of_each(*deep)).collect(),
+        0 => [10, 48, 110].iter().flat_map(|deep| of_each(*deep)).chain(put_together()).collect(),
         1 => [198, 1_900, 40_000].iter().flat_map(|deep| of_each(*deep)).collect(),
         _ => Vec::new(),
     };

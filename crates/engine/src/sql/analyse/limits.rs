@@ -59,25 +59,49 @@ pub(crate) fn size(expression: &PlannedExpr, column: impl Fn(&Column) -> u64) ->
     size
 }
 
+/// The deepest one: each sub-query of a SELECT with a long chain adds its depth, and what copies or drops an expression calls itself for each level. A text has [`DEEPEST`], and up to as
+/// many conversions of types between them.
+const DEEPEST_ABOVE: u64 = 250;
+
+/// How deep an expression is when each column is as deep as `column` says.
+fn depth(expression: &PlannedExpr, column: &dyn Fn(&Column) -> u64) -> u64 {
+    if let PlannedExpr::Column(name) = expression {
+        return column(name);
+    }
+    let mut deepest = 0u64;
+    let _ = expression.apply_children(|child| {
+        deepest = deepest.max(depth(child, column));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    deepest + u64::from(!matches!(expression, PlannedExpr::Alias(_)))
+}
+
 /// Refuses what is above the aggregate if it is too large to be put together.
 pub(crate) fn above(plan: &LogicalPlan) -> Result<()> {
     sizes_above(plan).map(|_| ())
 }
 
-/// The sizes of the columns of a node above the aggregate.
-fn sizes_above(plan: &LogicalPlan) -> Result<Vec<u64>> {
+/// The sizes and depths of the columns of a node above the aggregate.
+fn sizes_above(plan: &LogicalPlan) -> Result<Vec<(u64, u64)>> {
     let below = match plan {
-        LogicalPlan::Aggregate(aggregate) => return Ok(vec![1; aggregate.schema.fields().len()]),
+        LogicalPlan::Aggregate(aggregate) => return Ok(vec![(1, 1); aggregate.schema.fields().len()]),
         other => other.inputs().first().copied(),
     };
     let Some(below) = below else { return Ok(Vec::new()) };
     let inner = sizes_above(below)?;
     let of = |name: &Column| {
         let index = below.schema().maybe_index_of_column(name);
-        index.and_then(|index| inner.get(index)).copied().unwrap_or(1)
+        index.and_then(|index| inner.get(index)).copied().unwrap_or((1, 1))
     };
-    let sizes: Vec<u64> = plan.expressions().iter().map(|expression| size(expression, of)).collect();
-    if sizes.iter().any(|size| *size > LARGEST_SIZE) {
+    let measured =
+        |expression: &PlannedExpr| (size(expression, |name| of(name).0), depth(expression, &|name| of(name).1));
+    let sizes: Vec<(u64, u64)> = plan.expressions().iter().map(measured).collect();
+    if sizes.iter().any(|(_, depth)| *depth > DEEPEST_ABOVE) {
+        return Err(Error::input(format!(
+            "query: what is done with the aggregates is more than {DEEPEST_ABOVE} operators deep when its sub-queries are put in their places; write it in a shorter way"
+        )));
+    }
+    if sizes.iter().any(|(size, _)| *size > LARGEST_SIZE) {
         return Err(Error::input(format!(
             "query: what is done with the aggregates takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way"
         )));

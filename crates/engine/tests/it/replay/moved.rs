@@ -172,7 +172,7 @@ fn by_law(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String
     wrong
 }
 
-/// Noise that follows the data: how many owners' steps lie between the two inputs.
+/// Noise that follows the data: how many owners' steps lie between the two inputs. Two families stand in the plan as the (ε, δ) that they were calibrated to, with the same steps.
 fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<String> {
     let is_pure = events.iter().any(|event| matches!(event.word(), Word::SmoothNoise(_)));
     // At (ε, δ) the same noise is charged as just that.

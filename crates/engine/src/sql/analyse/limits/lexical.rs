@@ -18,9 +18,15 @@ const LONGEST_CHAIN: usize = 2_000;
 const DEEPEST_BRACKETS: usize = 200;
 /// The most tokens in a row of which each can stand before the next one and none is an operand: NOT NOT, - -, INTERVAL INTERVAL.
 const LONGEST_RUN: usize = 100;
-/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function, and POSITION in a third way: each level of such
+/// The most tokens that the parser reads, each counted as often as it may be read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function, and POSITION in a third way: each level of such
 /// brackets multiplies the time, and 40 of them, 200 bytes, kept a thread for ever.
-const MOST_READ: usize = 4_000_000;
+const MOST_READ: usize = 1_500_000;
+/// In how many ways such a bracket is read.
+const WAYS_OF_BRACKETS: usize = 3;
+/// In how many ways the arguments of a call are read: `f(a)` as `f(a => …)` first, also where nothing in it is wrong.
+const WAYS_OF_CALLS: usize = 2;
+/// In how many ways a CASE is read: where something in it is wrong, `CASE` is a column, and a WHEN behind it is one of the CASE around it.
+const WAYS_OF_CASES: usize = 2;
 /// The most pairs of square brackets behind each other: the dimensions of an array.
 const MOST_DIMENSIONS: usize = 16;
 
@@ -38,8 +44,7 @@ pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()>
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return Ok(()) };
     let mut measure = Measure::default();
     tokens.iter().try_for_each(|token| measure.take(token))?;
-    let times = u32::try_from(measure.tried_again).ok().and_then(|levels| 3usize.checked_pow(levels));
-    if times.and_then(|times| times.checked_mul(tokens.len())).is_none_or(|read| read > MOST_READ) {
+    if measure.reads > MOST_READ {
         return Err(nested());
     }
     match measure.longest_chain() > LONGEST_CHAIN {
@@ -59,9 +64,8 @@ fn nested() -> Error {
     Error::input("query: it is nested too deeply; compute parts of it in WITH")
 }
 
-/// Words behind which a bracket is read in one way: they stand between expressions, or are no keywords, so that nothing else is tried before a call.
-const ONE_WAY: [Keyword; 32] = [
-    Keyword::NoKeyword,
+/// Words behind which a bracket is read in one way: they stand between expressions, so that it is no call.
+const ONE_WAY: [Keyword; 31] = [
     Keyword::AND,
     Keyword::OR,
     Keyword::WHERE,
@@ -108,11 +112,10 @@ enum Opened {
 }
 
 /// What stands between two brackets.
-#[derive(Default)]
 struct Level {
     opened: Opened,
-    /// How many of the brackets around it, and of itself, are read again where what is in them is wrong.
-    tried_again: usize,
+    /// How often it may be read, because of itself and of what is around it.
+    ways: usize,
     /// The operators since the last comma, and the deepest level among them.
     operators: usize,
     inner: usize,
@@ -120,6 +123,12 @@ struct Level {
     longest: usize,
     /// The parts of UNION and its kin, each of which stands inside the next one, whatever commas they hold.
     parts: usize,
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self { opened: Opened::default(), ways: 1, operators: 0, inner: 0, longest: 0, parts: 0 }
+    }
 }
 
 impl Level {
@@ -137,8 +146,8 @@ impl Level {
 /// The tokens so far.
 struct Measure {
     levels: Vec<Level>,
-    /// The most brackets inside each other that are read again where what is in them is wrong.
-    tried_again: usize,
+    /// How many tokens are read, each as often as it may be.
+    reads: usize,
     run: usize,
     dimensions: usize,
     /// Whether the last token was a closing square bracket, or a word that types with parameters begin with.
@@ -153,8 +162,10 @@ struct Measure {
 enum After {
     #[default]
     Other,
-    /// A word that may be the name of a function.
+    /// A keyword that may be the name of a function too.
     Word,
+    /// A name, as of a function.
+    Name,
     /// FROM or JOIN: behind it two brackets are a query or a table.
     From,
     Interval,
@@ -164,7 +175,7 @@ impl Default for Measure {
     fn default() -> Self {
         Self {
             levels: vec![Level::default()],
-            tried_again: 0,
+            reads: 0,
             run: 0,
             dimensions: 0,
             after_dimension: false,
@@ -179,6 +190,7 @@ impl Measure {
         if matches!(token, Token::Whitespace(_) | Token::EOF) {
             return Ok(());
         }
+        self.reads = self.reads.saturating_add(self.level().ways);
         let (after_dimension, after_type) = (self.after_dimension, self.after_type);
         (self.after_dimension, self.after_type) = (false, false);
         let after = std::mem::take(&mut self.after);
@@ -215,9 +227,7 @@ impl Measure {
                 self.level().end_part();
             }
             // A statement stands beside the next one.
-            Token::SemiColon => {
-                *self = Self { levels: vec![self.ended()], tried_again: self.tried_again, ..Self::default() }
-            }
+            Token::SemiColon => *self = Self { levels: vec![self.ended()], reads: self.reads, ..Self::default() },
             Token::Number(..) | Token::SingleQuotedString(_) => self.run = 0,
             _ => self.level().operators += 1,
         }
@@ -236,6 +246,7 @@ impl Measure {
         self.after = match keyword {
             Keyword::FROM | Keyword::JOIN => After::From,
             Keyword::INTERVAL => After::Interval,
+            Keyword::NoKeyword => After::Name,
             keyword if ONE_WAY.contains(&keyword) => After::Other,
             _ => After::Word,
         };
@@ -268,14 +279,20 @@ impl Measure {
     }
 
     fn open(&mut self, opened: Opened) {
-        let tried_again = self.level().tried_again;
-        self.levels.push(Level { opened, tried_again, ..Level::default() });
+        let again = if opened == Opened::Case { WAYS_OF_CASES } else { 1 };
+        let ways = self.level().ways.saturating_mul(again);
+        self.levels.push(Level { opened, ways, ..Level::default() });
     }
 
     fn open_after(&mut self, after: After) {
         self.open(Opened::Bracket);
-        self.level().tried_again += usize::from(matches!(after, After::Word | After::Interval));
-        self.tried_again = self.tried_again.max(self.level().tried_again);
+        let again = match after {
+            After::Word | After::Interval => WAYS_OF_BRACKETS,
+            After::Name => WAYS_OF_CALLS,
+            After::Other | After::From => 1,
+        };
+        let level = self.level();
+        level.ways = level.ways.saturating_mul(again);
     }
 
     /// Ends the last bracket, and what was begun inside it and not ended.
@@ -363,11 +380,19 @@ mod tests {
         let list = vec!["1"; 20_000].join(",");
         assert!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(5))).contains("nested too deeply"));
         assert_eq!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(3))), "");
+        // Without a bracket: of 96 CASEs inside each other the thread read for ever.
+        let cases = |deep: usize| format!("SELECT {}1{}", "CASE WHEN a THEN 1 ELSE ".repeat(deep), " END".repeat(deep));
+        assert!(refusal(&cases(20)).contains("nested too deeply"));
+        assert_eq!(refusal(&cases(16)), "");
         assert!(refusal("SELECT INTERVAL INTERVAL '1' DAY").contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM ((".repeat(13)).contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM a, ((".repeat(13)).contains("nested too deeply"));
         assert_eq!(refusal(&"SELECT 1 FROM (".repeat(20)), "");
-        assert_eq!(refusal(&format!("SELECT f({}", "g(h((a AND (".repeat(12))), "");
+        assert_eq!(refusal(&format!("SELECT f({}", "h((a AND (".repeat(12))), "");
+        // What is right is read again too: 25 calls inside each other took hours.
+        let calls = |deep: usize| format!("SELECT {}a{}", "f(1, ".repeat(deep), ")".repeat(deep));
+        assert!(refusal(&calls(20)).contains("nested too deeply"));
+        assert_eq!(refusal(&calls(16)), "");
     }
 
     #[test]
