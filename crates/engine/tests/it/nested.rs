@@ -264,7 +264,7 @@ fn put_together() -> Vec<String> {
         let first = "SELECT COUNT(*) AS c FROM people".to_string();
         (0..times).fold(first, |below, _| format!("SELECT {step} AS c FROM ({below}) t"))
     };
-    let calls = format!("{}c{}", "ABS(".repeat(12), ")".repeat(12));
+    let calls = format!("{}c{}", "ABS(".repeat(8), ")".repeat(8));
     let mut texts = Vec::new();
     for times in [1, 2, 11, 20] {
         texts.push(over(format!("c{}", " + 1".repeat(90)), times));
