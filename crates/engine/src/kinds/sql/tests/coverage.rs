@@ -268,10 +268,10 @@ fn intervals_that_did_not_hold_hold() {
 /// A number is said to be certain where it is the same for all that the noise reaches with probability 1 − 1e-9. For a quotient or a mean it was tested on the 95% interval times a factor, which
 /// holds for sums only: `a / b > 4.5` of 40 and 6 with Laplace noise of scale 5 was certain in 75 of 100,000 answers, and wrong in all of them.
 ///
-/// A false alarm has a probability below 1e-9 in each answer, below 3e-4 in all of the smaller run.
+/// A false alarm has a probability below 1e-9 in each answer, below 1e-4 in all of the smaller run.
 #[test]
 fn what_is_certain_is_true() {
-    let draws = crate::support::effort(30_000, 300_000);
+    let draws = crate::support::effort(12_000, 300_000);
     let (a, b) = ("COUNT(*) FILTER (WHERE g = 'a')", "COUNT(*) FILTER (WHERE g = 'b')");
     let quotient = |bound: &str| format!("1.0 * {a} / {b} > {bound}");
     // With the counts of a and b, the step of x, what is asked, and whether it is far from its threshold.
