@@ -159,8 +159,10 @@ enum After {
     Either,
     /// A keyword that begins an expression, which is tried before a call; or the first of two brackets that may be a query.
     Word,
-    /// FROM, JOIN, IN: behind it two brackets are a query or something else.
+    /// FROM, IN: behind it two brackets are a query or something else.
     From,
+    /// JOIN is such a word, and one that can be taken for the name of a function; so is a FROM that stands behind no expression.
+    Join,
     /// POSITION is tried as itself and then as a call, and where both are wrong as a call again.
     Position,
     Interval,
@@ -196,7 +198,7 @@ impl Measure {
         match token {
             Token::LParen | Token::LBrace => {
                 self.open_after(after);
-                self.after = if after == After::From { After::Word } else { After::Other };
+                self.after = if matches!(after, After::From | After::Join) { After::Word } else { After::Other };
             }
             Token::LBracket => {
                 self.dimensions = if after_dimension { self.dimensions + 1 } else { 1 };
@@ -236,6 +238,11 @@ impl Measure {
                 self.run = 0;
                 self.after_operand = true;
             }
+            Token::Mul => {
+                // Behind an operand it multiplies; elsewhere it stands for all columns.
+                self.after_operand = !after_operand;
+                self.level().operators += 1;
+            }
             _ => self.level().operators += 1,
         }
         if self.levels.len() > DEEPEST_BRACKETS || self.run > LONGEST_RUN {
@@ -251,7 +258,8 @@ impl Measure {
 
     fn word(&mut self, keyword: Keyword, after_operand: bool) {
         self.after = match keyword {
-            Keyword::FROM | Keyword::JOIN => After::From,
+            Keyword::FROM if after_operand => After::From,
+            Keyword::FROM | Keyword::JOIN => After::Join,
             // No name of a function: what follows is a query, and nothing else is tried.
             Keyword::EXISTS => After::Other,
             Keyword::IN if after_operand => After::From,
@@ -301,9 +309,11 @@ impl Measure {
     fn open_after(&mut self, after: After) {
         self.open(Opened::Bracket);
         let times = match (after, self.doubles) {
-            (After::Other | After::From, _) | (After::Name, false) => 1,
-            (After::Name, true) | (After::Either, false) => 2,
-            (After::Either, true) | (After::Word, _) => 3,
+            (After::Other | After::From, _) | (After::Name | After::Join, false) => 1,
+            (After::Name | After::Join, true) | (After::Either, false) => 2,
+            (After::Either, true) | (After::Word, false) => 3,
+            // LOCALTIME is tried as itself with arguments, and as a call with arguments.
+            (After::Word, true) => 4,
             (After::Position | After::Interval, _) => 5,
         };
         let level = self.level();
@@ -411,19 +421,34 @@ mod tests {
         let postgres = |sql: &str| refuse_too_long(sql).map_or_else(|error| error.to_string(), |()| String::new());
         let read = |sql: &str| Parser::parse_sql(&PostgreSqlDialect {}, sql).is_ok();
         assert_eq!(postgres(&format!("SELECT {}1 2", "EXISTS ((SELECT ".repeat(12))), "");
-        for opened in ["f(", "COALESCE(", "AND(", "1, f(", "f(g => h(", "a IN ((SELECT ", "CAST(", "POSITION("] {
+        for opened in [
+            "f(",
+            "COALESCE(",
+            "AND(",
+            "JOIN (",
+            "1 * FROM (",
+            "LOCALTIME (",
+            "1, f(",
+            "f(g => h(",
+            "a IN ((SELECT ",
+            "a IN (SELECT (",
+            "CAST(",
+            "POSITION(",
+        ] {
             let nested = |times: usize| format!("SELECT {}1 2", opened.repeat(times));
             assert!(postgres(&nested(40)).contains("nested too deeply"), "{opened}");
             let most = (1..40).take_while(|times| postgres(&nested(*times)).is_empty()).last().unwrap_or(0);
             assert!(most >= 3, "{opened}: {most}");
             // What passes is read to its end in time; three of them, because each takes some.
-            if !["f(", "CAST(", "a IN (SELECT ("].contains(&opened) {
+            if !["f(", "LOCALTIME (", "a IN (SELECT ("].contains(&opened) {
                 continue;
             }
             let begun = std::time::Instant::now();
             assert!(!read(&nested(most)));
             assert!(begun.elapsed().as_secs() < 60, "{opened}: {most} took {:?}", begun.elapsed());
         }
+        // All columns of what is inside are read once.
+        assert_eq!(postgres(&format!("{}people", "SELECT * FROM (".repeat(20))), "");
         // Deep in one place and long elsewhere is what people and their tools write.
         let deep = "ROUND(CAST(COALESCE(NULLIF(CAST(SUM(CASE WHEN (a IS NULL) THEN CAST(b AS INT) ELSE ABS(b) END) AS FLOAT), 0), 1) AS FLOAT), 2)";
         let columns = vec!["SUM(x) AS s"; 250].join(", ");
