@@ -11,7 +11,7 @@ use scumble::quantity::Epsilon;
 use scumble::{AttributeSet, BitSource, Event};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -236,8 +236,8 @@ struct Door<'a> {
     plan: [u8; 32],
     owners: usize,
     deadline: Instant,
-    /// The last few who came, oldest first: their sockets, and whether they have shown the key.
-    waiting: VecDeque<(TcpStream, Arc<AtomicBool>)>,
+    /// The last few who came, oldest first.
+    waiting: VecDeque<Waiting>,
     sender: Sender<Guest>,
     guests: Receiver<Guest>,
     /// How many have come.
@@ -247,9 +247,30 @@ struct Door<'a> {
     unready: Option<Error>,
 }
 
+/// Somebody who has come.
+struct Waiting {
+    socket: TcpStream,
+    from: IpAddr,
+    /// Whether they have shown the key.
+    is_known: Arc<AtomicBool>,
+}
+
+/// Whose place whoever comes from `from` takes: that of the oldest of those from the address that holds most places, so that a flood from one address pushes out itself. Nobody who has shown the key is sent
+/// away for others.
+fn pushed_out(waiting: &VecDeque<Waiting>, from: IpAddr) -> Option<usize> {
+    let unknown = || waiting.iter().enumerate().filter(|(_, guest)| !guest.is_known.load(Ordering::Relaxed));
+    let held = |from: IpAddr| unknown().filter(|(_, guest)| guest.from == from).count();
+    let most = unknown().map(|(_, guest)| held(guest.from)).max()?;
+    // Of several that hold as many, the one that would hold more than the others.
+    let crowd = if held(from) == most { Some(from) } else { None };
+    unknown()
+        .find(|(_, guest)| held(guest.from) == most && crowd.is_none_or(|crowd| crowd == guest.from))
+        .map(|(at, _)| at)
+}
+
 /// How often the door is looked at: nobody waits longer to be met.
 const LOOK: Duration = Duration::from_millis(5);
-/// So many are heard at once; who comes then takes the place of the one who has been here longest, because a handshake takes no time.
+/// So many are heard at once; who comes then takes the place of the one who has been here longest of the address with most of them, because a handshake takes no time.
 const MOST_GUESTS: usize = 64;
 /// How long whoever is met at the end of the time has for its bits.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
@@ -273,23 +294,22 @@ impl<'a> Door<'a> {
     fn next(&mut self) -> Option<Guest> {
         // However many stand there, the time is looked at now and then.
         for _ in 0..MOST_GUESTS {
-            let Ok((socket, _)) = self.listener.accept() else { break };
-            self.let_in(socket);
+            let Ok((socket, address)) = self.listener.accept() else { break };
+            self.let_in(socket, address.ip().to_canonical());
         }
         self.guests.recv_timeout(LOOK).ok()
     }
 
-    fn let_in(&mut self, socket: TcpStream) {
+    fn let_in(&mut self, socket: TcpStream, from: IpAddr) {
         let (Ok(()), Ok(held)) = (socket.set_nonblocking(false), socket.try_clone()) else { return };
         self.came += 1;
         if self.waiting.len() >= MOST_GUESTS {
-            // Nobody who has shown the key is sent away for others.
-            let oldest = self.waiting.iter().position(|(_, is_known)| !is_known.load(Ordering::Relaxed));
-            let Some((oldest, _)) = oldest.and_then(|place| self.waiting.remove(place)) else { return };
-            let _ = oldest.shutdown(Shutdown::Both);
+            let oldest = pushed_out(&self.waiting, from).and_then(|place| self.waiting.remove(place));
+            let Some(oldest) = oldest else { return };
+            let _ = oldest.socket.shutdown(Shutdown::Both);
         }
         let is_known = Arc::new(AtomicBool::new(false));
-        self.waiting.push_back((held, is_known.clone()));
+        self.waiting.push_back(Waiting { socket: held, from, is_known: is_known.clone() });
         let (config, plan, owners) = (self.config.clone(), self.plan, self.owners);
         let (deadline, sender) = (self.deadline, self.sender.clone());
         // Where there are no more threads, this one is not heard.
@@ -368,6 +388,32 @@ mod tests {
             assert_eq!(unpacked(&packed(&bits), owners + 8), None);
             assert!(owners == 1 || unpacked(&packed(&bits), owners - 1).is_none() || !bits[owners - 1]);
         }
+    }
+
+    /// More than 64 new connections within one handshake pushed the honest party out, whoever they came from.
+    #[test]
+    fn a_flood_from_one_address_pushes_out_itself() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let guest = |from: &str, is_known: bool| Waiting {
+            socket: TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
+            from: from.parse().unwrap(),
+            is_known: Arc::new(AtomicBool::new(is_known)),
+        };
+        let flood: IpAddr = "192.0.2.7".parse().unwrap();
+        let honest = || guest("198.51.100.1", false);
+        let mut waiting = VecDeque::from([guest("192.0.2.7", true), honest(), guest("192.0.2.7", false)]);
+        waiting.push_back(guest("192.0.2.7", false));
+        for _ in 0..5 {
+            assert_eq!(pushed_out(&waiting, flood), Some(2), "its own oldest that has not shown the key");
+            waiting.remove(2);
+            waiting.push_back(guest("192.0.2.7", false));
+        }
+        // Where each holds one, whoever comes a second time gives up their own.
+        let mut waiting = VecDeque::from([honest(), guest("192.0.2.7", false)]);
+        assert_eq!(pushed_out(&waiting, flood), Some(1));
+        assert_eq!(pushed_out(&waiting, "203.0.113.9".parse().unwrap()), Some(0), "else the oldest");
+        waiting.iter_mut().for_each(|guest| guest.is_known.store(true, Ordering::Relaxed));
+        assert_eq!(pushed_out(&waiting, flood), None);
     }
 
     #[test]

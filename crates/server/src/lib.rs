@@ -8,6 +8,7 @@ mod addresses;
 mod http;
 mod listen;
 mod metrics;
+mod people;
 mod postgres;
 pub mod refusal;
 pub mod service;
@@ -18,6 +19,7 @@ mod tls;
 use addresses::Addresses;
 use http::App;
 use listen::Door;
+use people::Connected;
 use scumble_engine::project::Project;
 use scumble_engine::{Error, Result};
 use service::Service;
@@ -34,6 +36,8 @@ use tokio::sync::watch;
 const STACK: usize = 32 << 20;
 /// This many threads wait for tables and the ledger, beside two for each processor: more than have a place at work, so that nobody who has one waits.
 const AT_WORK: usize = 64;
+/// One person holds at most this part of the connections of PostgreSQL's clients.
+const PEOPLE: usize = 4;
 /// Files that are open beside connections.
 const OTHER_FILES: u64 = 128;
 
@@ -122,6 +126,7 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
             service: Arc::clone(&service),
             tls: tls.clone(),
             places: Addresses::new(most, most_each),
+            people: Connected::new(most_each.min(most.div_ceil(PEOPLE)).max(1)),
             answer_time: options.answer_time,
         };
         let places = Addresses::new(most, most_each);

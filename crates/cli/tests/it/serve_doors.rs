@@ -4,8 +4,9 @@ use crate::serve_postgres::is_here;
 use crate::serve_support::{Reply, Server, add, project};
 use crate::support::Folder;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const COUNT: &str = "SELECT COUNT(*) AS n FROM people";
@@ -85,11 +86,15 @@ fn a_small_query_of_the_catalogue_takes_little_memory() {
     let stars = |inner: &str, levels: usize| {
         (0..levels).fold(inner.to_string(), |inner, _| format!("SELECT *,*,*,*,*,* FROM ({inner}) a"))
     };
-    let lists = (0..40).fold("'\"'".to_string(), |inner, _| format!("ARRAY[{inner}]"));
+    // Brackets in brackets are read twice at each level, and 40 of them for ever: so deep a list is made step by step.
+    let nested = (0..40).fold("1".to_string(), |inner, _| format!("ARRAY[{inner}]"));
+    let steps = (1..40).map(|step| format!(", a{step} AS (SELECT ARRAY[x] AS x FROM a{})", step - 1));
+    let lists = format!("WITH a0 AS (SELECT ARRAY['\"'] AS x){} SELECT x FROM a39", steps.collect::<String>());
     for (sql, words) in [
         (stars("SELECT * FROM pg_attribute", 9), "at most 1664 columns"),
         (stars("SELECT 1 FROM generate_series(1,9999)", 4), "too large"),
-        (format!("SELECT {lists}"), "{{{"),
+        (format!("SELECT {nested}"), "nested too deeply"),
+        (lists, "{{{"),
         ("SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1) t".to_string(), "does not fit"),
     ] {
         let came = said(&psql(&server, "vic", &vic, &sql));
@@ -176,6 +181,56 @@ fn one_address_does_not_hold_all_connections() {
     while server.send("GET", "/healthz", &[], "").status != 503 {
         assert!(Instant::now() < until, "one address has more places than were given");
     }
+}
+
+/// One address held all places of PostgreSQL's door, and one person with several addresses too.
+#[test]
+fn one_address_and_one_person_do_not_hold_the_door_for_clients() {
+    if !is_here("psql", "--version") {
+        return;
+    }
+    let folder = project();
+    let (ada, vic) = (add(&folder, "ada", "analyst"), add(&folder, "vic", "viewer"));
+    // Of 8 places each address has 4, and each person 2.
+    let server = Server::start(folder.path(), &["--postgres", "127.0.0.1:0", "--connections", "16"]);
+    let until = |words: &str, name: &str, token: &str| {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let came = said(&psql(&server, name, token, "SELECT 'in' || 'side'"));
+            if came.contains(words) {
+                break;
+            }
+            assert!(Instant::now() < end, "{words}: {came}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let idle: Vec<TcpStream> = (0..4).map(|_| TcpStream::connect(server.postgres.unwrap()).unwrap()).collect();
+    until("too many connections", "vic", &vic);
+    drop(idle);
+    until("inside", "vic", &vic);
+    let stays = || {
+        let address = server.postgres.unwrap();
+        let place = format!("host={} port={} dbname=scumble user=vic", address.ip(), address.port());
+        let mut command = Command::new("psql");
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", &place]).env("PGPASSWORD", &vic);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"SELECT 'inside';\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("inside"), "{line}");
+        child
+    };
+    // Those that came before may still be on their way out.
+    std::thread::sleep(Duration::from_secs(2));
+    let mut both = [stays(), stays()];
+    until("vic has as many connections as one person may have", "vic", &vic);
+    until("inside", "ada", &ada);
+    both.iter_mut().for_each(|child| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    until("inside", "vic", &vic);
 }
 
 /// The entries of all answers that are listed for somebody.

@@ -4,11 +4,13 @@
 use super::Backend;
 use crate::error::{Error, Result};
 use crate::room::with_room;
+use crate::sql::refuse_too_long_in;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{CsvReadOptions, SessionConfig};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
 use std::path::Path;
 
 /// Longer predicates are not read.
@@ -54,6 +56,8 @@ impl Frame {
         if predicate.len() > LONGEST {
             return Err(Error::input(format!("a predicate has at most {LONGEST} characters, not {}", predicate.len())));
         }
+        // A short predicate can be nested so that its parse takes for ever.
+        refuse_too_long_in(predicate, &GenericDialect {})?;
         let (mut members, mut before) = (Vec::new(), 0);
         let found = with_room(|| {
             let state = self.backend.context.state();
@@ -89,4 +93,21 @@ fn first(error: &DataFusionError) -> String {
 fn short(text: &str) -> String {
     let start: String = text.chars().take(200).collect();
     if start.len() < text.len() { start + "…" } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A predicate of 200 bytes, `CAST(CAST(…`, was parsed for ever: it was measured by its length alone.
+    #[test]
+    fn a_predicate_is_measured_before_it_is_parsed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("frame.csv");
+        std::fs::write(&path, "age\n20\n30\n").unwrap();
+        let frame = Frame::open(&path).unwrap();
+        let refused = frame.counted(&"CAST(".repeat(40)).unwrap_err().to_string();
+        assert!(refused.contains("nested too deeply"), "{refused}");
+        assert_eq!(frame.counted("CAST(CAST(age AS FLOAT) AS INT) > 20").unwrap(), [1]);
+    }
 }

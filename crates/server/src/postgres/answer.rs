@@ -1,17 +1,19 @@
 //! One statement, answered: rows, or the word for what was done.
 
 use super::bound::printed;
-use super::catalogue::{ResultColumn, Table, World};
+use super::catalogue::{MOST_RESULT, ResultColumn, Table, World, weight};
 use super::refused::{Refused, code};
 use super::settings::{self, Settings};
 use super::shown;
 use super::statement::{Asked, Question};
 use super::value::{PgType, Value};
 use crate::access::Person;
-use crate::service::{PaidAnswer, Question as ServiceQuestion, Service, TableShown};
+use crate::service::{HeldRows, PaidAnswer, Question as ServiceQuestion, Service, TableShown};
 use scumble_engine::kinds::PublishedColumn;
 use scumble_engine::release::{Answers, Cell};
+use sqlparser::ast::Statement;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The setting that shows what is left.
 const BUDGET: &str = "scumble.budget";
@@ -27,11 +29,13 @@ pub(super) struct Outcome {
     pub notices: Vec<String>,
     /// Settings of which clients are told.
     pub told: Vec<(&'static str, String)>,
+    /// The right to hold these rows until they are read.
+    pub _held: Option<HeldRows>,
 }
 
 impl Outcome {
     pub fn done(tag: &'static str) -> Self {
-        Self { table: None, tag, notices: Vec::new(), told: Vec::new() }
+        Self { table: None, tag, notices: Vec::new(), told: Vec::new(), _held: None }
     }
 
     fn rows(table: Table, tag: &'static str) -> Self {
@@ -96,12 +100,7 @@ impl Asker {
                 let forecast = self.forecast(question, settings).await?;
                 Outcome::rows(shown::plan(&forecast, *json), "EXPLAIN")
             }
-            Asked::Catalogue(statement) => {
-                let (statement, tables, settings) = (statement.clone(), Arc::clone(&self.tables), settings.clone());
-                // In the places of everything else that is worked on: what one query may take is taken so often and no more.
-                let table = self.service.at_work(move |_| Ok(World::new(&tables, &settings).answer(&statement))).await;
-                Outcome::rows(table.map_err(|refusal| Refused::of(refusal, None))??, "SELECT")
-            }
+            Asked::Catalogue(statement) => self.of_catalogue(statement, settings).await?,
             Asked::Set { name, value } => {
                 let told = settings.set(name, value.as_deref())?;
                 Outcome {
@@ -121,6 +120,24 @@ impl Asker {
         })
     }
 
+    /// What the declarations say. The rows are held with a right to it from before they are made until they are read, also where nobody waits for them any more.
+    async fn of_catalogue(&self, statement: &Statement, settings: &Settings) -> Result<Outcome, Refused> {
+        let of = |refusal| Refused::of(refusal, None);
+        let held = self.service.hold(&self.person, MOST_RESULT).await.map_err(of)?;
+        let (statement, tables, settings) = (statement.clone(), Arc::clone(&self.tables), settings.clone());
+        let stop = Arc::<AtomicBool>::default();
+        let _stops = Stops(Arc::clone(&stop));
+        // In the places of everything else that is worked on: what one query may take is taken so often and no more.
+        let made = self.service.at_work(move |_| {
+            let table = World::new(&tables, &settings).until(stop).answer(&statement);
+            Ok((table, held))
+        });
+        let (table, held) = made.await.map_err(of)?;
+        let table = table?;
+        let held = held.fitted(weight(&table)).map_err(of)?;
+        Ok(Outcome { _held: Some(held), ..Outcome::rows(table, "SELECT") })
+    }
+
     async fn forecast(&self, question: &Question, settings: &Settings) -> Result<serde_json::Value, Refused> {
         let (cost, fresh) = settings.cost()?;
         let asked = ServiceQuestion { sql: text(question)?, cost, fresh, key: None };
@@ -134,10 +151,14 @@ impl Asker {
         let asked = ServiceQuestion { sql: text(question)?, cost, fresh, key: None };
         let answer = self.service.ask(&self.person, &asked).await;
         let answer = answer.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?;
-        let rows = rows(&answer.answers, &columns)?;
+        let table = Table { rows: rows(&answer.answers, &columns)?, columns };
+        let held = self.service.hold(&self.person, weight(&table)).await;
+        let held = held.map_err(|refusal| {
+            Refused::of(refusal, None).with_hint("this answer is paid for and stored: asking again costs nothing")
+        })?;
         let mut notices = answer.answers.notes.clone();
         notices.push(paid_words(&answer, &asked.cost));
-        Ok(Outcome { notices, ..Outcome::rows(Table { columns, rows }, "SELECT") })
+        Ok(Outcome { notices, _held: Some(held), ..Outcome::rows(table, "SELECT") })
     }
 
     async fn show(&self, name: &str, settings: &Settings) -> Result<Table, Refused> {
@@ -154,6 +175,15 @@ impl Asker {
             name => vec![vec![settings.get(name).map_or(Value::Null, Value::Text)]],
         };
         Ok(Table { columns, rows })
+    }
+}
+
+/// Says that nobody waits any more, when it is dropped: a query that was cancelled does not go on.
+struct Stops(Arc<AtomicBool>);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

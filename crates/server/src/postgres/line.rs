@@ -14,7 +14,7 @@ use tokio::time::timeout;
 pub(super) const BEFORE_LOGIN: usize = 10_000;
 pub(super) const AFTER_LOGIN: usize = 1 << 20;
 /// How long a message that has begun may take, and how long a client may take to read what it is sent.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How much is collected before it is sent.
 const FULL: usize = 1 << 16;
 

@@ -5,12 +5,14 @@ use super::exchange::{Exchange, MECHANISM};
 use super::line::{self, BEFORE_LOGIN, Broken, First, Line};
 use super::refused::{Refused, code};
 use super::settings::{DATABASE, Settings};
+use crate::people::{Connected, Counted};
 use crate::service::Service;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, SecretKey};
 use scumble::noise::{BitSource, SecureSource};
 use std::net::IpAddr;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Somebody who has proved to have a token.
@@ -23,6 +25,8 @@ pub(super) struct Known<'a> {
     pub settings: Settings,
     /// Where others can ask for the end of their query.
     pub cancel: Registered<'a>,
+    /// Their connections are counted while they last.
+    pub _counted: Counted,
 }
 
 /// What the first messages ask for.
@@ -78,6 +82,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     service: &Service,
     from: IpAddr,
     cancels: &'a Cancels,
+    people: &Arc<Connected>,
 ) -> Result<Known<'a>, Broken> {
     let given = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let refused = |code, sentence: &str| Broken::Nonsense(Refused::fatal(code, sentence));
@@ -100,12 +105,15 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
         let sentence = format!("there is one database here, and it is called '{DATABASE}'");
         return Err(refused(code::DATABASE, &sentence));
     }
+    let counted = people.count(name).ok_or_else(|| {
+        refused(code::CONNECTIONS, &format!("{name} has as many connections as one person may have; close some"))
+    })?;
     let mut settings = Settings::new(name);
     settings.at_start(parameters).map_err(|refused| Broken::Nonsense(Refused { fatal: true, ..refused }))?;
     let cancel = cancels.register().map_err(|_| refused(code::MACHINE, "there are no random bits"))?;
     greet(line, &settings, &cancel)?;
     line.send().await?;
-    Ok(Known { name: name.to_string(), stored_key, settings, cancel })
+    Ok(Known { name: name.to_string(), stored_key, settings, cancel, _counted: counted })
 }
 
 /// Whether the client has the token; what was kept of it.

@@ -24,6 +24,7 @@ mod value;
 
 use crate::addresses::Addresses;
 use crate::listen::stopped;
+use crate::people::Connected;
 use crate::service::Service;
 use cancel::Cancels;
 use line::{Broken, Line};
@@ -49,6 +50,8 @@ pub(crate) struct Door {
     pub tls: Option<Arc<ServerConfig>>,
     /// The connections that there may be at once.
     pub places: Arc<Addresses>,
+    /// Those of each person.
+    pub people: Arc<Connected>,
     /// The times of answers are rounded up to a multiple of this.
     pub answer_time: Option<Duration>,
 }
@@ -59,6 +62,7 @@ struct Shared {
     tls: Option<TlsAcceptor>,
     answer_time: Option<Duration>,
     cancels: Cancels,
+    people: Arc<Connected>,
 }
 
 impl Door {
@@ -70,8 +74,8 @@ impl Door {
             config.alpn_protocols = vec![b"postgresql".to_vec()];
             TlsAcceptor::from(Arc::new(config))
         });
-        let shared = Shared { service: self.service, tls, answer_time: self.answer_time, cancels: Cancels::default() };
-        let shared = Arc::new(shared);
+        let (service, answer_time, people) = (self.service, self.answer_time, self.people);
+        let shared = Arc::new(Shared { service, tls, answer_time, cancels: Cancels::default(), people });
         // Every connection holds one end: when all are gone, the other end says so.
         let (alive, mut gone) = mpsc::channel::<()>(1);
         loop {
@@ -137,7 +141,7 @@ impl Shared {
             Ok(Wish::Tls) | Err(Broken::Gone) => return line.end(None).await,
             Err(Broken::Nonsense(refused)) => return line.end(Some(refused)).await,
         };
-        let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels);
+        let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels, &self.people);
         match timeout(LOGIN, login).await {
             Ok(Ok(known)) => {
                 tracing::info!("{} came in through PostgreSQL's door", known.name);

@@ -3,7 +3,7 @@
 use super::answer::{Asker, Outcome};
 use super::bound::{bound, parameters, printed};
 use super::catalogue::{ResultColumn, Table, weight};
-use super::line::{AFTER_LOGIN, Broken, Line, Said, Target, said};
+use super::line::{AFTER_LOGIN, Broken, Line, PATIENCE, Said, Target, said};
 use super::login::Known;
 use super::parameter::{Literal, decoded, kind_of_oid};
 use super::refused::{Refused, code, notice};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// The most prepared statements and portals of a connection, and how long all of their texts may be.
 const MOST_STATEMENTS: usize = 1_000;
@@ -34,6 +34,9 @@ const MOST_PORTALS: usize = 100;
 const LONGEST: usize = 1 << 20;
 /// How many bytes of rows wait in the portals of a connection for whoever reads them in parts.
 const MOST_HELD: usize = 8 << 20;
+
+/// How many bytes of rows a client reads in a second at least, and how long it may take beside that.
+const SLOWEST: usize = 16 << 10;
 
 /// A connection of somebody who is known.
 pub(super) struct Session<'a, S> {
@@ -48,19 +51,25 @@ pub(super) struct Session<'a, S> {
     answer_time: Option<Duration>,
 }
 
-/// A prepared statement; none for an empty text.
+/// A prepared statement. Its text alone is kept, and read again when it is used: what is made of a text takes a hundred times as much memory.
 struct Prepared {
-    asked: Option<Asked>,
-    /// How long its text is.
-    length: usize,
+    sql: String,
     /// The types of its parameters: what the client names, or what the query tells.
     types: Vec<u32>,
     kinds: Vec<Option<ColumnKind>>,
 }
 
+impl Prepared {
+    /// The statement with literals in the places of its parameters; none for an empty text.
+    fn asked(&self, names: &BTreeSet<String>, literals: &[Literal]) -> Result<Option<Asked>, Refused> {
+        asked(&self.sql, names)?.pop().map(|one| with_literals(one, literals)).transpose()
+    }
+}
+
 /// A statement with its parameters.
 struct Portal {
-    asked: Option<Asked>,
+    prepared: Arc<Prepared>,
+    literals: Vec<Literal>,
     /// How long the texts of its statement and of its parameters are.
     length: usize,
     /// The forms of its columns, as many as were given.
@@ -238,7 +247,11 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         self.known.settings = settings;
         match one {
             Asked::Begin => self.in_transaction = true,
-            Asked::End(_) => self.in_transaction = false,
+            Asked::End(_) => {
+                self.in_transaction = false;
+                // As PostgreSQL does: what waits in them is not held on.
+                self.portals.clear();
+            }
             Asked::Reset("DISCARD ALL") => {
                 self.statements.clear();
                 self.portals.clear();
@@ -258,6 +271,8 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
 
     /// Says rows, and sends them as they become many.
     async fn rows(&mut self, table: &Table, forms: &[Form], rows: std::ops::Range<usize>) -> Result<(), Failed> {
+        // However little a client reads at a time, it does not hold rows for ever.
+        let until = Instant::now() + PATIENCE + Duration::from_secs((weight(table) / SLOWEST) as u64);
         for row in &table.rows[rows] {
             let mut data = BytesMut::new();
             for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
@@ -271,7 +286,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
                 }
             }
             self.line.say(&Message::DataRow(DataRow::new(data, width(&table.columns)?)))?;
-            self.line.send_if_full().await?;
+            timeout_at(until, self.line.send_if_full()).await.map_err(|_| Broken::Gone)??;
         }
         Ok(())
     }
@@ -293,7 +308,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         if !name.is_empty() && self.statements.contains_key(&name) {
             return Err(Refused::new(code::TAKEN, format!("there is a prepared statement '{name}' already")).into());
         }
-        let others = self.statements.iter().filter(|(other, _)| **other != name).map(|(_, one)| one.length);
+        let others = self.statements.iter().filter(|(other, _)| **other != name).map(|(_, one)| one.sql.len());
         if self.statements.len() >= MOST_STATEMENTS || others.sum::<usize>() + sql.len() > LONGEST {
             let sentence = format!(
                 "a connection has at most {MOST_STATEMENTS} prepared statements of {LONGEST} bytes: close some"
@@ -320,7 +335,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             .collect();
         let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(PgType::Text, PgType::from).oid());
         let types = (0..count).map(of).collect();
-        self.statements.insert(name, Arc::new(Prepared { asked: one, length: sql.len(), types, kinds }));
+        self.statements.insert(name, Arc::new(Prepared { sql: sql.to_string(), types, kinds }));
         Ok(self.line.say(&Message::ParseComplete(ParseComplete::new()))?)
     }
 
@@ -344,7 +359,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         if forms.len() > 1 && forms.len() != values.len() {
             return Err(Refused::new(code::PROTOCOL, "the forms of parameters are none, one, or one for each").into());
         }
-        let length = prepared.length + values.iter().flatten().map(Vec::len).sum::<usize>();
+        let length = prepared.sql.len() + values.iter().flatten().map(Vec::len).sum::<usize>();
         let others = self.portals.iter().filter(|(other, _)| **other != portal).map(|(_, one)| one.length);
         if self.portals.len() >= MOST_PORTALS || others.sum::<usize>() + length > LONGEST {
             let sentence = format!("a connection has at most {MOST_PORTALS} portals of {LONGEST} bytes: close some");
@@ -356,8 +371,9 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             let (oid, wanted) = (prepared.types[index], prepared.kinds[index]);
             literals.push(decoded(value.as_deref(), oid, form(&forms, index), wanted, index + 1)?);
         }
-        let asked = prepared.asked.as_ref().map(|asked| with_literals(asked, &literals)).transpose()?;
-        self.portals.insert(portal, Portal { asked, length, forms: results, outcome: None });
+        // What cannot be asked is refused here already.
+        prepared.asked(&self.names, &literals)?;
+        self.portals.insert(portal, Portal { prepared, literals, length, forms: results, outcome: None });
         Ok(self.line.say(&Message::BindComplete(BindComplete::new()))?)
     }
 
@@ -371,7 +387,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         // Any values of the parameters' kinds: they do not change which columns there are.
         let stand_ins: Vec<Literal> =
             prepared.kinds.iter().map(|kind| Literal::stand_in(kind.unwrap_or(ColumnKind::Text))).collect();
-        let asked = prepared.asked.as_ref().map(|asked| with_literals(asked, &stand_ins)).transpose()?;
+        let asked = prepared.asked(&self.names, &stand_ins)?;
         let columns = columns(&asker, asked.as_ref(), &self.known.settings).await?;
         let types = ParameterDescription::new(prepared.types.clone());
         self.line.say(&Message::ParameterDescription(types))?;
@@ -383,7 +399,10 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         let columns = match portal.outcome.as_ref().and_then(|(outcome, _)| outcome.table.as_ref()) {
             Some(table) => Some(table.columns.clone()),
-            None => columns(&asker, portal.asked.as_ref(), &self.known.settings).await?,
+            None => {
+                let asked = portal.prepared.asked(&self.names, &portal.literals)?;
+                columns(&asker, asked.as_ref(), &self.known.settings).await?
+            }
         };
         let forms = portal.forms.clone();
         self.describe(columns.as_deref(), &forms)
@@ -415,16 +434,22 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
     async fn execute(&mut self, name: &str, most: i32) -> Result<(), Failed> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-        let Some(asked) = portal.asked.clone() else {
-            return Ok(self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()))?);
+        // Rows that wait are asked for no second time.
+        let asked = match portal.outcome {
+            Some(_) => None,
+            None => portal.prepared.asked(&self.names, &portal.literals)?,
         };
+        if portal.outcome.is_none() && asked.is_none() {
+            return Ok(self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()))?);
+        }
         let mut portal = match self.portals.remove(name) {
             Some(portal) => portal,
             None => return Err(no_portal(name).into()),
         };
-        let (outcome, sent) = match portal.outcome.take() {
-            Some(before) => before,
-            None => (self.done(&asker, &asked).await?, 0),
+        let (outcome, sent) = match (portal.outcome.take(), asked) {
+            (Some(before), _) => before,
+            (None, Some(asked)) => (self.done(&asker, &asked).await?, 0),
+            (None, None) => return Err(no_portal(name).into()),
         };
         let all = outcome.table.as_ref().map_or(0, |table| table.rows.len());
         let end = match usize::try_from(most) {
@@ -448,7 +473,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
                 self.complete(&outcome, end - sent)?;
                 // What was sent is not held any longer.
                 let table = outcome.table.map(|table| Table { rows: Vec::new(), ..table });
-                (Outcome { table, ..outcome }, 0)
+                (Outcome { table, _held: None, ..outcome }, 0)
             }
         });
         self.portals.insert(name.to_string(), portal);
@@ -490,19 +515,18 @@ fn question_of(asked: &Asked) -> Option<&Question> {
 }
 
 /// The statement with literals in the places of its parameters.
-fn with_literals(asked: &Asked, literals: &[Literal]) -> Result<Asked, Refused> {
+fn with_literals(asked: Asked, literals: &[Literal]) -> Result<Asked, Refused> {
     if literals.is_empty() {
-        return Ok(asked.clone());
+        return Ok(asked);
     }
-    let question = |question: &Question| -> Result<Question, Refused> {
-        let statement = Box::new(bound((*question.statement).clone(), literals)?);
-        Ok(Question { statement, text: None })
+    let question = |question: Question| -> Result<Question, Refused> {
+        Ok(Question { statement: Box::new(bound(*question.statement, literals)?), text: None })
     };
     Ok(match asked {
         Asked::Question(one) => Asked::Question(question(one)?),
-        Asked::Explain { question: one, json } => Asked::Explain { question: question(one)?, json: *json },
-        Asked::Catalogue(statement) => Asked::Catalogue(Box::new(bound((**statement).clone(), literals)?)),
-        other => other.clone(),
+        Asked::Explain { question: one, json } => Asked::Explain { question: question(one)?, json },
+        Asked::Catalogue(statement) => Asked::Catalogue(Box::new(bound(*statement, literals)?)),
+        other => other,
     })
 }
 

@@ -46,6 +46,10 @@ impl Server {
     }
 
     fn with(project: &str, most: usize) -> Self {
+        Self::with_places(project, Addresses::new(most, most), Connected::new(most))
+    }
+
+    fn with_places(project: &str, places: Arc<Addresses>, people: Arc<Connected>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let row = |id: usize| {
             let (sex, town) =
@@ -68,7 +72,7 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let door = Door { service, tls: None, places: Addresses::new(most, most), answer_time: None };
+        let door = Door { service, tls: None, places, people, answer_time: None };
         runtime.spawn(door.serve(listener, stopping));
         Self { folder, ledger, address, stop, _runtime: runtime, token, viewer }
     }
@@ -675,4 +679,98 @@ fn a_request_to_cancel_is_not_answered() {
     client.send(None, &[&80_877_102u32.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0, 0, 2]].concat());
     assert!(client.read().is_none());
     assert_eq!(server.ann().query("SELECT 1").tags, ["SELECT 1"]);
+}
+
+/// 512 connections of one address are half of a door, and one person with two addresses had both halves.
+#[test]
+fn one_person_and_one_address_have_so_many_connections() {
+    let server = Server::with_places(PROJECT, Addresses::new(8, 3), Connected::new(2));
+    let login = |name: &str, token: &str| Client::login(server.address, name, "scumble", token, &[]);
+    let (one, _two) = (login("ann", &server.token).unwrap(), login("ann", &server.token).unwrap());
+    let refused = login("ann", &server.token).err().unwrap();
+    assert!(refused.code() == "53300" && !refused.letters.contains('Z'), "{refused:?}");
+    assert!(refused.error.as_ref().unwrap().1.contains("ann has as many connections"), "{refused:?}");
+    // Another person has their own, up to what their address may have; whoever is turned away by that is told before any login.
+    let again = |name: &str, token: &str| {
+        (0..200).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            login(name, token).ok()
+        })
+    };
+    let _vic = again("vic", &server.viewer).unwrap();
+    let refused = login("vic", &server.viewer).err().unwrap();
+    assert_eq!(refused.order(), "E");
+    assert!(refused.error.unwrap().1.contains("too many connections"));
+    drop(one);
+    assert!(again("ann", &server.token).is_some(), "a connection that ended is not counted");
+}
+
+/// A statement that is parsed and bound to a portal of this name, of which one row is asked for.
+fn one_row_of(client: &mut Client, portal: &str, sql: &str) -> Got {
+    client.send(Some(b'P'), &[b"\0", sql.as_bytes(), b"\0\0\0"].concat());
+    client.send(Some(b'B'), &[portal.as_bytes(), &[0; 8]].concat());
+    client.send(Some(b'E'), &[portal.as_bytes(), b"\0\0\0\0\x01"].concat());
+    client.send(Some(b'S'), b"");
+    client.until_ready()
+}
+
+/// A hundred portals of one connection held a hundred results, whose rows without columns weighed nothing: 2 to 5 GB.
+#[test]
+fn portals_hold_so_many_rows_and_no_more() {
+    let server = Server::new();
+    let mut vic = Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    vic.query("BEGIN");
+    // 20,000 rows of 64 bytes, and what a cell takes, if there is one.
+    for (columns, each) in [("", 1_280_000), ("NULL", 2_320_000)] {
+        let sql = format!("SELECT {columns} FROM generate_series(1, 10000) x, generate_series(1, 2) y");
+        let mut held = 0;
+        let refused = (0..100).find_map(|portal| {
+            let got = one_row_of(&mut vic, &format!("p{portal}"), &sql);
+            held += usize::from(got.error.is_none());
+            got.error
+        });
+        let (code, sentence, _) = refused.expect("they do not all wait");
+        assert!(code == "54000" && sentence.contains("would wait on this connection"), "{code} {sentence}");
+        assert!((1..=(8 << 20) / each).contains(&held), "{held} results of {each} bytes");
+        vic.query("COMMIT");
+        vic.query("BEGIN");
+    }
+    assert_eq!(vic.query("SELECT 1").tags, ["SELECT 1"]);
+}
+
+/// What is sent to clients that do not read was held without any bound: a connection each, up to 200 MB each.
+#[test]
+fn clients_that_do_not_read_hold_so_much_together() {
+    let server = Server::new();
+    let login = || Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    // 7 MB each, which no socket takes at once; one person holds 32 MB.
+    let large = format!("SELECT '{}' FROM generate_series(1, 7000) x\0", "y".repeat(900));
+    let mut silent: Vec<Client> = (0..4).map(|_| login()).collect();
+    for client in &mut silent {
+        client.send(Some(b'Q'), large.as_bytes());
+        // The first rows have come: the result is made, and waits.
+        assert_eq!(client.read().unwrap().0, b'T');
+    }
+    let mut other = login();
+    let refused = other.query(&large[..large.len() - 1]);
+    assert_eq!(refused.code(), "57P03", "{:?}", refused.error);
+    assert!(refused.error.as_ref().unwrap().1.contains("nobody has read yet"), "{:?}", refused.error);
+    // Others are not kept from theirs.
+    assert_eq!(server.ann().query("SELECT 1").tags, ["SELECT 1"]);
+    // Who reads, or leaves, gives back what they held.
+    drop(silent);
+    let all = (0..20).find_map(|_| Some(other.query(&large[..large.len() - 1])).filter(|got| got.error.is_none()));
+    assert_eq!(all.unwrap().rows.len(), 7_000);
+}
+
+/// A text of 80 bytes, `f(f(f(…`, kept a thread for ever: each level of calls is read twice, and names in front of brackets did not count.
+#[test]
+fn calls_in_calls_are_refused_before_they_are_read() {
+    let server = Server::new();
+    let mut vic = Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    for opened in ["f(", "lower(", "POSITION(", "CAST(", "AND("] {
+        let got = vic.query(&format!("SELECT {}1{}", opened.repeat(40), ")".repeat(40)));
+        assert_eq!(got.code(), "54000", "{opened}: {:?}", got.error);
+    }
+    assert_eq!(vic.query("SELECT lower(upper(lower(upper(lower('A')))))").text(0, 0), "a");
 }

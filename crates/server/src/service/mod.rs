@@ -5,11 +5,14 @@
 
 mod ask;
 mod described;
+mod held;
+mod history;
 mod kept;
 mod reports;
 mod shown;
 
 pub use ask::{Forecast, PaidAnswer, Question};
+pub(crate) use held::HeldRows;
 pub(crate) use shown::Form;
 pub use shown::{ColumnShown, TableShown};
 
@@ -18,6 +21,8 @@ use crate::metrics::Metrics;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::session::Bearer;
 use crate::slow::Slow;
+use held::Holding;
+use history::Histories;
 use kept::Memory;
 use reports::Reports;
 use scumble_engine::ledger::{Ledger, beside};
@@ -49,6 +54,9 @@ pub struct Service {
     /// A place for those who look whether the server is well.
     watch: Arc<Semaphore>,
     reports: Reports,
+    histories: Histories,
+    /// The rows that wait for their readers.
+    holding: Holding,
     memory: Memory,
     /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
@@ -93,6 +101,8 @@ impl Service {
             askers: Arc::new(Semaphore::new(cores + 1)),
             watch: Arc::new(Semaphore::new(1)),
             reports: Reports::default(),
+            histories: Histories::default(),
+            holding: Holding::default(),
             memory: Memory::default(),
             remarked: Mutex::default(),
             access: Mutex::default(),
@@ -197,6 +207,11 @@ impl Service {
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.with(&self.hands, work).await
+    }
+
+    /// The right to hold so many bytes of rows for somebody, until their client has read them.
+    pub(crate) async fn hold(&self, person: &Person, bytes: usize) -> Result<HeldRows, Refusal> {
+        self.holding.reserve(&person.name, bytes).await
     }
 
     /// Does work that is paid for. It takes its [`turn`](Self::turn) itself, when it has planned what it will do.

@@ -110,7 +110,8 @@ impl Service {
     fn made_report(&self, person: &Person) -> Result<[String; 2], Refusal> {
         let runner = self.runner(person, None);
         let (mut charges, standing) = runner.recent(RECENT)?;
-        let visible: BTreeSet<u64> = self.visible(person)?.iter().map(|charge| charge.sequence).collect();
+        let whole = self.whole_now()?;
+        let visible: BTreeSet<u64> = self.visible(&whole, person).iter().map(|charge| charge.sequence).collect();
         charges.retain(|charge| visible.contains(&charge.sequence));
         let (published, unshown) = published(&self.out, &charges);
         Ok(texts(&self.project, &self.ledger, &charges, &standing, &published, &unshown)?)

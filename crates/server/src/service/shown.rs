@@ -1,6 +1,7 @@
 //! What there is to see: tables as they are declared, what is left, what was asked, what was published.
 
 use super::ask::columns;
+use super::history::History;
 use super::{Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
@@ -10,7 +11,7 @@ use scumble_engine::ledger::{Came, Charge, Head, Ledger, Remark, Standing, State
 use scumble_engine::project::{Column, Domain, Project, Request};
 use scumble_engine::release::{arrow, published_file, stored};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::summary::{Question, summary};
 use scumble_engine::{Error, nearest};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -117,31 +118,29 @@ impl Service {
         .await
     }
 
-    /// What was asked: by everybody for a curator, by themselves for others. Everything is verified on the way.
+    /// What was asked: by everybody for a curator, by themselves for others. Everything was verified on the way.
     pub(crate) async fn history(self: &Arc<Self>, person: &Person) -> Result<Value, Refusal> {
         allowed(person, Role::Analyst)?;
-        let person = person.clone();
+        let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             let Some(ledger) = Ledger::open_existing(&service.ledger)? else {
                 return Ok(json!({ "releases": [], "asked": [], "entries": 0, "head": Head::empty().hex() }));
             };
-            let (charges, remarks) = ledger.history()?;
-            let (head, sums) = (ledger.head()?, sums_of(&charges, &[])?);
             let budget = ledger.standing(&[])?.0.budget().unwrap_or_else(|| service.project.budget.clone());
             let attributes = service.project.attributes();
             let question = Question { budget: &budget, attributes: &attributes, delta: None, sets: &[], group: None };
             let own = |charge: &Charge| charge.asked.as_ref().is_some_and(|asked| asked.by == person.name);
             let all = person.role == Role::Curator;
-            let charges: Vec<Charge> = charges.into_iter().filter(|charge| all || own(charge)).collect();
-            let mut shown = summary(&charges, &sums, &question)?;
+            let charges: Vec<Charge> = whole.charges.iter().filter(|charge| all || own(charge)).cloned().collect();
+            let mut shown = summary(&charges, &whole.sums, &question)?;
             for (index, charge) in charges.iter().enumerate() {
                 shown["releases"][index]["by"] = json!(charge.asked.as_ref().map(|asked| &asked.by));
                 shown["releases"][index]["sql"] = charge.rule["sql"].clone();
             }
-            let remarks = remarks.iter().filter(|remark| all || remark.remarked.by == person.name);
+            let remarks = whole.remarks.iter().filter(|remark| all || remark.remarked.by == person.name);
             shown["asked"] = remarks.map(remark_json).collect();
-            shown["head"] = json!(head.hex());
-            shown["entries"] = json!(head.entries);
+            shown["head"] = json!(whole.head.hex());
+            shown["entries"] = json!(whole.head.entries);
             Ok(shown)
         })
         .await
@@ -158,9 +157,9 @@ impl Service {
 
     /// The answers that somebody may see, newest first: those of the project's releases, and those that they asked for; all for a curator.
     pub(crate) async fn answers(self: &Arc<Self>, person: &Person) -> Result<Value, Refusal> {
-        let person = person.clone();
+        let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
-            let charges = service.visible(&person)?;
+            let charges = service.visible(&whole, &person);
             let seen = charges.iter().rev().filter(|charge| charge.state != State::Interrupted);
             let shown = seen.map(|charge| {
                 let by = charge
@@ -185,11 +184,11 @@ impl Service {
         sequence: u64,
         form: Form,
     ) -> Result<Vec<u8>, Refusal> {
-        let person = person.clone();
+        let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             // What is not for them looks like what is not there.
-            let charges = service.visible(&person)?;
-            let found = charges.iter().find(|charge| charge.sequence == sequence);
+            let charges = service.visible(&whole, &person);
+            let found = charges.into_iter().find(|charge| charge.sequence == sequence);
             let missing =
                 || Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"));
             let charge = found.filter(|charge| charge.state != State::Interrupted).ok_or_else(missing)?;
@@ -220,18 +219,16 @@ impl Service {
     }
 
     /// The charges that somebody may know of ([`may_see`](Self::may_see)).
-    pub(super) fn visible(&self, person: &Person) -> Result<Vec<Charge>, Refusal> {
-        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(Vec::new()) };
-        let (mut charges, remarks) = ledger.history()?;
-        let told = remarks.iter().filter(|remark| remark.remarked.by == person.name);
+    pub(super) fn visible<'h>(&self, whole: &'h History, person: &Person) -> Vec<&'h Charge> {
+        let told = whole.remarks.iter().filter(|remark| remark.remarked.by == person.name);
         let told: BTreeSet<u64> = told
             .filter_map(|remark| match remark.remarked.came {
                 Came::Stored(of) => Some(of),
                 Came::Planned(_) | Came::Refused(_) => None,
             })
             .collect();
-        charges.retain(|charge| self.may_see(person, charge, || told.contains(&charge.sequence)));
-        Ok(charges)
+        let seen = |charge: &&Charge| self.may_see(person, charge, || told.contains(&charge.sequence));
+        whole.charges.iter().filter(seen).collect()
     }
 
     /// Who sees what: everybody the releases that the project file names; an analyst also what they asked themselves, and what a colleague paid for once they have asked the

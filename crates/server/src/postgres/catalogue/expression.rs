@@ -173,10 +173,10 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
 
 /// A column, or one of the words that SQL writes like one.
 fn column(table: Option<&str>, name: &str, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
-    if let Some(value) = scope.lookup(table, name) {
-        return Ok(value);
-    }
     let world = context.world;
+    if let Some(value) = scope.lookup(table, name, world)? {
+        return Ok(value.clone());
+    }
     match name {
         "current_user" | "session_user" | "user" | "current_role" => Ok(Value::text(world.settings.user())),
         "current_catalog" => Ok(Value::text(crate::postgres::settings::DATABASE)),
@@ -427,6 +427,31 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
+/// An order of all values, whatever they are, for sorting: `compare` knows none between a text and a number, and a sort by what is no order may panic.
+pub(super) fn ordered(left: &Value, right: &Value) -> Ordering {
+    let rank = |value: &Value| match value {
+        Value::Truth(_) => 0,
+        Value::Whole(_) | Value::Number(_) => 1,
+        Value::Text(_) => 2,
+        Value::List(_) => 3,
+        Value::Null => 4,
+    };
+    match (left, right) {
+        (Value::Truth(left), Value::Truth(right)) => left.cmp(right),
+        (Value::Whole(left), Value::Whole(right)) => left.cmp(right),
+        // Of a whole number and a rounded one that are equal as such, the whole one comes first.
+        (Value::Whole(left), Value::Number(right)) => (*left as f64).total_cmp(right).then(Ordering::Less),
+        (Value::Number(left), Value::Whole(right)) => left.total_cmp(&(*right as f64)).then(Ordering::Greater),
+        (Value::Number(left), Value::Number(right)) => left.total_cmp(right),
+        (Value::Text(left), Value::Text(right)) => left.cmp(right),
+        (Value::List(left), Value::List(right)) => {
+            let unequal = left.iter().zip(right).map(|(left, right)| ordered(left, right)).find(|order| order.is_ne());
+            unequal.unwrap_or(left.len().cmp(&right.len()))
+        }
+        _ => rank(left).cmp(&rank(right)),
+    }
+}
+
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Whole(number) => Some(*number as f64),
@@ -511,11 +536,11 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
     context.world.spend(1)?;
     let of = |inner: &Expr| kind_of(inner, context, scope);
     Ok(match expression {
-        Expr::Identifier(name) => scope.kind(None, &folded(name)).unwrap_or(PgType::Text),
+        Expr::Identifier(name) => scope.kind(None, &folded(name), context.world)?.unwrap_or(PgType::Text),
         Expr::CompoundIdentifier(words) => {
             let words: Vec<String> = words.iter().map(folded).collect();
             match &words[..] {
-                [.., table, name] => scope.kind(Some(table), name).unwrap_or(PgType::Text),
+                [.., table, name] => scope.kind(Some(table), name, context.world)?.unwrap_or(PgType::Text),
                 _ => PgType::Text,
             }
         }

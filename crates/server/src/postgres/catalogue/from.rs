@@ -4,7 +4,7 @@ use super::expression::{Context, compare, is_true, value_of};
 use super::function::rows_of;
 use super::query::query;
 use super::scope::{Nowhere, Row, Scope, Source, folded, last_word};
-use super::{ResultColumn, Table, World, weight};
+use super::{ResultColumn, Table, World, length, weight};
 use crate::postgres::refused::Refused;
 use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{
@@ -18,6 +18,9 @@ use std::rc::Rc;
 
 /// The most tables of one FROM.
 pub(super) const MOST_SOURCES: usize = 24;
+
+/// What a row that is kept costs, beside what is looked at to find it.
+const KEPT_ROW: usize = 8;
 
 /// How a table is joined to those before it.
 pub(super) struct Step<'q> {
@@ -170,12 +173,20 @@ struct Index<'j> {
 }
 
 impl<'j> Joining<'j> {
-    pub fn new(condition: Option<&'j Expr>, steps: &'j [Step<'j>], context: Context<'j>, scope: &'j Scope<'j>) -> Self {
+    pub fn new(
+        condition: Option<&'j Expr>,
+        steps: &'j [Step<'j>],
+        context: Context<'j>,
+        scope: &'j Scope<'j>,
+    ) -> Result<Self, Refused> {
+        let world = context.world;
         let mut parts = Vec::new();
         condition.into_iter().for_each(|condition| conjuncts(condition, &mut parts));
-        let parts: Vec<_> = parts.into_iter().map(|part| (needed(part, scope), part)).collect();
-        let indices = steps.iter().enumerate().map(|(place, step)| index(place, step, &parts, scope)).collect();
-        Self { steps, parts, indices, context, scope, found: Vec::new() }
+        let place = |part: &'j Expr| -> Result<(usize, &'j Expr), Refused> { Ok((needed(part, scope, world)?, part)) };
+        let parts = parts.into_iter().map(place).collect::<Result<Vec<_>, Refused>>()?;
+        let indices = steps.iter().enumerate().map(|(place, step)| index(place, step, &parts, scope, world));
+        let indices = indices.collect::<Result<Vec<_>, Refused>>()?;
+        Ok(Self { steps, parts, indices, context, scope, found: Vec::new() })
     }
 
     pub fn rows(mut self) -> Result<Vec<Row>, Refused> {
@@ -207,6 +218,8 @@ impl<'j> Joining<'j> {
     fn extend(&mut self, row: &mut Row) -> Result<(), Refused> {
         let place = row.len();
         if place == self.scope.sources.len() {
+            // It is kept in memory, and again in its group and in the result.
+            self.context.world.spend(KEPT_ROW)?;
             self.found.push(row.clone());
             return Ok(());
         }
@@ -251,9 +264,11 @@ impl<'j> Joining<'j> {
         }
         for column in &step.using {
             let before = Scope { sources: &scope.sources[..place], ..self.at(&row[..place]) };
-            let own = scope.lookup(Some(&scope.sources[place].alias), column);
-            let equal = before.lookup(None, column).zip(own).and_then(|(left, right)| compare(&left, &right));
-            if equal != Some(Ordering::Equal) {
+            let world = self.context.world;
+            let own = scope.lookup(Some(&scope.sources[place].alias), column, world)?;
+            let Some((left, right)) = before.lookup(None, column, world)?.zip(own) else { return Ok(false) };
+            world.spend(1 + (length(left) + length(right)) / 64)?;
+            if compare(left, right) != Some(Ordering::Equal) {
                 return Ok(false);
             }
         }
@@ -272,7 +287,13 @@ impl<'j> Joining<'j> {
 }
 
 /// How the rows of a table are found, if some condition says that a column of numbers is equal to something of the tables before it.
-fn index<'j>(place: usize, step: &Step<'j>, parts: &[(usize, &'j Expr)], scope: &Scope<'_>) -> Option<Index<'j>> {
+fn index<'j>(
+    place: usize,
+    step: &Step<'j>,
+    parts: &[(usize, &'j Expr)],
+    scope: &Scope<'_>,
+    world: &World<'_>,
+) -> Result<Option<Index<'j>>, Refused> {
     let mut conditions = Vec::new();
     step.on.iter().copied().for_each(|condition| conjuncts(condition, &mut conditions));
     // What WHERE says does not decide whether a row has a partner.
@@ -282,8 +303,13 @@ fn index<'j>(place: usize, step: &Step<'j>, parts: &[(usize, &'j Expr)], scope: 
     for condition in conditions {
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = condition else { continue };
         for (own, equal_to) in [(left, right), (right, left)] {
-            let column = own_column(own, scope).filter(|(source, _)| *source == place).map(|(_, column)| column);
-            let Some(column) = column.filter(|_| place > 0 && needed(equal_to, scope) < place) else { continue };
+            let column = own_column(own, scope, world)?.filter(|(source, _)| *source == place);
+            let Some((_, column)) = column.filter(|_| place > 0) else { continue };
+            if needed(equal_to, scope, world)? >= place {
+                continue;
+            }
+            // Each condition looks through all rows.
+            world.spend(1 + table.rows.len() / 16)?;
             let mut rows: HashMap<i64, Vec<usize>> = HashMap::new();
             let mut are_numbers = column < table.columns.len();
             for (index, row) in table.rows.iter().enumerate() {
@@ -294,25 +320,25 @@ fn index<'j>(place: usize, step: &Step<'j>, parts: &[(usize, &'j Expr)], scope: 
                 }
             }
             if are_numbers {
-                return Some(Index { equal_to, rows });
+                return Ok(Some(Index { equal_to, rows }));
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// The column that an expression is.
-fn own_column(expression: &Expr, scope: &Scope<'_>) -> Option<(usize, usize)> {
+fn own_column(expression: &Expr, scope: &Scope<'_>, world: &World<'_>) -> Result<Option<(usize, usize)>, Refused> {
     match expression {
-        Expr::Identifier(name) => scope.place(None, &folded(name)),
+        Expr::Identifier(name) => scope.place(None, &folded(name), world),
         Expr::CompoundIdentifier(words) => {
             let words: Vec<String> = words.iter().map(folded).collect();
             match &words[..] {
-                [.., table, column] => scope.place(Some(table), column),
-                _ => None,
+                [.., table, column] => scope.place(Some(table), column, world),
+                _ => Ok(None),
             }
         }
-        _ => None,
+        _ => Ok(None),
     }
 }
 
@@ -329,18 +355,24 @@ fn conjuncts<'q>(condition: &'q Expr, parts: &mut Vec<&'q Expr>) {
 }
 
 /// The last table that a condition needs; all of them, where it has a query inside.
-fn needed(condition: &Expr, scope: &Scope<'_>) -> usize {
+fn needed(condition: &Expr, scope: &Scope<'_>, world: &World<'_>) -> Result<usize, Refused> {
     let last = scope.sources.len().saturating_sub(1);
     let mut needed = 0;
-    let _ = visit_expressions(condition, |part| {
+    let visited = visit_expressions(condition, |part| {
         let place = match part {
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => own_column(part, scope).map(|(source, _)| source),
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => match own_column(part, scope, world) {
+                Ok(column) => column.map(|(source, _)| source),
+                Err(refused) => return ControlFlow::Break(refused),
+            },
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => Some(last),
             Expr::Function(function) if matches!(function.args, FunctionArguments::Subquery(_)) => Some(last),
             _ => None,
         };
         needed = needed.max(place.unwrap_or(0));
-        ControlFlow::<()>::Continue(())
+        ControlFlow::Continue(())
     });
-    needed.min(last)
+    match visited {
+        ControlFlow::Break(refused) => Err(refused),
+        ControlFlow::Continue(()) => Ok(needed.min(last)),
+    }
 }

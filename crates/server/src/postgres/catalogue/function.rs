@@ -74,6 +74,7 @@ fn counted(name: &str, window: &WindowType, context: Context<'_>, scope: &Scope<
     }
     context.world.spend(8)?;
     let mut key = window.to_string();
+    context.world.spend(key.len() / 16)?;
     for one in &window.partition_by {
         key.push_str(&format!(";{:?}", value_of(one, context, scope)?));
     }

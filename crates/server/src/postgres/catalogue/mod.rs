@@ -21,6 +21,8 @@ use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A table of results.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +55,8 @@ pub(super) struct World<'a> {
     work: Cell<u64>,
     /// The tables of the catalogue that this query has read, by schema and name: each is made once.
     made: RefCell<HashMap<TableName, Rc<Table>>>,
+    /// Whether somebody has asked for the end of this query.
+    stop: Arc<AtomicBool>,
     /// The patterns of this query, and whether they pass over capital letters; none for what is no pattern.
     patterns: RefCell<HashMap<(String, bool), Option<Regex>>>,
 }
@@ -64,12 +68,20 @@ const MOST_COLUMNS: usize = 1_664;
 /// What it takes to read a pattern, and how large it may become by that, in bytes.
 const PATTERN: usize = 20_000;
 const LARGEST_PATTERN: usize = 64 << 10;
+/// The most bytes of a result.
+pub(super) const MOST_RESULT: usize = 8 << 20;
 /// No value becomes longer, in bytes.
 const LONGEST_VALUE: usize = 1 << 20;
 
 impl<'a> World<'a> {
     pub fn new(tables: &'a [TableShown], settings: &'a Settings) -> Self {
-        Self { tables, settings, work: Cell::new(0), made: RefCell::default(), patterns: RefCell::default() }
+        let (made, patterns) = (RefCell::default(), RefCell::default());
+        Self { tables, settings, work: Cell::new(0), made, stop: Arc::default(), patterns }
+    }
+
+    /// The same, for a query that ends as soon as this says so.
+    pub fn until(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
     }
 
     /// The answer to a query.
@@ -78,11 +90,20 @@ impl<'a> World<'a> {
             return Err(Refused::new(code::UNSUPPORTED, "only SELECT is answered"));
         };
         let table = query::query(query, self, &query::Names::default(), None)?;
+        if weight(&table) > MOST_RESULT {
+            let sentence = format!(
+                "a result of a query of the catalogue has at most {MOST_RESULT} bytes; ask for fewer rows or columns"
+            );
+            return Err(Refused::new(code::TOO_MUCH, sentence));
+        }
         Ok(Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone()))
     }
 
     /// Counts so much work.
     fn spend(&self, work: usize) -> Result<(), Refused> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Refused::new(code::CANCELLED, "this query of the catalogue was cancelled"));
+        }
         self.work.set(self.work.get().saturating_add(work as u64));
         match self.work.get() > MOST_WORK {
             true => Err(Refused::new(code::TOO_MUCH, "this query of the catalogue is too large")),
@@ -151,9 +172,18 @@ impl<'a> World<'a> {
     }
 }
 
+/// What a row and a cell take beside what is in them: their places in lists, and what the allocator keeps for each.
+const ROW: usize = 64;
+const CELL: usize = 48;
+
 /// How many bytes a table takes, about.
 pub(super) fn weight(table: &Table) -> usize {
-    table.rows.iter().flatten().map(|cell| 32 + length(cell)).sum()
+    table.rows.iter().map(|row| row_weight(row)).sum()
+}
+
+/// How many bytes a row takes, about; one without columns takes some too.
+fn row_weight(row: &[Value]) -> usize {
+    ROW + row.iter().map(|cell| CELL + length(cell)).sum::<usize>()
 }
 
 /// How long a value is, about.

@@ -1,9 +1,9 @@
 //! The columns of a result: their names and types, their order, and what makes rows one.
 
-use super::expression::{Context, compare, kind_of, type_name, value_of};
+use super::expression::{Context, kind_of, ordered, type_name, value_of};
 use super::function::is_aggregate;
 use super::scope::{Scope, folded, last_word};
-use super::{ResultColumn, Table};
+use super::{ResultColumn, Table, World, row_weight};
 use crate::postgres::refused::Refused;
 use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{Expr, OrderByExpr, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Visit, Visitor};
@@ -160,7 +160,7 @@ pub(super) fn by_keys<'v>(keys: impl Iterator<Item = (&'v Value, &'v Value)>, or
                 }
             }
             (left, right) => {
-                let ordering = compare(left, right).unwrap_or(Ordering::Equal);
+                let ordering = ordered(left, right);
                 if falls { ordering.reverse() } else { ordering }
             }
         };
@@ -171,9 +171,20 @@ pub(super) fn by_keys<'v>(keys: impl Iterator<Item = (&'v Value, &'v Value)>, or
     Ordering::Equal
 }
 
-pub(super) fn distinct(rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
-    let mut seen = HashSet::new();
-    rows.into_iter().filter(|row| seen.insert(format!("{row:?}"))).collect()
+/// What makes two rows the same, paid for.
+pub(super) fn row_key(row: &[Value], world: &World<'_>) -> Result<String, Refused> {
+    world.spend(row_weight(row) / 32)?;
+    Ok(format!("{row:?}"))
+}
+
+pub(super) fn distinct(rows: Vec<Vec<Value>>, world: &World<'_>) -> Result<Vec<Vec<Value>>, Refused> {
+    let (mut seen, mut kept) = (HashSet::new(), Vec::new());
+    for row in rows {
+        if seen.insert(row_key(&row, world)?) {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
 }
 
 /// The cells as the types of their columns have them.

@@ -2,7 +2,7 @@
 
 use super::expression::{Context, is_true, kind_of, value_of};
 use super::from::{Joining, MOST_SOURCES, joined, renamed};
-use super::output::{Output, by_keys, distinct, fitted, number_of, output_of, outputs, sort_outputs};
+use super::output::{Output, by_keys, distinct, fitted, number_of, output_of, outputs, row_key, sort_outputs};
 use super::scope::{Nowhere, Row, Scope, folded};
 use super::{ResultColumn, Table, World};
 use crate::postgres::refused::{Refused, code};
@@ -17,12 +17,12 @@ use std::rc::Rc;
 
 /// The common tables that a query can name.
 #[derive(Default, Clone)]
-pub(super) struct Names(Vec<(String, Rc<Table>)>);
+pub(super) struct Names(Vec<(Rc<str>, Rc<Table>)>);
 
 impl Names {
     /// The table of a name; the last one, if there are several.
     pub fn find(&self, name: &str) -> Option<Rc<Table>> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, table)| Rc::clone(table))
+        self.0.iter().rev().find(|(known, _)| **known == *name).map(|(_, table)| Rc::clone(table))
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn query(
     for common in query.with.iter().flat_map(|with| &with.cte_tables) {
         let made = self::query(&common.query, world, &names, outer)?;
         let table = renamed(made, Some(&common.alias), world)?;
-        names.0.push((folded(&common.alias.name), table));
+        names.0.push((folded(&common.alias.name).into(), table));
     }
     let context = Context { world, names: &names };
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
@@ -66,21 +66,31 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
         }
         SetExpr::SetOperation { left, op, set_quantifier, right } => {
             let (mut left, right) = (set(left, context, outer)?, set(right, context, outer)?);
-            let key = |row: &Vec<Value>| format!("{row:?}");
-            let others: HashSet<String> = right.rows.iter().map(key).collect();
-            // Rows of another width get that of the first.
-            let wider = right.rows.iter().map(|row| 1 + left.columns.len().saturating_sub(row.len()));
-            context.world.spend(wider.sum())?;
+            let world = context.world;
             match op {
-                SetOperator::Union => left.rows.extend(right.rows.into_iter().map(|mut row| {
-                    row.resize(left.columns.len(), Value::Null);
-                    row
-                })),
-                SetOperator::Intersect => left.rows.retain(|row| others.contains(&key(row))),
-                SetOperator::Except | SetOperator::Minus => left.rows.retain(|row| !others.contains(&key(row))),
+                SetOperator::Union => {
+                    // Rows of another width get that of the first.
+                    let wider = right.rows.iter().map(|row| 1 + left.columns.len().saturating_sub(row.len()));
+                    world.spend(wider.sum())?;
+                    left.rows.extend(right.rows.into_iter().map(|mut row| {
+                        row.resize(left.columns.len(), Value::Null);
+                        row
+                    }));
+                }
+                SetOperator::Intersect | SetOperator::Except | SetOperator::Minus => {
+                    let others = right.rows.iter().map(|row| row_key(row, world));
+                    let others = others.collect::<Result<HashSet<String>, Refused>>()?;
+                    let mut kept = Vec::new();
+                    for row in left.rows {
+                        if others.contains(&row_key(&row, world)?) == matches!(op, SetOperator::Intersect) {
+                            kept.push(row);
+                        }
+                    }
+                    left.rows = kept;
+                }
             }
             if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName) {
-                left.rows = distinct(left.rows);
+                left.rows = distinct(left.rows, world)?;
             }
             Ok(left)
         }
@@ -127,7 +137,7 @@ fn select(
     }
     let counters = RefCell::new(HashMap::new());
     let scope = Scope { sources: &sources, row: &[], group: None, counters: &counters, outer };
-    let rows = Joining::new(select.selection.as_ref(), &steps, context, &scope).rows()?;
+    let rows = Joining::new(select.selection.as_ref(), &steps, context, &scope)?.rows()?;
     let outputs = outputs(&select.projection, context, &scope)?;
     let columns: Vec<ResultColumn> = outputs.iter().map(|output| output.column.clone()).collect();
     let groups = grouped(select, &outputs, rows, context, &scope)?;
@@ -152,7 +162,7 @@ fn select(
     found.sort_by(|(_, left), (_, right)| by_keys(left.iter().zip(right), order));
     let mut rows: Vec<Vec<Value>> = found.into_iter().map(|(cells, _)| cells).collect();
     if matches!(select.distinct, Some(Distinct::Distinct)) {
-        rows = distinct(rows);
+        rows = distinct(rows, context.world)?;
     }
     Ok(Table { columns, rows })
 }

@@ -1,6 +1,7 @@
 //! Where the names of an expression are looked for: the rows of FROM, and the query around.
 
-use super::Table;
+use super::{Table, World};
+use crate::postgres::refused::Refused;
 use crate::postgres::value::{PgType, Value};
 use sqlparser::ast::{Ident, ObjectName};
 use std::cell::RefCell;
@@ -30,39 +31,60 @@ pub(super) struct Scope<'s> {
 
 impl Scope<'_> {
     /// The value of a column; none where nothing is called so.
-    pub fn lookup(&self, table: Option<&str>, column: &str) -> Option<Value> {
-        let here = self.place(table, column).map(|(source, column)| {
+    pub fn lookup(&self, table: Option<&str>, column: &str, world: &World<'_>) -> Result<Option<&Value>, Refused> {
+        if let Some((source, column)) = self.place(table, column, world)? {
             let row = self.row.get(source).copied().flatten();
             let row = row.and_then(|row| self.sources[source].table.rows.get(row));
-            row.and_then(|row| row.get(column)).cloned().unwrap_or(Value::Null)
-        });
-        here.or_else(|| self.outer.and_then(|outer| outer.lookup(table, column)))
+            return Ok(Some(row.and_then(|row| row.get(column)).unwrap_or(&Value::Null)));
+        }
+        match self.outer {
+            Some(outer) => outer.lookup(table, column, world),
+            None => Ok(None),
+        }
     }
 
     /// The type of a column.
-    pub fn kind(&self, table: Option<&str>, column: &str) -> Option<PgType> {
-        let here = self.place(table, column);
-        let here = here.and_then(|(source, column)| self.sources[source].table.columns.get(column));
-        here.map(|column| column.kind).or_else(|| self.outer.and_then(|outer| outer.kind(table, column)))
+    pub fn kind(&self, table: Option<&str>, column: &str, world: &World<'_>) -> Result<Option<PgType>, Refused> {
+        let here = self.place(table, column, world)?;
+        match (here.and_then(|(source, column)| self.sources[source].table.columns.get(column)), self.outer) {
+            (Some(column), _) => Ok(Some(column.kind)),
+            (None, Some(outer)) => outer.kind(table, column, world),
+            (None, None) => Ok(None),
+        }
     }
 
-    /// Which column of which table; the column of a table that has it not is behind its last one, and NULL.
-    pub fn place(&self, table: Option<&str>, column: &str) -> Option<(usize, usize)> {
+    /// Which column of which table; the column of a table that has it not is behind its last one, and NULL. The names that are looked at are paid for: there can be
+    /// 24 tables of 1,664 columns.
+    pub fn place(
+        &self,
+        table: Option<&str>,
+        column: &str,
+        world: &World<'_>,
+    ) -> Result<Option<(usize, usize)>, Refused> {
+        let mut looked_at = self.sources.len();
+        let mut found = None;
         for (index, source) in self.sources.iter().enumerate() {
             if table.is_some_and(|table| table != source.alias) {
                 continue;
             }
-            match source.table.columns.iter().position(|known| known.name == column) {
-                Some(place) => return Some((index, place)),
-                None if table.is_some() => return Some((index, usize::MAX)),
-                None => {}
-            }
+            let place = source.table.columns.iter().position(|known| known.name == column);
+            looked_at += place.unwrap_or(source.table.columns.len());
+            found = match place {
+                Some(place) => Some((index, place)),
+                None if table.is_some() => Some((index, usize::MAX)),
+                None => continue,
+            };
+            break;
         }
+        world.spend(looked_at / NAMES_FOR_ONE)?;
         // The one column of a function's rows has the function's name.
         let named = |source: &Source| table.is_none() && source.alias == column;
-        self.sources.iter().position(named).map(|index| (index, 0))
+        Ok(found.or_else(|| self.sources.iter().position(named).map(|index| (index, 0))))
     }
 }
+
+/// So many names are looked at for one unit of work.
+const NAMES_FOR_ONE: usize = 32;
 
 /// The scope of what stands in no FROM.
 #[derive(Default)]

@@ -324,10 +324,9 @@ fn texts_are_weighed_before_they_are_joined() {
     ] {
         assert_eq!(refusal(&joined).code, code::TOO_MUCH, "{joined:.60}");
     }
-    // The parser reads what is in each twice, so that more than twelve are refused.
-    let lists = (0..10).fold("'\"'".to_string(), |inner, _| format!("ARRAY[{inner}]"));
-    let shown = answer(&format!("SELECT {lists}"));
-    assert_eq!(shown, format!("{}\"\\\"\"{}", "{".repeat(10), "}".repeat(10)));
+    let steps = (1..20).map(|step| format!(", a{step} AS (SELECT ARRAY[x] AS x FROM a{})", step - 1));
+    let shown = answer(&format!("WITH a0 AS (SELECT ARRAY['\"'] AS x){} SELECT x FROM a19", steps.collect::<String>()));
+    assert_eq!(shown, format!("{}\"\\\"\"{}", "{".repeat(20), "}".repeat(20)));
 }
 
 /// A sum of the catalogue's numbers panicked where it passed the largest one.
@@ -351,4 +350,84 @@ fn a_pattern_is_read_once_and_stays_small() {
         refusal("SELECT count(*) FROM generate_series(1, 9999) x WHERE 'aaaa' ~ ('a' || x)").code,
         code::TOO_MUCH
     );
+}
+
+/// 900,000 rows without columns weighed nothing, and neither a row nor a NULL what it takes.
+#[test]
+fn rows_weigh_something_whatever_they_hold() {
+    let table = |cells: Vec<Value>| Table { columns: Vec::new(), rows: vec![cells; 1_000] };
+    assert!(weight(&table(Vec::new())) >= 64_000);
+    assert!(weight(&table(vec![Value::Null])) >= 100_000);
+    assert!(weight(&table(vec![Value::text("x".repeat(1_000))])) >= 1_000_000);
+    for columns in ["q.*", ""] {
+        let sql = format!("SELECT {columns} FROM generate_series(1, 10000) x, generate_series(1, 90) y");
+        assert_eq!(refusal(&sql).code, code::TOO_MUCH, "{columns}");
+    }
+    // One result has a bound of its own.
+    let sentence = refusal(&format!("SELECT '{}' || x FROM generate_series(1, 9000) x", "y".repeat(900))).sentence;
+    assert!(sentence.contains("at most 8388608 bytes"), "{sentence}");
+    assert_eq!(answer("SELECT FROM generate_series(1, 3) x"), "\n\n");
+}
+
+/// A name was looked for in up to 24 tables of 1,664 columns for one unit of work; what makes rows the same, and what USING compares, cost nothing.
+#[test]
+fn what_is_looked_through_is_paid_for() {
+    let wide = format!("(SELECT {}) ", vec!["1 AS a"; 1_600].join(","));
+    let wide = (0..8).map(|index| format!("{wide} w{index}")).collect::<Vec<_>>().join(", ");
+    // Each row looks through 12,800 names for one that is not there, several times.
+    let sql = format!("SELECT {} FROM {wide}, generate_series(1, 2000) x", vec!["b"; 20].join(","));
+    assert_eq!(refusal(&sql).code, code::TOO_MUCH);
+    let spent = |sql: &str| {
+        let (tables, settings) = (declared(), Settings::new("ann"));
+        let Asked::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
+        let world = World::new(&tables, &settings);
+        world.answer(&statement).unwrap();
+        world.work.get()
+    };
+    let text = "x".repeat(4_000);
+    let rows = format!("SELECT '{text}' AS a FROM generate_series(1, 100) x");
+    let (all, distinct) = (spent(&rows), spent(&rows.replacen("SELECT", "SELECT DISTINCT", 1)));
+    assert!(distinct > all + 100 * 4_000 / 32, "{all} {distinct}");
+    let (both, except) = (spent(&format!("{rows} UNION ALL {rows}")), spent(&format!("{rows} EXCEPT ALL {rows}")));
+    assert!(except > both + 2 * 100 * 4_000 / 64, "{both} {except}");
+    let using = spent(&format!("WITH t AS ({rows}) SELECT 1 FROM t JOIN t u USING (a)"));
+    assert!(using > 100 * 100 * 2 * 4_000 / 64, "{using}");
+}
+
+/// Whoever cancelled was answered, and the thread went on.
+#[test]
+fn a_query_that_was_cancelled_ends() {
+    let (tables, settings) = (declared(), Settings::new("ann"));
+    let Asked::Catalogue(statement) = statements("SELECT 1 FROM generate_series(1, 10) x").remove(0) else { panic!() };
+    let stop = Arc::new(AtomicBool::new(true));
+    let refused = World::new(&tables, &settings).until(Arc::clone(&stop)).answer(&statement).unwrap_err();
+    assert_eq!(refused.code, code::CANCELLED);
+    stop.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert!(World::new(&tables, &settings).until(stop).answer(&statement).is_ok());
+}
+
+/// Sorting by what is now a text, now a number and now a list panicked: the order was none.
+#[test]
+fn whatever_is_sorted_has_an_order() {
+    let mixed = "CASE x % 5 WHEN 0 THEN 'b' || x WHEN 1 THEN x WHEN 2 THEN ARRAY[x] WHEN 3 THEN x > 50 ELSE 'Infinity'::float8 - x END";
+    let sql = format!("SELECT x FROM generate_series(1, 3000) x ORDER BY {mixed}, x DESC");
+    assert_eq!(answer(&sql).lines().count(), 3_000);
+    let values = [
+        Value::Whole(1 << 53),
+        Value::Whole((1 << 53) + 1),
+        Value::Number((1u64 << 53) as f64),
+        Value::Number(f64::NAN),
+        Value::Null,
+        Value::text("1"),
+        Value::Truth(true),
+        Value::List(vec![Value::Whole(1), Value::text("a")]),
+        Value::List(vec![Value::Whole(1)]),
+    ];
+    for (left, right) in values.iter().flat_map(|left| values.iter().map(move |right| (left, right))) {
+        assert_eq!(expression::ordered(left, right), expression::ordered(right, left).reverse(), "{left:?} {right:?}");
+        for third in &values {
+            let le = |left: &Value, right: &Value| expression::ordered(left, right).is_le();
+            assert!(!(le(left, right) && le(right, third)) || le(left, third), "{left:?} {right:?} {third:?}");
+        }
+    }
 }

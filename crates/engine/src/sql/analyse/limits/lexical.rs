@@ -18,15 +18,9 @@ const LONGEST_CHAIN: usize = 2_000;
 const DEEPEST_BRACKETS: usize = 200;
 /// The most tokens in a row of which each can stand before the next one and none is an operand: NOT NOT, - -, INTERVAL INTERVAL.
 const LONGEST_RUN: usize = 100;
-/// The most tokens that the parser reads, each counted as often as it may be read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function, and POSITION in a third way: each level of such
-/// brackets multiplies the time, and 40 of them, 200 bytes, kept a thread for ever.
-const MOST_READ: usize = 1_500_000;
-/// In how many ways such a bracket is read.
-const WAYS_OF_BRACKETS: usize = 3;
-/// In how many ways the arguments of a call are read: `f(a)` as `f(a => …)` first, also where nothing in it is wrong.
-const WAYS_OF_CALLS: usize = 2;
-/// In how many ways a CASE is read: where something in it is wrong, `CASE` is a column, and a WHEN behind it is one of the CASE around it.
-const WAYS_OF_CASES: usize = 2;
+/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function; in PostgreSQL's dialect each argument of a call is
+/// tried first as the name of another one, right or wrong. Each level of such brackets multiplies the time, and 40 of them, 80 bytes, kept a thread for ever.
+const MOST_READ: usize = 1_000_000;
 /// The most pairs of square brackets behind each other: the dimensions of an array.
 const MOST_DIMENSIONS: usize = 16;
 
@@ -42,9 +36,9 @@ pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()>
     }
     // A text that is not made of tokens is refused by the parser, with its own words, before it is parsed.
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return Ok(()) };
-    let mut measure = Measure::default();
+    let mut measure = Measure { doubles: dialect.supports_named_fn_args_with_expr_name(), ..Measure::default() };
     tokens.iter().try_for_each(|token| measure.take(token))?;
-    if measure.reads > MOST_READ {
+    if measure.read > MOST_READ {
         return Err(nested());
     }
     match measure.longest_chain() > LONGEST_CHAIN {
@@ -54,7 +48,7 @@ pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()>
 }
 
 /// The refusal of an expression.
-pub(crate) fn too_deep() -> Error {
+pub(super) fn too_deep() -> Error {
     Error::input(format!(
         "query: an expression is more than {DEEPEST} operators deep; write IN (…) instead of many ORs, or compute parts of it in a sub-query"
     ))
@@ -64,8 +58,8 @@ fn nested() -> Error {
     Error::input("query: it is nested too deeply; compute parts of it in WITH")
 }
 
-/// Words behind which a bracket is read in one way: they stand between expressions, so that it is no call.
-const ONE_WAY: [Keyword; 31] = [
+/// Words behind which nothing else is tried before a call: they stand between expressions.
+const ONE_WAY: &[Keyword] = &[
     Keyword::AND,
     Keyword::OR,
     Keyword::WHERE,
@@ -78,7 +72,6 @@ const ONE_WAY: [Keyword; 31] = [
     Keyword::SELECT,
     Keyword::DISTINCT,
     Keyword::AS,
-    Keyword::IN,
     Keyword::LIKE,
     Keyword::ILIKE,
     Keyword::BETWEEN,
@@ -93,7 +86,6 @@ const ONE_WAY: [Keyword; 31] = [
     Keyword::INTERSECT,
     Keyword::LIMIT,
     Keyword::OFFSET,
-    Keyword::EXISTS,
     Keyword::TRIM,
     Keyword::END,
     Keyword::SETS,
@@ -112,10 +104,11 @@ enum Opened {
 }
 
 /// What stands between two brackets.
+#[derive(Default)]
 struct Level {
     opened: Opened,
-    /// How often it may be read, because of itself and of what is around it.
-    ways: usize,
+    /// How often what is in it is read, at most, less one.
+    again: usize,
     /// The operators since the last comma, and the deepest level among them.
     operators: usize,
     inner: usize,
@@ -123,12 +116,6 @@ struct Level {
     longest: usize,
     /// The parts of UNION and its kin, each of which stands inside the next one, whatever commas they hold.
     parts: usize,
-}
-
-impl Default for Level {
-    fn default() -> Self {
-        Self { opened: Opened::default(), ways: 1, operators: 0, inner: 0, longest: 0, parts: 0 }
-    }
 }
 
 impl Level {
@@ -146,14 +133,18 @@ impl Level {
 /// The tokens so far.
 struct Measure {
     levels: Vec<Level>,
-    /// How many tokens are read, each as often as it may be.
-    reads: usize,
+    /// Whether each argument of a call is read twice.
+    doubles: bool,
+    /// The tokens so far, each as often as it is read at most.
+    read: usize,
     run: usize,
     dimensions: usize,
     /// Whether the last token was a closing square bracket, or a word that types with parameters begin with.
     after_dimension: bool,
     after_type: bool,
-    /// Whether it was a word, or the first of two brackets, that the parser may read in two ways.
+    /// Whether an operand ended with it.
+    after_operand: bool,
+    /// What it makes of a bracket behind it.
     after: After,
 }
 
@@ -162,12 +153,18 @@ struct Measure {
 enum After {
     #[default]
     Other,
-    /// A keyword that may be the name of a function too.
-    Word,
-    /// A name, as of a function.
+    /// The name of a function.
     Name,
-    /// FROM or JOIN: behind it two brackets are a query or a table.
+    /// A word that stands between expressions, where it can be taken for the name of a function as well: `IN (SELECT (` is read as a query, and where that is wrong as a list with a call of SELECT.
+    Either,
+    /// A keyword that begins an expression, which is tried before a call; or the first of two brackets that may be a query.
+    Word,
+    /// FROM, IN: behind it two brackets are a query or something else.
     From,
+    /// JOIN is such a word, and one that can be taken for the name of a function; so is a FROM that stands behind no expression.
+    Join,
+    /// POSITION is tried as itself and then as a call, and where both are wrong as a call again.
+    Position,
     Interval,
 }
 
@@ -175,11 +172,13 @@ impl Default for Measure {
     fn default() -> Self {
         Self {
             levels: vec![Level::default()],
-            reads: 0,
+            doubles: false,
+            read: 0,
             run: 0,
             dimensions: 0,
             after_dimension: false,
             after_type: false,
+            after_operand: false,
             after: After::Other,
         }
     }
@@ -190,25 +189,29 @@ impl Measure {
         if matches!(token, Token::Whitespace(_) | Token::EOF) {
             return Ok(());
         }
-        self.reads = self.reads.saturating_add(self.level().ways);
         let (after_dimension, after_type) = (self.after_dimension, self.after_type);
         (self.after_dimension, self.after_type) = (false, false);
+        let after_operand = std::mem::take(&mut self.after_operand);
         let after = std::mem::take(&mut self.after);
+        self.read = self.read.saturating_add(self.level().again.saturating_add(1));
         self.run += 1;
         match token {
             Token::LParen | Token::LBrace => {
                 self.open_after(after);
-                self.after = if after == After::From { After::Word } else { After::Other };
+                self.after = if matches!(after, After::From | After::Join) { After::Word } else { After::Other };
             }
             Token::LBracket => {
                 self.dimensions = if after_dimension { self.dimensions + 1 } else { 1 };
                 self.open_after(after);
             }
             Token::Lt if after_type => self.open(Opened::Type),
-            Token::RParen | Token::RBrace => self.close_bracket(),
+            Token::RParen | Token::RBrace => {
+                self.close_bracket();
+                self.after_operand = true;
+            }
             Token::RBracket => {
                 self.close_bracket();
-                self.after_dimension = true;
+                (self.after_dimension, self.after_operand) = (true, true);
             }
             Token::Gt if self.is_in(Opened::Type) => self.close(),
             Token::ShiftRight if self.is_in(Opened::Type) => {
@@ -219,7 +222,7 @@ impl Measure {
             }
             // Tried as a type and as a prefix, each time with all that follows.
             Token::Word(word) if word.keyword == Keyword::INTERVAL && after == After::Interval => return Err(nested()),
-            Token::Word(word) => self.word(word.keyword),
+            Token::Word(word) => self.word(word.keyword, after_operand),
             Token::Comma => {
                 // In FROM it stands before another table.
                 self.after = After::From;
@@ -227,8 +230,19 @@ impl Measure {
                 self.level().end_part();
             }
             // A statement stands beside the next one.
-            Token::SemiColon => *self = Self { levels: vec![self.ended()], reads: self.reads, ..Self::default() },
-            Token::Number(..) | Token::SingleQuotedString(_) => self.run = 0,
+            Token::SemiColon => {
+                let (doubles, read) = (self.doubles, self.read);
+                *self = Self { levels: vec![self.ended()], doubles, read, ..Self::default() }
+            }
+            Token::Number(..) | Token::SingleQuotedString(_) => {
+                self.run = 0;
+                self.after_operand = true;
+            }
+            Token::Mul => {
+                // Behind an operand it multiplies; elsewhere it stands for all columns.
+                self.after_operand = !after_operand;
+                self.level().operators += 1;
+            }
             _ => self.level().operators += 1,
         }
         if self.levels.len() > DEEPEST_BRACKETS || self.run > LONGEST_RUN {
@@ -242,14 +256,23 @@ impl Measure {
         Ok(())
     }
 
-    fn word(&mut self, keyword: Keyword) {
+    fn word(&mut self, keyword: Keyword, after_operand: bool) {
         self.after = match keyword {
-            Keyword::FROM | Keyword::JOIN => After::From,
+            Keyword::FROM if after_operand => After::From,
+            Keyword::FROM | Keyword::JOIN => After::Join,
+            // No name of a function: what follows is a query, and nothing else is tried.
+            Keyword::EXISTS => After::Other,
+            Keyword::IN if after_operand => After::From,
             Keyword::INTERVAL => After::Interval,
+            Keyword::POSITION => After::Position,
             Keyword::NoKeyword => After::Name,
-            keyword if ONE_WAY.contains(&keyword) => After::Other,
+            // Behind an operand it stands between two; elsewhere it can be taken for the name of a function.
+            keyword if ONE_WAY.contains(&keyword) && after_operand => After::Other,
+            keyword if ONE_WAY.contains(&keyword) || keyword == Keyword::IN => After::Either,
             _ => After::Word,
         };
+        self.after_operand =
+            matches!(keyword, Keyword::NoKeyword | Keyword::NULL | Keyword::TRUE | Keyword::FALSE | Keyword::END);
         match keyword {
             Keyword::NoKeyword => self.run = 0,
             Keyword::CASE => self.open(Opened::Case),
@@ -279,20 +302,22 @@ impl Measure {
     }
 
     fn open(&mut self, opened: Opened) {
-        let again = if opened == Opened::Case { WAYS_OF_CASES } else { 1 };
-        let ways = self.level().ways.saturating_mul(again);
-        self.levels.push(Level { opened, ways, ..Level::default() });
+        let again = self.level().again;
+        self.levels.push(Level { opened, again, ..Level::default() });
     }
 
     fn open_after(&mut self, after: After) {
         self.open(Opened::Bracket);
-        let again = match after {
-            After::Word | After::Interval => WAYS_OF_BRACKETS,
-            After::Name => WAYS_OF_CALLS,
-            After::Other | After::From => 1,
+        let times = match (after, self.doubles) {
+            (After::Other | After::From, _) | (After::Name | After::Join, false) => 1,
+            (After::Name | After::Join, true) | (After::Either, false) => 2,
+            (After::Either, true) | (After::Word, false) => 3,
+            // LOCALTIME is tried as itself with arguments, and as a call with arguments.
+            (After::Word, true) => 4,
+            (After::Position | After::Interval, _) => 5,
         };
         let level = self.level();
-        level.ways = level.ways.saturating_mul(again);
+        level.again = level.again.saturating_add(1).saturating_mul(times).saturating_sub(1);
     }
 
     /// Ends the last bracket, and what was begun inside it and not ended.
@@ -330,6 +355,7 @@ impl Measure {
 mod tests {
     use super::*;
     use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
 
     fn chain(sql: &str) -> usize {
         let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap();
@@ -377,22 +403,62 @@ mod tests {
             assert_eq!(refusal(&format!("SELECT {}", opened.repeat(4))), "", "{opened}");
         }
         // The longer what is read again, the fewer times.
-        let list = vec!["1"; 20_000].join(",");
+        let list = vec!["1"; 15_000].join(",");
         assert!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(5))).contains("nested too deeply"));
         assert_eq!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(3))), "");
-        // Without a bracket: of 96 CASEs inside each other the thread read for ever.
-        let cases = |deep: usize| format!("SELECT {}1{}", "CASE WHEN a THEN 1 ELSE ".repeat(deep), " END".repeat(deep));
-        assert!(refusal(&cases(20)).contains("nested too deeply"));
-        assert_eq!(refusal(&cases(16)), "");
         assert!(refusal("SELECT INTERVAL INTERVAL '1' DAY").contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM ((".repeat(13)).contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM a, ((".repeat(13)).contains("nested too deeply"));
         assert_eq!(refusal(&"SELECT 1 FROM (".repeat(20)), "");
-        assert_eq!(refusal(&format!("SELECT f({}", "h((a AND (".repeat(12))), "");
-        // What is right is read again too: 25 calls inside each other took hours.
-        let calls = |deep: usize| format!("SELECT {}a{}", "f(1, ".repeat(deep), ")".repeat(deep));
-        assert!(refusal(&calls(20)).contains("nested too deeply"));
-        assert_eq!(refusal(&calls(16)), "");
+        assert_eq!(refusal(&format!("SELECT f({}", "g(h((a AND (".repeat(12))), "");
+    }
+
+    /// `f(f(f(…` of 80 bytes kept a thread for ever: in PostgreSQL's dialect each argument of a call is read twice, right or wrong, and a name in front of a bracket did not count. Nor did the
+    /// second bracket of `IN ((SELECT …`, which is read as a query and as a list; that of `EXISTS ((SELECT …` is read once.
+    #[test]
+    fn each_way_in_which_a_bracket_is_read_counts() {
+        assert!(refusal(&format!("SELECT {}1 2", "a IN (SELECT (".repeat(40))).contains("nested too deeply"));
+        let postgres = |sql: &str| refuse_too_long(sql).map_or_else(|error| error.to_string(), |()| String::new());
+        let read = |sql: &str| Parser::parse_sql(&PostgreSqlDialect {}, sql).is_ok();
+        assert_eq!(postgres(&format!("SELECT {}1 2", "EXISTS ((SELECT ".repeat(12))), "");
+        for opened in [
+            "f(",
+            "COALESCE(",
+            "AND(",
+            "JOIN (",
+            "1 * FROM (",
+            "LOCALTIME (",
+            "1, f(",
+            "f(g => h(",
+            "a IN ((SELECT ",
+            "a IN (SELECT (",
+            "CAST(",
+            "POSITION(",
+        ] {
+            let nested = |times: usize| format!("SELECT {}1 2", opened.repeat(times));
+            assert!(postgres(&nested(40)).contains("nested too deeply"), "{opened}");
+            let most = (1..40).take_while(|times| postgres(&nested(*times)).is_empty()).last().unwrap_or(0);
+            assert!(most >= 3, "{opened}: {most}");
+            // What passes is read to its end in time; three of them, because each takes some.
+            if !["f(", "LOCALTIME (", "a IN (SELECT ("].contains(&opened) {
+                continue;
+            }
+            let begun = std::time::Instant::now();
+            assert!(!read(&nested(most)));
+            assert!(begun.elapsed().as_secs() < 60, "{opened}: {most} took {:?}", begun.elapsed());
+        }
+        // All columns of what is inside are read once.
+        assert_eq!(postgres(&format!("{}people", "SELECT * FROM (".repeat(20))), "");
+        // Deep in one place and long elsewhere is what people and their tools write.
+        let deep = "ROUND(CAST(COALESCE(NULLIF(CAST(SUM(CASE WHEN (a IS NULL) THEN CAST(b AS INT) ELSE ABS(b) END) AS FLOAT), 0), 1) AS FLOAT), 2)";
+        let columns = vec!["SUM(x) AS s"; 250].join(", ");
+        let sql = format!(
+            "SELECT {deep} AS d, {columns} FROM t WHERE (a, b) IN ((1, 2), (3, 4)) AND NOT (a IN ((SELECT 1)))"
+        );
+        assert_eq!(postgres(&sql), "");
+        assert!(read(&sql));
+        let keywords = "COALESCE(".repeat(8);
+        assert_eq!(postgres(&format!("SELECT {keywords}a{}, {columns} FROM t", ")".repeat(8))), "");
     }
 
     #[test]

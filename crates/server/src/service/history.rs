@@ -1,0 +1,114 @@
+//! All that stands in the ledger, verified: read once for each head of the chain, one at a time, and never in the places of other work.
+
+use super::Service;
+use crate::refusal::Refusal;
+use scumble_engine::budget::Sums;
+use scumble_engine::ledger::{Charge, Head, Ledger, Remark};
+use scumble_engine::summary::sums_of;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// A chain with the same end is the same chain, unless somebody edits what stands before it: it is verified anew after this.
+const OLDEST: Duration = Duration::from_secs(60);
+
+/// The ledger as it was read last.
+pub(super) struct Histories {
+    /// Whoever holds it reads.
+    turn: Arc<Semaphore>,
+    last: Mutex<Option<(Instant, Arc<History>)>>,
+}
+
+/// What stands in the ledger.
+pub(super) struct History {
+    pub head: Head,
+    pub charges: Vec<Charge>,
+    pub remarks: Vec<Remark>,
+    /// What all charges add up to.
+    pub sums: Sums,
+}
+
+impl Default for Histories {
+    fn default() -> Self {
+        Self { turn: Arc::new(Semaphore::new(1)), last: Mutex::default() }
+    }
+}
+
+impl Service {
+    /// The whole ledger as it is now.
+    pub(super) async fn whole(self: &Arc<Self>) -> Result<Arc<History>, Refusal> {
+        let turn = Arc::clone(&self.histories.turn);
+        self.with(&turn, Self::whole_now).await
+    }
+
+    /// The same, on a thread that may wait.
+    pub(super) fn whole_now(&self) -> Result<Arc<History>, Refusal> {
+        let ledger = Ledger::open_existing(&self.ledger)?;
+        let head = ledger.as_ref().map_or(Ok(Head::empty()), Ledger::head)?;
+        let last = self.histories.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, history)) = last
+            && history.head == head
+            && at.elapsed() < OLDEST
+        {
+            return Ok(history);
+        }
+        let (charges, remarks) = ledger.as_ref().map_or(Ok(Default::default()), Ledger::history)?;
+        let after = ledger.as_ref().map_or(Ok(Head::empty()), Ledger::head)?;
+        let sums = sums_of(&charges, &[])?;
+        let history = Arc::new(History { head: after.clone(), charges, remarks, sums });
+        // What was written meanwhile may be in it, or not: the next one reads again.
+        if after == head {
+            let mut last = self.histories.last.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some((Instant::now(), Arc::clone(&history)));
+        }
+        Ok(history)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Question;
+    use super::*;
+    use crate::access::{Person, Role};
+    use scumble_engine::project::Project;
+    use std::path::Path;
+
+    const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
+
+    fn service(folder: &Path) -> Arc<Service> {
+        std::fs::write(folder.join("people.csv"), "age\n1\n").unwrap();
+        std::fs::write(folder.join("scumble.toml"), PROJECT).unwrap();
+        Arc::new(Service::new(Project::open(&folder.join("scumble.toml")).unwrap(), None, None).unwrap())
+    }
+
+    /// Each look at an answer verified the whole ledger, in the places of everything else.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_ledger_is_read_once_for_each_head() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = service(folder.path());
+        let ann = Person { name: "ann".to_string(), role: Role::Analyst };
+        let nothing = service.whole().await.unwrap();
+        assert!(nothing.charges.is_empty() && Arc::ptr_eq(&nothing, &service.whole().await.unwrap()));
+        let asked = Question {
+            sql: "SELECT COUNT(*) AS n FROM people".to_string(),
+            cost: "epsilon=0.1".to_string(),
+            fresh: false,
+            key: None,
+        };
+        service.ask(&ann, &asked).await.unwrap();
+        let one = service.whole().await.unwrap();
+        assert_eq!((one.charges.len(), one.remarks.len()), (1, 0));
+        // All who look meanwhile, with no place at work left, see the same.
+        let hands = service.hands.available_permits();
+        let all = Arc::clone(&service.hands).acquire_many_owned(hands as u32).await.unwrap();
+        assert!(Arc::ptr_eq(&one, &service.whole().await.unwrap()));
+        drop(all);
+        let shown = service.history(&ann).await.unwrap();
+        assert_eq!(shown["releases"].as_array().unwrap().len(), 1);
+        // Another charge is seen at once.
+        service.ask(&ann, &Question { fresh: true, ..asked }).await.unwrap();
+        let two = service.whole().await.unwrap();
+        assert!(two.charges.len() == 2 && !Arc::ptr_eq(&one, &two));
+        assert_eq!(service.answers(&ann).await.unwrap()["answers"].as_array().unwrap().len(), 2);
+    }
+}
