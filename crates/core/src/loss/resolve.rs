@@ -203,7 +203,7 @@ fn divided_alternatives(shifts: Vec<Shift>) -> Result<Vec<Shift>> {
         return Ok(shifts);
     }
     let total = shifts.iter().map(|shift| shift.cells as f64 * steps(shift)).fold(0.0, f64::max);
-    let (mut found, mut before) = (Vec::new(), 0.0);
+    let (mut found, mut before): (Vec<Shift>, f64) = (Vec::new(), 0.0);
     while before < most {
         let by = (before * DIVIDED).floor().max(before + 1.0).min(most);
         found.push(Shift::new((total / (before + 1.0)).ceil() as u64, by)?);
