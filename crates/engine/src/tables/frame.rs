@@ -4,7 +4,7 @@
 use super::Backend;
 use crate::error::{Error, Result};
 use crate::room::with_room;
-use crate::sql::refuse_too_long_in;
+use crate::sql::analyse::limits::lexical::refuse_too_long_in;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
