@@ -10,6 +10,7 @@ pub mod demo;
 mod digest;
 mod error;
 mod file;
+mod frame;
 mod guarded;
 pub mod init;
 pub mod kinds;
@@ -29,15 +30,16 @@ mod time;
 
 #[cfg(feature = "generator")]
 pub use crate::kinds::sql::generator::adversarial_query;
-pub use crate::tables::{Backend, Frame, Watch};
 pub use digest::digest;
 pub use error::{Error, Result, shortened};
+pub use frame::Frame;
 pub use memory::Batches;
 pub use place::{Origin, Place, nearest};
 pub use remote::cluster;
 pub use room::with_room;
 pub use stop::{Stop, Stopped};
 pub use tables::check;
+pub use tables::{Backend, Watch};
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));

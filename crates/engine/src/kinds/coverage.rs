@@ -11,9 +11,9 @@ use crate::release::run::Runner;
 use crate::remote::IntegerSource;
 use crate::sql::Cut;
 use crate::sql::execute::integers::{Integers, integers};
-use crate::tables::hash::Key;
 use crate::support::{Folder, effort};
 use crate::tables::Backend;
+use crate::tables::hash::Key;
 use scumble::noise::InsecureSeededSource;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -390,19 +390,19 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn planned(&self, name: &str) -> super::Planned {
+    fn planned(&self, name: &str) -> crate::release::Planned {
         let request = self.runner.project().releases.iter().find(|request| request.name == name).unwrap();
         self.runner.plan(request).unwrap_or_else(|error| panic!("{name}, {:?}: {error}", request.kind))
     }
 
     fn draw(
         &self,
-        planned: &super::Planned,
+        planned: &crate::release::Planned,
         known: Option<&Remembered<'_>>,
         bits: &mut InsecureSeededSource,
     ) -> Answers {
         known.iter().for_each(|known| known.next.set(0));
-        let known = known.map(|known| known as &dyn Elsewhere);
+        let known = known.map(|known| known as &dyn IntegerSource);
         let mut charged = Charged::new(&self.receipt, self.backend, bits).with(known);
         (planned.plan.compute)(&mut charged).unwrap_or_else(|error| panic!("{}: {error}", planned.request.name))
     }

@@ -128,7 +128,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The project.
-    pub(super) fn project(&self) -> &Project {
+    pub(crate) fn project(&self) -> &Project {
         self.project
     }
 

@@ -8,7 +8,6 @@ mod columns;
 pub(crate) mod csv;
 mod decode;
 pub(crate) mod files;
-mod frame;
 pub(crate) mod functions;
 pub(crate) mod hash;
 pub(crate) mod intern;
@@ -24,7 +23,6 @@ pub(crate) mod text;
 pub(crate) mod value;
 mod watch;
 
-pub use frame::Frame;
 pub use watch::Watch;
 
 use crate::error::{Error, Result};
@@ -151,7 +149,7 @@ impl Backend {
         }
     }
 
-    fn session(config: SessionConfig) -> Result<Self> {
+    pub(crate) fn session(config: SessionConfig) -> Result<Self> {
         let mut config = config.with_information_schema(false);
         let options = config.options_mut();
         options.sql_parser.parse_float_as_decimal = false;

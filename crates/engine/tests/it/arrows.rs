@@ -21,6 +21,7 @@ const ROOMS: &[&str] = &[
     "project",
     "tables",
     "sql",
+    "frame",
     "ledger",
     "remote",
     "attackers",

@@ -1,5 +1,6 @@
 //! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
 
+use super::noisy::{Noisy, NoisyCell, Numbers};
 use super::answer::*;
 use super::*;
 use crate::budget::{Spent, one_attribute};
@@ -160,12 +161,12 @@ impl Tiny {
     }
 }
 
-type Cells = BTreeMap<String, crate::sql::execute::integers::Cell>;
+type Cells = BTreeMap<String, crate::sql::execute::cell::Cell>;
 
 /// The exact pure loss of a pair of tables: noise and quantiles of all cells are independent, so that the losses add up.
 fn pure_loss(plan: &SqlPlan, left: &Cells, right: &Cells) -> f64 {
     let query = &plan.cut.query;
-    let nothing = crate::sql::execute::integers::Cell {
+    let nothing = crate::sql::execute::cell::Cell {
         sums: vec![0; query.measures.len()],
         ranked: vec![BTreeMap::new(); query.ranked.len()],
     };
@@ -180,7 +181,7 @@ fn pure_loss(plan: &SqlPlan, left: &Cells, right: &Cells) -> f64 {
         }
         for (quantile, epsilon) in query.quantiles.iter().zip(&plan.calibrated.quantiles) {
             let last = query.ranked[quantile.ranked].last_key();
-            let law = |cell: &crate::sql::execute::integers::Cell| {
+            let law = |cell: &crate::sql::execute::cell::Cell| {
                 quantile_law(quantile.rank, last, epsilon.get(), &cell.ranked[quantile.ranked])
             };
             let (left, right) = (law(left), law(right));

@@ -68,7 +68,7 @@ impl Small {
         // What counts is what counts without a report.
         assert_eq!(own, integers(&self.query.cut, &backend, Key(3, 4)).unwrap());
         let numbers = report.numbers().iter().map(|number| tally.number(*number)).collect();
-        let wide = |cell: &crate::sql::execute::integers::Cell| report.measures.iter().map(|m| cell.sums[*m]).collect();
+        let wide = |cell: &crate::sql::execute::cell::Cell| report.measures.iter().map(|m| cell.sums[*m]).collect();
         let cells = own.keys.iter().zip(&beside).map(|(key, cell)| (format!("{key:?}"), wide(cell))).collect();
         Exact0 { numbers, cells }
     }

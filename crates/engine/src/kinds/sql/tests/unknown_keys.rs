@@ -71,13 +71,13 @@ impl Chance for Noted {
 }
 
 /// Whether the code that releases publishes a key with these noisy measures.
-fn is_published(plan: &SqlPlan, cell: &crate::sql::execute::integers::Cell, noisy: &[i128]) -> bool {
+fn is_published(plan: &SqlPlan, cell: &crate::sql::execute::cell::Cell, noisy: &[i128]) -> bool {
     let one = crate::sql::execute::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
     !noised(&plan.cut, one, &plan.private, &mut Told(noisy.iter())).cells.is_empty()
 }
 
 /// What is published of a key: nothing, or its noisy measures.
-fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::integers::Cell>) -> BTreeMap<Option<Vec<i128>>, f64> {
+fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::cell::Cell>) -> BTreeMap<Option<Vec<i128>>, f64> {
     let Some(cell) = cell else { return BTreeMap::from([(None, 1.0)]) };
     if plan.private.selection.is_some() {
         let one = crate::sql::execute::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
@@ -110,8 +110,8 @@ fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::integers::Cell>) -> BT
 
 fn pair(
     plan: &SqlPlan,
-    left: Option<&crate::sql::execute::integers::Cell>,
-    right: Option<&crate::sql::execute::integers::Cell>,
+    left: Option<&crate::sql::execute::cell::Cell>,
+    right: Option<&crate::sql::execute::cell::Cell>,
 ) -> Pair {
     let (left, right) = (law(plan, left), law(plan, right));
     let outcomes: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();

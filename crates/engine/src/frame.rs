@@ -1,10 +1,10 @@
 //! A public frame: what everybody knows about everybody, as a CSV file, and whom a predicate counts. No project and nothing private is in it, so that messages may
 //! quote it.
 
-use super::Backend;
 use crate::error::{Error, Result};
 use crate::room::with_room;
 use crate::sql::analyse::limits::lexical::refuse_too_long_in;
+use crate::tables::Backend;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
