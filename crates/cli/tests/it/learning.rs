@@ -264,8 +264,8 @@ fn a_cost_per_attribute_finds_the_point() {
 #[test]
 fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     let row = |i: usize| {
-        let mut truths = [i % 2 == 0; 3];
-        if i % 5 == 0 {
+        let mut truths = [i.is_multiple_of(2); 3];
+        if i.is_multiple_of(5) {
             truths[i / 5 % 3] = !truths[i / 5 % 3];
         }
         let ill = truths.iter().filter(|truth| **truth).count() >= 2;

@@ -5,8 +5,8 @@
 //! ratio grows with the first count, so that only a tail of it counts.
 
 //!
-//! *Rounding.* Binomial masses by ln Γ were off by 2·10⁻⁵ at 10⁹ owners. Here they are e^{−D} times Stirling's front ([`binomial`]), with a relative error of at most
-//! 10⁻⁹ up to [`MOST_OWNERS`] owners, and terms P(a) − e^ε·Q(a) have factors without cancellation; what is left of it is added.
+//! *Rounding.* Binomial masses by ln Γ were off by 2·10⁻⁵ at 10⁹ owners. Here they are e^{−D} times Stirling's front (`binomial`), with a relative error of at most
+//! 10⁻⁹ up to `MOST_OWNERS` owners, and terms P(a) − e^ε·Q(a) have factors without cancellation; what is left of it is added.
 //!
 //! *Blocks.* δ given C = c does not grow with c: one more coin, added to either count with probability ½, turns the pair of c into that of c + 1. So for many owners
 //! all c of a block have at most the δ of its least.

@@ -7,6 +7,9 @@ use crate::release::plan::Analysed;
 use crate::sql::Cut;
 use std::rc::Rc;
 
+/// The queries of a request; none where it needs rows.
+pub(crate) type Queries = Result<Option<Vec<Rc<Cut>>>>;
+
 /// An algorithm that can be released. New ones are added to the list in [`crate::kinds::registry`].
 #[derive(Debug)]
 pub struct Kind {
@@ -22,7 +25,7 @@ pub struct Kind {
     pub analyse: fn(&Request, &Project) -> Result<Analysed>,
     /// The queries whose integers are all that a request reads, in the order in which it reads them: these can be computed elsewhere. None where rows
     /// are needed.
-    pub(crate) queries: fn(&Request, &Project) -> Result<Option<Vec<Rc<Cut>>>>,
+    pub(crate) queries: fn(&Request, &Project) -> Queries,
     /// Whether other releases about the same people may stand beside it.
     pub company: Company,
     /// What it publishes.

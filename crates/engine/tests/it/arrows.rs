@@ -326,7 +326,7 @@ fn outside_of_kinds_nobody_compares_with_a_kind() {
                     ];
                     written.iter().any(|one| line.contains(one.as_str()))
                 };
-                if names.iter().any(|kind| names_it(&kind)) {
+                if names.iter().any(names_it) {
                     compared.push(format!("{name}/{inside}: {}", line.trim()));
                 }
             }

@@ -1,7 +1,7 @@
 //! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
 
-use super::noisy::{Noisy, NoisyCell, Numbers};
 use super::answer::*;
+use super::noisy::{Noisy, NoisyCell, Numbers};
 use super::*;
 use crate::budget::{Spent, one_attribute};
 use crate::release::output::Cell;

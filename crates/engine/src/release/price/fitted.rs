@@ -43,7 +43,7 @@ impl<'a> Fitting<'a> {
             (None, Some(delta)) => Exact::from_f64(delta.to_f64_down() / 100.0)?,
             (None, None) => Exact::zero(),
         };
-        Ok(Self { epsilon, delta, scope, kind: kind })
+        Ok(Self { epsilon, delta, scope, kind })
     }
 
     /// Whom the cost is about.
