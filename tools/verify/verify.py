@@ -255,15 +255,28 @@ def cost(event, cells, by, k):
         return *costs, delta + shown(event, by, k)
     return cost_of(INF, INF)
 
+CONVEX = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "exponential", "zcdp"]
+ALONE = 3  # the second rule for the events of a person by themselves
+def by_rate(event, scope, k):
+    """Of alternatives whose loss is not convex in the move: the largest sum of moves, in cells that each move by the most. None where the largest alternative is enough."""
+    noise = event.p["noise"].word if event.word == "new-keys" else event.word
+    shifts = event.shifts(scope)
+    heights = sorted({mp.ceil(by) for _, by in shifts})
+    if noise in CONVEX + ["sinh-normal"] or len(heights) < 2 or (len(heights) == 2 and (heights[1] - heights[0]) * k <= 1):
+        return None
+    most = max(by for _, by in shifts)
+    return max(mp.ceil(cells * mp.ceil(by) / mp.ceil(most)) for cells, by in shifts), most
+
 class Sum:
     """Σε, Σρ of events without ε, Σρ, Σρ up to ω, ω, Σδ: what 'after' in a ledger holds. `hole` says why no sum counts all of the events."""
     def __init__(self, events, scope, k=1, rule=2):
         self.pure, self.rest, self.all, self.truncated, self.omega, self.delta, self.loose = ZERO, ZERO, ZERO, ZERO, INF, ZERO, mpf("1e-9")
         self.hole, self.is_known = None, True  # whether every word in it is known here
+        self.mixed = rule > 1  # the first rule took the largest alternative, which a mixture of two may exceed
         for _, charge in itertools.groupby(events, lambda event: event.charge):
             charge = list(charge)
-            if scope == "person" and rule > 1 and any(map(Event.leaves_presence, charge)):
-                self.add_worse(Sum(charge, "person", k, rule=1), Sum(charge, "presence", k))
+            if scope == "person" and rule == 2 and any(map(Event.leaves_presence, charge)):
+                self.add_worse(Sum(charge, "person", k, rule=ALONE), Sum(charge, "presence", k))
                 continue
             for event in charge:
                 self.add(event, "person" if event.kind == "without-replacement" and scope == "presence" else scope, k)
@@ -285,7 +298,11 @@ class Sum:
         costs = list(zip(*[cost(event, cells, by, k) for cells, by in event.shifts(scope)]))
         if not costs:
             return
-        pure, rho, truncated, delta = [event.times * max(costs[i]) for i in (0, 1, 2, 4)]
+        pure = event.times * max(costs[0])
+        rate = by_rate(event, scope, k) if self.mixed else None
+        if rate:  # Σε of a mixture is no more than that of its parts; what adds up over cells may be
+            costs = [column + (number,) for column, number in zip(costs, cost(event, *rate, k))]
+        rho, truncated, delta = [event.times * max(costs[i]) for i in (1, 2, 4)]
         if pure == truncated == INF:
             self.is_known = self.is_known and event.is_known
             self.hole = f"there is {event.word!r}, which " + ("no sum can count" if event.is_known else "this program does not know")
