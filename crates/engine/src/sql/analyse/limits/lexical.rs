@@ -275,7 +275,10 @@ impl Measure {
             matches!(keyword, Keyword::NoKeyword | Keyword::NULL | Keyword::TRUE | Keyword::FALSE | Keyword::END);
         match keyword {
             Keyword::NoKeyword => self.run = 0,
-            Keyword::CASE => self.open(Opened::Case),
+            Keyword::CASE => {
+                self.open(Opened::Case);
+                self.read_again(2);
+            }
             Keyword::END if self.is_in(Opened::Case) => self.close(),
             Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS => self.level().parts += 1,
             Keyword::NULL | Keyword::TRUE | Keyword::FALSE => {
@@ -316,6 +319,12 @@ impl Measure {
             (After::Word, true) => 4,
             (After::Position | After::Interval, _) => 5,
         };
+        self.read_again(times);
+    }
+
+    /// What is in the last level is read so many times as often as itself. (A CASE in which something is wrong is tried as a column of that name, and a WHEN behind
+    /// it is then one of the CASE around it.)
+    fn read_again(&mut self, times: usize) {
         let level = self.level();
         level.again = level.again.saturating_add(1).saturating_mul(times).saturating_sub(1);
     }
@@ -406,6 +415,10 @@ mod tests {
         let list = vec!["1"; 15_000].join(",");
         assert!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(5))).contains("nested too deeply"));
         assert_eq!(refusal(&format!("SELECT {}a IN ({list})", "NOT (".repeat(3))), "");
+        // Without a bracket: of 96 CASEs inside each other the thread read for ever.
+        let cases = |deep: usize| format!("SELECT {}1{}", "CASE WHEN a THEN 1 ELSE ".repeat(deep), " END".repeat(deep));
+        assert!(refusal(&cases(20)).contains("nested too deeply"));
+        assert_eq!(refusal(&cases(15)), "");
         assert!(refusal("SELECT INTERVAL INTERVAL '1' DAY").contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM ((".repeat(13)).contains("nested too deeply"));
         assert!(refusal(&"SELECT 1 FROM a, ((".repeat(13)).contains("nested too deeply"));
