@@ -381,6 +381,9 @@ mod tests {
     #[test]
     fn what_follows_each_other_counts_and_not_only_what_is_inside() {
         assert!(chain("SELECT a[1].b[1].c[1].d[1]") > chain("SELECT a[1].b[1]") + 2);
+        // A pair of brackets is a level of its own, and an operator for what stands around it.
+        let brackets = |pairs: usize| chain(&format!("SELECT {}a{}", "(".repeat(pairs), ")".repeat(pairs)));
+        assert!(brackets(9) >= brackets(1) + 16);
         assert!(refusal(&format!("SELECT CAST(NULL AS INT{})", "[]".repeat(17))).contains("16 pairs"));
         assert!(refusal(&format!("SELECT CAST(NULL AS INT{})", " [ 3 ]\n".repeat(30_000 / 8))).contains("16 pairs"));
         assert_eq!(refusal(&format!("SELECT CAST(NULL AS INT{})", "[]".repeat(16))), "");
