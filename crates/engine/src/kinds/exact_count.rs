@@ -3,7 +3,7 @@
 //! What protects anybody is the uncertainty of the attacker that the project file declares. The ledger charges the truth: (0, 1), which
 //! holds for everything and promises nothing, in every scope that the count depends on. So every budget that it touches refuses
 //! it, and without a budget the ledger tells an infinite ε from then on. And because such guarantees do not compose, an exact count
-//! stands alone, in its ledger and in every other that can be seen from here (`alone`). Two counts of two nearly equal sets tell
+//! stands alone, in its ledger and in every other that can be seen from here (`release::run::exclusivity`). Two counts of two nearly equal sets tell
 //! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
 
 use crate::attackers::{Counted, Finding, answer};
