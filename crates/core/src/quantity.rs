@@ -185,6 +185,11 @@ pub(crate) fn checked<Q>(given: impl TryInto<Q, Error: Into<Error>>) -> Result<Q
 impl Sensitivity {
     /// By 1.
     pub const ONE: Self = Self(1.0);
+
+    /// The next whole number that is not below.
+    pub(crate) fn rounded_up(self) -> Self {
+        Self(self.0.ceil())
+    }
 }
 
 fn shown(value: f64) -> String {

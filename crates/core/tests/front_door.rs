@@ -54,7 +54,7 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
     }
 }
 
-/// What every mechanism has, in one order and one shape.
+/// What every mechanism has, in one order and one shape. (Randomized response needs the attributes that decide the truth.)
 macro_rules! contract {
     ($($mechanism:ty),+) => {
         $( const _: fn(&$mechanism) -> Result<Vec<Event>> = <$mechanism>::events; )+
@@ -66,7 +66,6 @@ contract!(
     StabilityHistogram,
     KeySelection,
     HugeDomainHistogram,
-    RandomizedResponse,
     Selection,
     ObviousAnswer,
     GeneralizedHistogram,

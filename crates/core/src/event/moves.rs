@@ -78,6 +78,10 @@ impl Moves {
     /// Moves by scope. Who replaces an owner may have no rows in this table, and other values of any attribute: so `person` is what is given and
     /// whatever `presence` and `touches` list beyond that.
     ///
+    /// What no touch names moves nothing. A mechanism does not know which attributes its numbers were made of, so the
+    /// [`events`](crate::mechanism::additive::Additive::events) of mechanisms that were given no touches cost nothing in the scope
+    /// of any attribute: there, give them moves with the touches of your data.
+    ///
     /// ```
     /// use scumble::event::{Moves, Shift, Touch};
     /// use scumble::scope::{AttributeSet, Scope};

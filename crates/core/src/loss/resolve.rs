@@ -67,7 +67,7 @@ fn form_and_shifts(event: &Event, member: &Scope) -> (Form, Vec<Shift>) {
 fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     let (member, size) = scope.members();
     let (form, shifts) = form_and_shifts(event, member);
-    let mut shifts = undominated(shifts);
+    let (mut shifts, is_rounded) = in_steps(event.word(), undominated(shifts));
     if let (Word::SinhNormal { .. }, Form::Whole, 1) = (event.word(), form, size) {
         shifts = divided_alternatives(shifts)?;
     }
@@ -75,7 +75,7 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
     let made = |shift: Shift, group: u64| -> Result<Component> {
         let one = component(event, form, shift, group)?;
-        Ok(Component { is_cover: one.is_cover || matches!(form, Form::Replace { .. }), ..one })
+        Ok(Component { is_cover: one.is_cover || is_rounded || matches!(form, Form::Replace { .. }), ..one })
     };
     let cover = made(covered, in_law)?;
     if size > 1 {
@@ -98,6 +98,20 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
         return made(shift, 1).map(Some);
     }
     chosen(event, form, &shifts, cover, &made)
+}
+
+/// Moves in whole steps, where noise is on whole numbers; and whether any was rounded up.
+///
+/// One cell that moves by at most 1.5 moves by at most 1. "Two cells by 1.5" stand for three cells by 1 too, and a mixture
+/// with another alternative may be further in a cell than either is, rounded down: there 1.5 counts as 2.
+fn in_steps(word: &Word, shifts: Vec<Shift>) -> (Vec<Shift>, bool) {
+    let is_whole = matches!(word, Word::SinhNormal { .. }) || compared(word) == Some(true);
+    if !is_whole || matches!(&shifts[..], [one] if one.cells <= 1) {
+        return (shifts, false);
+    }
+    let is_rounded = shifts.iter().any(|shift| shift.by.get().fract() != 0.0);
+    let up = |shift: Shift| Shift { by: shift.by.rounded_up(), ..shift };
+    (undominated(shifts.into_iter().map(up).collect()), is_rounded)
 }
 
 /// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole numbers.

@@ -16,10 +16,11 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Shift, Word};
+use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::refine::{self, Precision, Weights};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 use crate::quantity::{Beta, Epsilon, Exact, checked};
+use crate::scope::AttributeSet;
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
@@ -99,10 +100,21 @@ impl RandomizedResponse {
         if other < truth { other } else { other + 1 }
     }
 
-    /// What one owner's answer is, for the ledger: replacing the owner's value moves one answer.
-    pub fn events(&self) -> Result<Vec<Event>> {
+    /// What one owner's answer is, for the ledger, where these attributes decide the truth: a change of them moves one
+    /// answer. That somebody answered at all is seen, so nothing is promised about presence, nor about a person.
+    ///
+    /// ```
+    /// use scumble::mechanism::randomized_response::RandomizedResponse;
+    /// use scumble::{AttributeSet, Loss, Scope};
+    /// let smokes = AttributeSet::new(["smokes"])?;
+    /// let events = RandomizedResponse::new(1.0, 2)?.events(&smokes)?;
+    /// assert_eq!(Loss::of(&events, Scope::Presence)?.epsilon(0.0)?.upper, f64::INFINITY);
+    /// assert!(Loss::of(&events, Scope::Attributes(smokes))?.epsilon(0.0)?.upper < 1.0 + 1e-9);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
-        Ok(vec![Event::new(word, Moves::everywhere(Shift::one_cell(1.0)?))])
+        charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 
     /// Unbiased estimates from how often each answer came: (count − n·p_flip)/(p_keep − p_flip).

@@ -3,6 +3,7 @@
 
 use crate::added::published;
 use crate::statistics::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen};
+use scumble::AttributeSet;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::Loss;
 use scumble::mechanism::additive::Noise;
@@ -35,7 +36,7 @@ pub fn randomized_response() {
     // Drawn again and again; and, where that would take long, at once.
     for (at, values, seed) in [(1.0, 3u64, 20), (6.0, 1000, 21)] {
         let mechanism = RandomizedResponse::new(epsilon(at), values).unwrap();
-        let event = mechanism.events().unwrap().remove(0);
+        let event = mechanism.events(&AttributeSet::new(["answer"]).unwrap()).unwrap().pop().unwrap();
         let law = |epsilon: f64| {
             let truth = epsilon.exp() / (epsilon.exp() + values as f64 - 1.0);
             BTreeMap::from([(true, truth), (false, 1.0 - truth)])

@@ -30,9 +30,8 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
     }
 
     fn one(&self) -> Result<Additive> {
-        // A number in [0, 1] moves the sum by at most 1, whether its row comes, goes or changes.
-        let by = vec![Shift::one_cell(f64::from(UNIT))?];
-        Additive::of(Moves::by_scope(by.clone(), by, Vec::new())).within(self.target, &self.scope)
+        // A number in [0, 1] moves the sum by at most 1, whether its row comes, goes or changes in whichever attributes.
+        Additive::of(Moves::everywhere(Shift::one_cell(f64::from(UNIT))?)).within(self.target, &self.scope)
     }
 
     fn many(&self, batch: &Batch<'_, Row>) -> Result<Additive> {

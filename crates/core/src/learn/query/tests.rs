@@ -28,14 +28,15 @@ fn answers_are_within_their_tolerance() {
     }
 }
 
-/// An ask moves by one whole unit in both scopes, whatever the function does; a batch by the cells of a row.
+/// An ask moves by one whole unit in every scope, whatever the function does; a batch by the cells of a row.
 #[test]
 fn asks_cost_what_the_sums_move() {
     let rows = numbers(100, 7);
     let mut bits = InsecureSeededSource::new(2);
     let central = Central::new(&rows, Target::pure(0.5).unwrap(), Scope::Person, 1, &mut bits).unwrap();
     let event = central.event_of_ask().unwrap();
-    for scope in [Scope::Presence, Scope::Person] {
+    let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
+    for scope in [Scope::Presence, Scope::Person, age] {
         let epsilon = Loss::of([event.clone()], scope).unwrap().epsilon(0.0).unwrap().upper;
         assert!(epsilon <= 0.5 * (1.0 + 1e-9) && epsilon > 0.499);
     }

@@ -27,6 +27,29 @@ fn an_owner_in_the_sample_moves_all_of_its_cells() {
     }
 }
 
+/// "Two cells by 1.5" on whole numbers stand for three cells by 1 too, which cost more than two by 1; one cell by 1.5 moves by 1.
+#[test]
+fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
+    let laplace = || Word::DiscreteLaplace { scale: Scale::new(1.0).unwrap() };
+    let of = |shifts: &[(u64, f64)], scope: &Scope| epsilon(&[moving(laplace(), shifts)], scope, 0.0);
+    let three = of(&[(3, 1.0)], &Scope::Presence);
+    for shifts in [&[(2, 1.5)][..], &[(2, 1.5), (1, 2.5)], &[(1, 2.5), (3, 1.0)]] {
+        let found = of(shifts, &Scope::Presence);
+        assert!(found.upper >= three.upper && found.lower <= 3.0 + 1e-9, "{shifts:?}: {found:?}");
+    }
+    // Four owners may each move three cells by 1.
+    let group = of(&[(2, 1.5)], &Scope::Presence.group(4.try_into().unwrap()));
+    assert!(group.upper >= of(&[(3, 1.0)], &Scope::Presence.group(4.try_into().unwrap())).upper, "{group:?}");
+    assert_eq!(of(&[(1, 1.5)], &Scope::Presence), of(&[(1, 1.0)], &Scope::Presence));
+    let deltas =
+        |word: Word, shifts: &[(u64, f64)]| loss(&[moving(word, shifts)], &Scope::Presence).delta(0.5).unwrap();
+    let sinh = || Word::SinhNormal { sigma: Sigma::new(3.0).unwrap(), a: Scale::new(2.0).unwrap() };
+    for word in [gaussian, sinh] {
+        let (found, truth) = (deltas(word(), &[(2, 1.5)]), deltas(word(), &[(3, 1.0)]));
+        assert!(found.upper >= truth.lower && found.lower <= truth.upper, "{found:?} {truth:?}");
+    }
+}
+
 fn gaussian() -> Word {
     Word::DiscreteGaussian { sigma: Sigma::new(4.0).unwrap() }
 }

@@ -89,7 +89,7 @@ fn owners(word: &str, by: f64) -> Result<f64> {
     Ok(by.ceil().max(1.0))
 }
 
-/// Whole answers move by whole steps: a bound of 1.5 is a bound of 1.
+/// Whole answers move by whole steps: one cell's bound of 1.5 is a bound of 1 (those of several cells are whole before).
 fn steps(word: &str, by: f64) -> Result<u64> {
     if by > 1e9 {
         return Err(Error::refused(format!("a {word} event moves by at most 1e9 steps, not {by}")));

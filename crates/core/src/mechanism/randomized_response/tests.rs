@@ -3,7 +3,12 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::noise::InsecureSeededSource;
-use crate::scope::Scope;
+use crate::scope::{AttributeSet, Scope};
+
+/// What changes the truth.
+fn answer() -> AttributeSet {
+    AttributeSet::new(["answer"]).unwrap()
+}
 
 fn exact(mechanism: &RandomizedResponse, truth: u64) -> Distribution<u64> {
     let chance = |answer: u64| if answer == truth { mechanism.keep() } else { mechanism.flip() };
@@ -16,7 +21,7 @@ fn the_claim_is_the_truth_for_every_change_of_value() {
         let mechanism = RandomizedResponse::new(Epsilon::new(epsilon).unwrap(), values).unwrap();
         let pairs: Vec<(u64, u64)> = (0..values).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
         let asked = [0.0, epsilon / 2.0];
-        let claim = Claim::of(&[mechanism.events().unwrap().remove(0)], &Scope::Person, &asked);
+        let claim = Claim::of(&mechanism.events(&answer()).unwrap(), &Scope::Attributes(answer()), &asked);
         assert!((claim.pure.unwrap() - epsilon).abs() < 1e-9);
         check(&pairs, |truth| exact(&mechanism, *truth), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
     }
@@ -27,8 +32,8 @@ fn several_answers_compose_as_claimed() {
     let mechanism = RandomizedResponse::new(Epsilon::new(0.7).unwrap(), 3).unwrap();
     let three =
         |truth: &u64| exact(&mechanism, *truth).product(&exact(&mechanism, *truth)).product(&exact(&mechanism, *truth));
-    let event = mechanism.events().unwrap().remove(0).repeated(3).unwrap();
-    let claim = Claim::of(&[event], &Scope::Person, &[0.2, 0.8, 1.5]);
+    let event = mechanism.events(&answer()).unwrap().pop().unwrap().repeated(3).unwrap();
+    let claim = Claim::of(&[event], &Scope::Attributes(answer()), &[0.2, 0.8, 1.5]);
     check(&[(0u64, 1u64), (1, 2)], three, &claim, Slack { pure: 1e-6, delta: 1e-2, renyi: 1e-2 });
 }
 

@@ -2,6 +2,7 @@
 
 use super::Audit;
 use super::added::scale;
+use scumble::AttributeSet;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
@@ -24,7 +25,8 @@ fn delta(value: f64) -> Delta {
 pub fn randomized_response() {
     for (values, at, seed) in [(2, 1.0, 1200), (5, 1.5, 1201)] {
         let mechanism = RandomizedResponse::new(epsilon(at), values).unwrap();
-        Audit::of("randomized response", &mechanism.events().unwrap(), &Scope::Person)
+        let answer = AttributeSet::new(["answer"]).unwrap();
+        Audit::of("randomized response", &mechanism.events(&answer).unwrap(), &Scope::Attributes(answer))
             .tells(seed, |moved, bits| mechanism.release(u64::from(moved), bits).unwrap() as f64);
     }
 }

@@ -28,13 +28,8 @@ use std::collections::BTreeSet;
 ///
 /// More cells than there are in a public domain never move: then all of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
-    let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
-    let row = Row {
-        largest: low.abs().max(high.abs()),
-        width: high.max(0.0) - low.min(0.0),
-        values: values_of(measure),
-        once: measure.what == What::Owners,
-    };
+    let (largest, width) = reach(measure.range);
+    let row = Row { largest, width, values: values_of(measure), once: measure.what == What::Owners };
     moves_of(&row, query)
 }
 
@@ -65,13 +60,17 @@ pub(crate) struct Together {
 /// The moves of all measures together; none where one of them cannot move.
 ///
 /// # Guarantee
-/// As for [`moves`], with c, r, M and w of each measure: n ≤ r kept rows of an owner move measure i of their cell by at most nMᵢ = (n/r)·aᵢ, or the number of owners by 1. So
-/// the norm is at most 1 in each cell, and over all cells at most the largest cᵢ =: c.
+/// As for [`moves`], with c, r, M and w of each measure: n ≤ r kept rows of an owner move measure i of their cell by at
+/// most nMᵢ = (n/r)·aᵢ, or the number of owners by 1. So the norm is at most 1 in each cell, and over all cells at most
+/// the largest cᵢ =: c. With W = max ⌈wᵢ/Mᵢ⌉, which is 1 or 2:
 /// - presence: c cells by 1;
-/// - person, and attributes of keys, filters and joins: the norm of a difference is at most the sum of both, 2c in all; and at most W = max wᵢ/Mᵢ ≤ 2 in each cell of a public domain;
-/// - attributes of summed values only: how many rows there are in which cell stays, so measure i moves by at most n·wᵢ: cᵢ cells by wᵢ/Mᵢ. Of several such measures the largest counts
-///   in each cell, which is one of the alternatives;
-/// - with one row per person, attributes of filters only: one cell by 1.
+/// - person, and attributes of keys, filters and joins: the norm of a difference is at most the sum of both, 2c in all,
+///   and at most W in each cell. For W = 2 the move "c cells by 2" weakly majorizes all of these; it may happen, where an
+///   owner keeps all groups and changes all values. For W = 1 it is 2c cells by 1, or all of a public domain;
+/// - attributes of summed values only: how many rows there are in which cell stays, so measure i moves by at most n·wᵢ:
+///   cᵢ cells by wᵢ/Mᵢ. Of several such measures the largest counts in each cell, which is one of the alternatives;
+/// - with one row per person, attributes of filters only: one cell by 1; and of keys only, by which the row goes to another
+///   cell with the same values: two cells by 1.
 pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
     let (groups, rows_per_group, rows) =
         query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
@@ -80,30 +79,28 @@ pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
     let (mut bounds, mut touches) = (Vec::new(), Vec::new());
     let (mut cells, mut widest) = (0, 1.0f64);
     for measure in &query.measures {
-        let (low, high) = (measure.range.0 as f64, measure.range.1 as f64);
-        let largest = low.abs().max(high.abs());
+        let (largest, width) = reach(measure.range);
         if largest <= 0.0 {
             return Ok(None);
         }
         let each = if measure.what == What::Owners { 1 } else { rows_per_group };
         let own = groups.min(rows.div_ceil(each)).min(most_cells);
         // Whole owners are charged: a move by more than 1 is one by 2.
-        let wide = ((high.max(0.0) - low.min(0.0)) / largest).ceil();
-        bounds.push(each as f64 * largest);
+        let wide = if width > largest { 2.0 } else { 1.0 };
+        bounds.push(at_least(each, largest));
         (cells, widest) = (cells.max(own), widest.max(wide));
         if !matches!(measure.what, What::Owners | What::Rows) {
             let values = if one_row_each { measure.attributes.clone() } else { all_values(query) };
             touches.push(touch(&values, vec![Shift::new(own, wide)?])?);
         }
     }
-    let doubled = cells.saturating_mul(2);
-    let replaced = match (most_cells as f64) * widest < doubled as f64 {
-        true => Shift::new(most_cells, widest)?,
-        false => Shift::new(doubled, 1.0)?,
-    };
+    let elsewhere = Shift::new(cells.saturating_mul(2).min(most_cells), 1.0)?;
+    let replaced = if widest > 1.0 { Shift::new(cells, widest)? } else { elsewhere };
+    let by_key = if one_row_each { elsewhere } else { replaced };
+    let by_filter = if one_row_each { Shift::one_cell(1.0)? } else { replaced };
     let only_rows: BTreeSet<String> = query.rows.difference(&query.key_attributes).cloned().collect();
-    touches.push(touch(&query.key_attributes, vec![replaced])?);
-    touches.push(touch(&only_rows, vec![if one_row_each { Shift::one_cell(1.0)? } else { replaced }])?);
+    touches.push(touch(&query.key_attributes, vec![by_key])?);
+    touches.push(touch(&only_rows, vec![by_filter])?);
     touches.retain(|touch| !touch.attributes.is_empty());
     let moves = Moves::by_scope(vec![Shift::new(cells, 1.0)?], vec![replaced], touches);
     Ok(Some(Together { moves, bounds }))
@@ -138,23 +135,22 @@ fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
     let each = if row.once { 1 } else { rows_per_group };
     let most_cells = query.cells().unwrap_or(u64::MAX);
     let cells = groups.min(rows.div_ceil(each)).min(most_cells);
-    let (largest, width) = (row.largest, row.width);
-    let rows = each as f64;
-    let presence = vec![Shift::new(cells, rows * largest)?];
-    let same = Shift::new(cells, rows * width)?;
-    let mut replaced = vec![Shift::new(cells.saturating_mul(2).min(most_cells), rows * largest)?];
-    if width > largest {
+    let (largest, width) = (at_least(each, row.largest), at_least(each, row.width));
+    let presence = vec![Shift::new(cells, largest)?];
+    let same = Shift::new(cells, width)?;
+    let mut replaced = vec![Shift::new(cells.saturating_mul(2).min(most_cells), largest)?];
+    if row.width > row.largest {
         replaced.push(same);
     }
     // A domain of fewer than 2c cells: some cells lose one owner's part and win another's, each by at most r·w.
     if cells.saturating_mul(2) > most_cells {
-        replaced = vec![Shift::new(most_cells, rows * width)?];
+        replaced = vec![Shift::new(most_cells, width)?];
     }
 
     let one_row_each = query.bounds.is_none();
     let mut touches = vec![touch(&query.key_attributes, replaced.clone())?];
     let only_rows: BTreeSet<String> = query.rows.difference(&query.key_attributes).cloned().collect();
-    let by_filter = if one_row_each { vec![Shift::new(1, largest)?] } else { replaced.clone() };
+    let by_filter = if one_row_each { vec![Shift::one_cell(largest)?] } else { replaced.clone() };
     touches.push(touch(&only_rows, by_filter)?);
     if let Some(own) = row.values {
         // Which r rows of a group stay depends on all values of the query, where there can be more than r.
@@ -171,7 +167,7 @@ fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
 /// Whoever comes, goes or takes another's place moves the sum by at most `most`, because what each adds is between nothing and that. How many rows
 /// there are in which group depends on keys, filters and joins; other attributes do not move the sum.
 pub(crate) fn of_owners(most: u64, query: &Query) -> Result<Moves> {
-    let one = vec![Shift::one_cell(most as f64)?];
+    let one = vec![Shift::one_cell(rounded_up(most.into()))?];
     let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), one.clone())?];
     touches.retain(|touch| !touch.attributes.is_empty());
     Ok(Moves::by_scope(one.clone(), one, touches))
@@ -183,7 +179,7 @@ pub(crate) fn of_owners(most: u64, query: &Query) -> Result<Moves> {
 /// What an owner adds is not negative and adds up to at most `most`: a mixture of "`most` rows in one cell". Another in its place is a mixture of
 /// "two cells by `most`". Where a row is depends on keys, filters and joins; other attributes move nothing.
 pub(crate) fn of_rows_of_owners(most: u64, query: &Query) -> Result<Moves> {
-    let (one, two) = (vec![Shift::one_cell(most as f64)?], vec![Shift::new(2, most as f64)?]);
+    let (one, two) = (vec![Shift::one_cell(rounded_up(most.into()))?], vec![Shift::new(2, rounded_up(most.into()))?]);
     let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), two.clone())?];
     touches.retain(|touch| !touch.attributes.is_empty());
     Ok(Moves::by_scope(one, two, touches))
@@ -192,6 +188,27 @@ pub(crate) fn of_rows_of_owners(most: u64, query: &Query) -> Result<Moves> {
 /// How many keys one owner can have alone.
 pub(crate) fn keys_per_owner(query: &Query) -> u64 {
     query.bounds.map_or(1, |bounds| bounds.groups.min(bounds.rows))
+}
+
+/// M and w of a row that adds something in this range: how far it moves a cell when it comes or goes, and when another
+/// value takes its place.
+fn reach((low, high): (i64, i64)) -> (f64, f64) {
+    let largest = low.unsigned_abs().max(high.unsigned_abs());
+    let width = i128::from(high.max(0)) - i128::from(low.min(0));
+    (rounded_up(largest.into()), rounded_up(width.unsigned_abs()))
+}
+
+/// The next number that is not below, where a whole number is none.
+fn rounded_up(whole: u128) -> f64 {
+    let near = whole as f64;
+    if (near as u128) < whole { near.next_up() } else { near }
+}
+
+/// `rows` times a move: never below the exact product.
+fn at_least(rows: u64, by: f64) -> f64 {
+    let rows = rounded_up(rows.into());
+    let product = rows * by;
+    if rows.mul_add(by, -product) > 0.0 { product.next_up() } else { product }
 }
 
 fn touch(attributes: &BTreeSet<String>, shifts: Vec<Shift>) -> Result<Touch> {

@@ -12,7 +12,7 @@ mod dialect;
 mod expression;
 mod from;
 mod grammar;
-mod moves;
+pub(super) mod moves;
 mod neighbours;
 mod oracle;
 mod query;

@@ -2,7 +2,7 @@
 
 use crate::sql::Cut;
 use crate::sql::analyse::query::What;
-use crate::sql::analyse::sensitivity::{keys_per_owner, moves, quantile_moves};
+use crate::sql::analyse::sensitivity::{keys_per_owner, moves, of_each_cell, quantile_moves, together};
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::Integers;
 use datafusion::common::ScalarValue;
@@ -25,6 +25,7 @@ pub(crate) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers
         within(&claimed, scope, moved.collect())
             .map_err(|how| format!("{:?} of {:?}: {how}", measure.what, shown(measure)))?;
     }
+    apart(cut, scope, &keys, &first, &second)?;
     for quantile in &query.quantiles {
         let claimed = quantile_moves(quantile, query).map_err(|error| error.to_string())?;
         let replaced = quantile.rank.replaced().map_err(|error| error.to_string())?;
@@ -39,6 +40,37 @@ pub(crate) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers
         let claimed = moves(&query.measures[owners], query).map_err(|error| error.to_string())?;
         new_keys(cut, &claimed, scope, one, &second)?;
         new_keys(cut, &claimed, scope, other, &first)?;
+    }
+    Ok(())
+}
+
+type ByKey<'a> = HashMap<&'a Vec<ScalarValue>, &'a Cell>;
+
+/// What is claimed of all measures of a cell at once, and of conditions on a count in each cell by itself.
+fn apart(
+    cut: &Cut,
+    scope: &Scope,
+    keys: &HashSet<&Vec<ScalarValue>>,
+    first: &ByKey<'_>,
+    second: &ByKey<'_>,
+) -> Result<(), String> {
+    let query = &cut.query;
+    let sum =
+        |cells: &ByKey<'_>, key: &Vec<ScalarValue>, index: usize| cells.get(key).map_or(0, |cell| cell.sums[index]);
+    let moved = |key, index| (sum(first, key, index) - sum(second, key, index)).unsigned_abs() as f64;
+    for (index, measure) in query.measures.iter().enumerate() {
+        // What is said of a cell's number alone can only move where the number does.
+        let claimed = of_each_cell(measure, query).map_err(|error| error.to_string())?;
+        let changed = keys.iter().map(|key| if moved(key, index) > 0.0 { 1.0 } else { 0.0 });
+        within(&claimed, scope, changed.collect()).map_err(|how| format!("cells of {:?}: {how}", measure.what))?;
+    }
+    if let Some(together) = together(query).map_err(|error| error.to_string())? {
+        let norm = |key| {
+            let parts = together.bounds.iter().enumerate().map(|(index, bound)| moved(key, index) / bound);
+            parts.fold(0.0, f64::max)
+        };
+        within(&together.moves, scope, keys.iter().map(|key| norm(key)).collect())
+            .map_err(|how| format!("all measures together: {how}"))?;
     }
     Ok(())
 }
@@ -60,7 +92,7 @@ fn ranks(one: &BTreeMap<u128, u64>, other: &BTreeMap<u128, u64>, replaced: f64) 
     gone.min(come) as f64 * replaced + gone.abs_diff(come) as f64
 }
 
-fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<(), String> {
+pub(crate) fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<(), String> {
     let shifts = claimed.shifts(scope);
     let most = |size: &dyn Fn(&Shift) -> f64| shifts.iter().map(size).fold(0.0, f64::max);
     let norms = [

@@ -62,7 +62,11 @@ fn part_of_joint_claim(
             |(measure, bound): (usize, &f64)| (of(left, key, measure) - of(right, key, measure)).abs() as f64 / bound;
         together.bounds.iter().enumerate().map(moved).fold(0.0, f64::max)
     };
-    let sum: f64 = keys.into_iter().map(norm).sum();
+    let moved: Vec<f64> = keys.into_iter().map(norm).collect();
+    let sum: f64 = moved.iter().sum();
+    if let Err(how) = crate::kinds::sql::generator::moves::within(&together.moves, scope, moved) {
+        panic!("all measures together: {how}");
+    }
     let shifts = together.moves.shifts(scope);
     let most = shifts.iter().map(|shift| shift.cells as f64 * shift.by.get()).fold(0.0, f64::max);
     if sum == 0.0 { 0.0 } else { sum / most }
@@ -292,4 +296,86 @@ fn moved(measure: usize, here: &Cells, there: &Cells) -> Vec<i64> {
     all.sort_unstable();
     all.retain(|by| *by > 0);
     all
+}
+
+/// The loss of two numbers of a cell with noise of the law P[(x, y)] ∝ e^(−max(|x|, |y|)/b) on whole numbers, which is
+/// what the event of joint noise promises of a move by one of its units.
+fn joint_losses(scale: f64, moved: (i64, i64)) -> BTreeMap<i64, f64> {
+    let reach = (40.0 * scale) as i64;
+    let norm = |x: i64, y: i64| x.abs().max(y.abs());
+    let points = || (-reach..=reach).flat_map(|x| (-reach..=reach).map(move |y| (x, y)));
+    let weight = |x: i64, y: i64| (-norm(x, y) as f64 / scale).exp();
+    let total: f64 = points().map(|(x, y)| weight(x, y)).sum();
+    let mut law = BTreeMap::new();
+    for (x, y) in points() {
+        let loss = norm(x - moved.0, y - moved.1) - norm(x, y);
+        *law.entry(loss).or_insert(0.0) += weight(x, y) / total;
+    }
+    law
+}
+
+/// An owner in two groups, two sums of [−1, 1] with one noise for both: all values replaced move two cells by twice what one
+/// owner adds, where "four cells by once" was certified. Every pair of an owner's tables, in every scope, enumerated.
+#[test]
+fn no_pair_of_tables_with_joint_noise_has_a_larger_delta_than_is_certified() {
+    let project = r#"
+[dataset.t]
+source = "t.csv"
+owner = "o"
+max_rows_per_owner = 2
+max_groups_per_owner = 2
+max_rows_per_group = 1
+[dataset.t.columns]
+k = { type = "category", values = ["a", "b", "c", "d"] }
+x = { type = "int", lower = -1, upper = 1 }
+y = { type = "int", lower = -1, upper = 1 }
+"#;
+    let sql = "SELECT k, SUM(x) AS s, SUM(y) AS u FROM t GROUP BY k";
+    let tiny = Tiny::new(project, sql);
+    let request = Request::of_query("test", sql, "epsilon=4").unwrap();
+    let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
+    let together = crate::sql::analyse::sensitivity::together(&plan.cut.query).unwrap().unwrap();
+    assert_eq!(together.bounds, [1.0, 1.0]);
+    let mut versions = vec![Vec::new()];
+    for (one, other) in [("a", "b"), ("a", "c"), ("c", "d")] {
+        for (first, second) in [("-1,-1", "-1,-1"), ("-1,-1", "1,1"), ("1,1", "1,1"), ("0,1", "1,-1")] {
+            versions.push(vec![format!("1,{one},{first}"), format!("1,{other},{second}")]);
+        }
+    }
+    let tables: Vec<Cells> = versions.iter().map(|rows| tiny.cells("o,k,x,y", rows)).collect();
+    // With this scale a move of one owner in one cell costs ε = ½.
+    let (scale, unit) = (2.0, 0.5);
+    let event = Event::pure(unit).unwrap().moving(together.moves.clone());
+    let mut seen = std::collections::BTreeSet::new();
+    for (left, here) in versions.iter().zip(&tables) {
+        for (right, there) in versions.iter().zip(&tables) {
+            let keys: std::collections::BTreeSet<&String> = here.keys().chain(there.keys()).collect();
+            let of = |cells: &Cells, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+            let by = |key: &String, measure| (of(here, key, measure) - of(there, key, measure)) as i64;
+            let mut moved: Vec<(i64, i64)> = keys.into_iter().map(|key| (by(key, 0).abs(), by(key, 1).abs())).collect();
+            moved.sort_unstable();
+            for scope in scopes("o,k,x,y", left, right) {
+                if !seen.insert((scope.to_string(), moved.clone())) {
+                    continue;
+                }
+                let mut law = vec![(0i64, 1.0)];
+                for cell in &moved {
+                    let own = joint_losses(scale, *cell);
+                    law =
+                        law.iter().flat_map(|(sum, p)| own.iter().map(move |(loss, q)| (sum + loss, p * q))).collect();
+                }
+                let loss = Loss::of(std::slice::from_ref(&event), &scope).unwrap();
+                for epsilon in [0.0, 0.5, 1.0, 1.5] {
+                    let beyond = law.iter().filter(|(loss, _)| *loss as f64 * unit > epsilon);
+                    let truth: f64 = beyond.map(|(loss, p)| -p * (epsilon - *loss as f64 * unit).exp_m1()).sum();
+                    let found = loss.delta(epsilon).unwrap();
+                    assert!(
+                        found.upper >= truth * (1.0 - 1e-9),
+                        "{scope} at {epsilon} moves {moved:?}: {found:?} {truth}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
 }
