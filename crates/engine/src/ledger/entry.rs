@@ -75,13 +75,30 @@ impl Proposal {
     }
 }
 
-/// What became of a charge. Both are spent.
+/// How far a charge has come. In every state it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum ChargeState {
+    /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on with it.
+    Reserved,
+    /// Something of it may have been seen, and nobody knows whether the outputs are in place. Charges of older versions, which do not say what was drawn, are here.
+    Drawn,
     /// The outputs are in place; their digests.
     Committed(Output),
-    /// The outputs may or may not have been seen: the process is still at work, failed, or died.
-    Interrupted,
+}
+
+impl ChargeState {
+    /// What was published; none where it is not known that the outputs are in place.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            Self::Committed(output) => Some(output),
+            Self::Reserved | Self::Drawn => None,
+        }
+    }
+
+    /// Where a charge is whose outputs are not known to be in place.
+    pub(super) fn uncommitted(life: &Life) -> Self {
+        if life.is_seen() { Self::Drawn } else { Self::Reserved }
+    }
 }
 
 /// One reservation, as read back.
@@ -104,9 +121,7 @@ pub struct Charge {
     /// Who asked for it, where that is known.
     pub asked: Option<Asked>,
     /// What became of it.
-    pub state: State,
-    /// Whether somebody may have seen what was drawn; true where an older version has not written that down.
-    pub is_drawn: bool,
+    pub state: ChargeState,
 }
 
 /// What was published, as its digests (SHA-256, hexadecimal).
@@ -187,9 +202,10 @@ impl History {
                     if !life.follow(&value) {
                         return Err(out_of_order(word, sequence));
                     }
-                    charge.is_drawn = life.is_seen();
                     if word == "commit" {
-                        charge.state = State::Committed(committed(&value, sequence)?.1);
+                        charge.state = ChargeState::Committed(committed(&value, sequence)?.1);
+                    } else if charge.state.output().is_none() {
+                        charge.state = ChargeState::uncommitted(life);
                     }
                 }
                 _ => standing.note(&value, link)?,
@@ -260,8 +276,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         rule: value["rule"].clone(),
         request: value["request"].as_str().map(str::to_string),
         asked: Asked::from_json(&value["asked"], sequence)?,
-        state: State::Interrupted,
-        is_drawn: Life::of(value).is_seen(),
+        state: ChargeState::uncommitted(&Life::of(value)),
     })
 }
 

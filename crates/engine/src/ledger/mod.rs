@@ -21,7 +21,7 @@ pub use asked::{Asked, Came, Remark, Remarked};
 pub use chain::{GENESIS, Head};
 pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
-pub use entry::{About, Charge, Output, Proposal, State};
+pub use entry::{About, Charge, ChargeState, Output, Proposal};
 pub use life::Draws;
 pub use mark::Key;
 pub use receipt::{Pass, Receipt};
@@ -457,6 +457,12 @@ impl Ledger {
     /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to another one now.
     pub(crate) fn in_place(&self) -> Result<()> {
         if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
+    }
+
+    /// Whether a path leads to the file that is open here, which may be believed: then nobody need open it again to see what others have written.
+    pub fn is_open_at(&self, path: &Path) -> bool {
+        let leads_here = path::resolved(path).is_ok_and(|path| path == self.path);
+        leads_here && !self.doubtful && self.identity.is_some() && self.in_place().is_ok()
     }
 
     fn explain(&self, error: Trouble) -> Error {

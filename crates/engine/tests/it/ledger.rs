@@ -6,7 +6,7 @@ use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use scumble_engine::ledger::{
-    About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Receipt, Remarked, Standing, State,
+    About, Anchor, Asked, Came, ChargeState, Declaration, Head, Ledger, Proposal, Receipt, Remarked, Standing,
 };
 use scumble_engine::project::Project;
 use scumble_engine::summary::{Question, summary, sums_of};
@@ -63,11 +63,11 @@ fn what_was_reserved_is_read_back_as_it_was() {
     let path = folder.path().join("ledger");
     let mut ledger = Ledger::open_or_create(&path).unwrap();
     let receipt = ledger.reserve(&proposal("first"), anything).unwrap();
-    assert_eq!(ledger.charges().unwrap()[0].state, State::Interrupted);
+    assert_eq!(ledger.charges().unwrap()[0].state, ChargeState::Reserved);
     let head = committed(&mut ledger, receipt, "abcd");
     let charges = Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap();
     assert_eq!(charges.len(), 1);
-    assert_eq!(charges[0].state, State::Committed("abcd".into()));
+    assert_eq!(charges[0].state, ChargeState::Committed("abcd".into()));
     assert_eq!(charges[0].events, proposal("first").events);
     assert_eq!(ledger.verify().unwrap(), head);
     assert!(ledger.knows_head(&head.hex()).unwrap());

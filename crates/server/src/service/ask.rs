@@ -4,7 +4,7 @@ use super::{Service, allowed, key_digest};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
-use scumble_engine::ledger::{Came, Charge, Ledger, Remarked, Standing, State};
+use scumble_engine::ledger::{Came, Charge, ChargeState, Ledger, Remarked, Standing};
 use scumble_engine::project::Request;
 use scumble_engine::release::{Answers, Planned, Runner, stored};
 use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
@@ -35,13 +35,16 @@ pub struct Question {
     pub key: Option<String>,
 }
 
-/// What is found for a question that may have been paid for.
-enum Found {
-    Answer(PaidAnswer),
+/// How far the charge for a question has come, as far as whoever asks it must know.
+enum QuestionState {
+    /// Nothing was charged for it that could be gone on with.
+    Unpaid,
     /// Charged, and nothing of it was seen: the release that goes on with the charge.
-    Waiting(Box<Planned>),
+    Reserved(Box<Planned>),
     /// Charged, and not published: lost, or another server is at work on it.
     Unfinished(Refusal),
+    /// Charged, and published.
+    Committed(PaidAnswer),
 }
 
 /// One paid answer.
@@ -136,7 +139,7 @@ impl Service {
         let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
         let delta = delta_of(&planned, &scopes, &usual)?;
         let mut shown = release_json(&planned, &self.project, &scopes, &delta)?;
-        let ledger = Ledger::open_existing(&self.ledger)?;
+        let ledger = runner.existing_ledger()?;
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
         let standing =
             ledger.as_ref().map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
@@ -202,15 +205,17 @@ impl Service {
         let mut waits = WAITS;
         loop {
             match self.answered_now(person, question)? {
-                Found::Answer(answer) => return Ok(answer),
-                Found::Unfinished(refusal) if waits == 0 => return Err(refusal),
-                Found::Unfinished(_) | Found::Waiting(_) => waits = waits.saturating_sub(1),
+                QuestionState::Committed(answer) => return Ok(answer),
+                QuestionState::Unfinished(refusal) if waits == 0 => return Err(refusal),
+                QuestionState::Unfinished(_) | QuestionState::Reserved(_) | QuestionState::Unpaid => {
+                    waits = waits.saturating_sub(1);
+                }
             }
             std::thread::sleep(WAIT);
         }
     }
 
-    fn answered_now(&self, person: &Person, question: &Question) -> Result<Found, Refusal> {
+    fn answered_now(&self, person: &Person, question: &Question) -> Result<QuestionState, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
@@ -228,9 +233,9 @@ impl Service {
             }
         };
         let (runner, planned, goes_on) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            None => (runner, [planned], false),
-            Some(Found::Waiting(planned)) => (runner.going_on(), [*planned], true),
-            Some(found) => return Ok(found),
+            QuestionState::Unpaid => (runner, [planned], false),
+            QuestionState::Reserved(planned) => (runner.going_on(), [*planned], true),
+            ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
         };
         let name = planned[0].request.name.clone();
         let mut bits = SecureSource::new().map_err(Error::from)?;
@@ -251,14 +256,14 @@ impl Service {
                 if goes_on && let Some(key) = key {
                     self.remembers_key(person, question, key, &answer)?;
                 }
-                Ok(Found::Answer(answer))
+                Ok(QuestionState::Committed(answer))
             }
             Err(error) => {
                 // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then its answer is the answer.
                 if goes_on || (key.is_some() && !runner.is_charged(&name)?) {
                     match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
-                        None | Some(Found::Waiting(_)) => {}
-                        Some(found) => return Ok(found),
+                        QuestionState::Unpaid | QuestionState::Reserved(_) => {}
+                        ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
                     }
                 }
                 Err(self.not_released(&runner, person, question, &name, error)?)
@@ -266,7 +271,7 @@ impl Service {
         }
     }
 
-    /// The answer to the same question, or to a request with the same key, if it was paid for.
+    /// How far the same question, or a request with the same key, has come. What was paid for before is counted.
     fn paid_before(
         &self,
         runner: &Runner<'_>,
@@ -274,52 +279,45 @@ impl Service {
         person: &Person,
         question: &Question,
         key: Option<&str>,
-    ) -> Result<Option<Found>, Refusal> {
-        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
+    ) -> Result<QuestionState, Refusal> {
+        let Some(ledger) = runner.existing_ledger()? else { return Ok(QuestionState::Unpaid) };
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
             if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
                 let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
-            let waiting = if charge.is_drawn { None } else { going_on(runner, &charge.release, question)? };
-            let found = match (self.read(&ledger, &charge), &charge.state, waiting) {
-                (Err(_), State::Interrupted, Some(planned)) => Found::Waiting(planned),
-                (Err(refusal), State::Interrupted, None) => Found::Unfinished(refusal),
-                (read, ..) => Found::Answer(read?),
-            };
-            return Ok(Some(self.known(found)));
+            return Ok(match &charge.state {
+                ChargeState::Reserved => match going_on(runner, &charge.release, question)? {
+                    Some(planned) => QuestionState::Reserved(planned),
+                    None => QuestionState::Unfinished(unpublished(&charge)),
+                },
+                ChargeState::Drawn => QuestionState::Unfinished(unpublished(&charge)),
+                ChargeState::Committed(_) => {
+                    let answer = self.read(&ledger, &charge)?;
+                    self.metrics.stored();
+                    QuestionState::Committed(answer)
+                }
+            });
         }
         if question.fresh {
-            return Ok(None);
+            return Ok(QuestionState::Unpaid);
         }
         let Some(charge) = ledger.answered(&digest)? else {
-            return Ok(unanswered(runner, &ledger, &digest, person, question)?.map(Found::Waiting));
+            let unanswered = unanswered(runner, &ledger, &digest, person, question)?;
+            return Ok(unanswered.map_or(QuestionState::Unpaid, QuestionState::Reserved));
         };
         let answer = self.read(&ledger, &charge)?;
         self.memory.put(question, &answer);
         self.remark_stored(person, question, &answer)?;
-        Ok(Some(self.known(Found::Answer(answer))))
-    }
-
-    /// Counts what was paid for before.
-    fn known(&self, found: Found) -> Found {
-        if let Found::Answer(_) = found {
-            self.metrics.stored();
-        }
-        found
+        self.metrics.stored();
+        Ok(QuestionState::Committed(answer))
     }
 
     /// What a charge has published.
     pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<PaidAnswer, Refusal> {
-        if charge.state == State::Interrupted {
-            return Err(Refusal::new(
-                RefusalKind::Lost,
-                format!(
-                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
-                    charge.sequence
-                ),
-            ));
+        if charge.state.output().is_none() {
+            return Err(unpublished(charge));
         }
         let (answers, shown) = stored(&self.out, charge).map_err(|why| {
             Refusal::new(
@@ -447,6 +445,17 @@ impl Service {
 /// The names of an answer's columns in their order, which JSON objects do not keep.
 pub(super) fn columns(answers: &Answers) -> Value {
     answers.columns.iter().map(|column| column.name.as_str()).collect()
+}
+
+/// Of a charge whose answer is not known to be in place.
+fn unpublished(charge: &Charge) -> Refusal {
+    Refusal::new(
+        RefusalKind::Lost,
+        format!(
+            "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
+            charge.sequence
+        ),
+    )
 }
 
 fn stored_mark(answer: &PaidAnswer) -> String {

@@ -7,7 +7,7 @@ use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
-use scumble_engine::ledger::{Came, Charge, Head, Ledger, Remark, Standing, State};
+use scumble_engine::ledger::{Came, Charge, Head, Ledger, Remark, Standing};
 use scumble_engine::project::{Column, Domain, Project, Request};
 use scumble_engine::release::{arrow, published_file, stored};
 use scumble_engine::report::Report;
@@ -160,7 +160,7 @@ impl Service {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             let charges = service.visible(&whole, &person);
-            let seen = charges.iter().rev().filter(|charge| charge.state != State::Interrupted);
+            let seen = charges.iter().rev().filter(|charge| charge.state.output().is_some());
             let shown = seen.map(|charge| {
                 let by = charge
                     .asked
@@ -191,7 +191,7 @@ impl Service {
             let found = charges.into_iter().find(|charge| charge.sequence == sequence);
             let missing =
                 || Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"));
-            let charge = found.filter(|charge| charge.state != State::Interrupted).ok_or_else(missing)?;
+            let charge = found.filter(|charge| charge.state.output().is_some()).ok_or_else(missing)?;
             let gone =
                 |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
             match form {

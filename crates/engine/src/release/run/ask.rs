@@ -29,12 +29,13 @@ use crate::kinds::interactive;
 use crate::kinds::interactive::Opened;
 use crate::ledger::{self, About, Draws, Ledger, Pass, Proposal, Receipt, Reservation, Standing};
 use crate::place::{Origin, Place};
-use crate::project::Request;
+use crate::project::{Request, file_names};
 use crate::release::field::Placed;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Charged;
+use crate::release::run::Marks;
+use crate::release::run::charge::{interrupted, uncommitted};
 use crate::release::run::published::part;
-use crate::release::run::{Marks, interrupted, places, uncommitted};
 use crate::release::run::{Planned, Runner};
 use crate::remote::backend_of;
 use crate::tables::Backend;
@@ -111,7 +112,7 @@ impl Runner<'_> {
         let backend = self.preflight(one)?;
         let marks = self.checked(one, &before)?;
         self.refuse_own_files(out, one)?;
-        drop(places(out, &round, self.ledger())?);
+        drop(places(out, &round)?);
         let kept = Kept::hold(self.ledger(), &request.name)?;
         let rounds = self.charged_rounds(&request.name, &digest)?;
         let is_known = |seal: &String| rounds.iter().any(|round| round.life.states().contains(seal));
@@ -151,13 +152,13 @@ impl Runner<'_> {
 
     /// The rounds of a release that were charged under a declaration, in order.
     fn charged_rounds(&self, name: &str, request: &str) -> Result<Vec<Reservation>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
         Ok(ledger.reservations(name)?.into_iter().filter(|one| one.request == request).collect())
     }
 
     /// The standing of the ledger, with which the budget and the tables of a release must agree.
     fn agreed(&self, planned: &Planned) -> Result<Standing> {
-        let before = match Ledger::open_existing(self.ledger())? {
+        let before = match self.existing_ledger()? {
             Some(ledger) => ledger.standing(&[])?.0,
             None => Standing::nothing(),
         };
@@ -194,8 +195,9 @@ impl Asking<'_> {
     /// As the module says.
     pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<Answered> {
         let understood = self.understood(question)?;
-        let places = places(&self.out, &self.round, self.runner.ledger())?;
-        let (mut ledger, mut notes) = (Ledger::open_or_create(self.runner.ledger())?, Vec::new());
+        let places = places(&self.out, &self.round)?;
+        let (runner, mut notes) = (self.runner, Vec::new());
+        let mut ledger = runner.ledger.created()?;
         let grant = self.granted(&mut ledger, &mut notes, bits)?;
         // Whatever ends this early leaves a round that is over.
         self.known = None;
@@ -427,6 +429,11 @@ impl Asking<'_> {
         }
         Ok(())
     }
+}
+
+/// The places of the files of all rounds, which replace those of the rounds before: nothing of them is kept apart.
+fn places(out: &Path, round: &Planned) -> Result<Places> {
+    Places::claim(out, &file_names(&round.request.name))
 }
 
 fn lost(entry: u64) -> String {

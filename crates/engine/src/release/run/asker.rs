@@ -4,7 +4,7 @@ use super::kept::question_digest;
 use super::{Planned, Runner};
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::ledger::{Asked, Ledger};
+use crate::ledger::Asked;
 use crate::project::Project;
 
 /// Somebody who asks for releases.
@@ -37,7 +37,7 @@ impl Runner<'_> {
 
     /// Whether a release of this name stands in the ledger as charged, whatever became of it.
     pub fn is_charged(&self, release: &str) -> Result<bool> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(false) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(false) };
         Ok(!ledger.reservations(release)?.is_empty())
     }
 }

@@ -25,7 +25,8 @@ impl Runner<'_> {
     }
 
     fn standing_job(&self, request: &Request) -> Result<Job> {
-        Job::standing(request, queries(request, self.project())?, self.project(), self.ledger())
+        let ledger = self.existing_ledger()?;
+        Job::standing(request, queries(request, self.project())?, self.project(), ledger.as_deref(), self.ledger())
     }
 }
 

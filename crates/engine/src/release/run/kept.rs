@@ -10,7 +10,7 @@
 use crate::attackers::declared;
 use crate::digest::digest_of;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Charge, Ledger, Output, State};
+use crate::ledger::{self, Charge, Output};
 use crate::project::file_names;
 use crate::project::{Bounding, Graph, Project, Request, Table};
 use crate::release::run::{Planned, Runner};
@@ -58,7 +58,7 @@ impl Runner<'_> {
     ///
     /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid for again is for somebody to say.
     pub fn kept(&self, releases: &[Planned], out: &Path, again: &[String]) -> Result<Vec<Option<Kept>>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(vec![None; releases.len()]) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(vec![None; releases.len()]) };
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
         for planned in releases {
@@ -86,17 +86,17 @@ impl Runner<'_> {
 
     /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it anew, and replaces it.
     pub fn published_otherwise(&self, planned: &Planned) -> Result<Option<u64>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
         Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
     }
 
     /// The name and the entry of what was published with the same declaration under a name that no release has any more: whoever renames a release pays for it anew.
     pub fn published_as(&self, planned: &Planned) -> Result<Option<(String, u64)>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
         for charge in ledger.recent(MOST_CHARGES)?.into_iter().rev() {
-            let is_candidate = matches!(charge.state, State::Committed(_)) && charge.kind == planned.request.kind;
+            let is_candidate = charge.state.output().is_some() && charge.kind == planned.request.kind;
             if is_candidate
                 && is_gone(&charge)
                 && charge.request == Some(digest_as(self.project(), planned, &charge.release)?)
@@ -109,7 +109,7 @@ impl Runner<'_> {
 
     /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
         let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.life.commits() == 0);
         Ok(charges.map(|charge| charge.head.entries).collect())
     }
@@ -120,14 +120,14 @@ impl Runner<'_> {
         if planned.request.definition()?.publishes == Publication::Rounds {
             return Ok(None);
         }
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
         Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
     }
 
     /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where they are as they were.
     pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
     }
 
@@ -306,7 +306,7 @@ fn told(rule: &Value) -> Value {
 
 /// What is wrong with the files of a charge, if they are not there as they were published.
 fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
-    let State::Committed(output) = &charge.state else { return Some("it was not completed".to_string()) };
+    let Some(output) = charge.state.output() else { return Some("it was not completed".to_string()) };
     file_names(&charge.release).into_iter().find_map(|name| {
         let path = out.join(&name);
         match digest_of(&path) {

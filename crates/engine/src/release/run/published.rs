@@ -9,7 +9,7 @@ use super::kept::is_published;
 use super::publish::{earlier, unknown_earlier};
 use crate::attackers::Counted;
 use crate::kinds::registry;
-use crate::ledger::{Charge, State};
+use crate::ledger::Charge;
 use crate::project::file_names;
 use crate::release::Publication;
 use crate::release::floor::Floor;
@@ -64,7 +64,7 @@ pub struct Unshown {
 pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown>) {
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
-        let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
+        let is_newest = charge.state.output().is_none() || seen.insert(charge.release.clone());
         let read = match is_newest || is_kept_by_itself(&charge) {
             true => read(out, &charge, charges),
             false => Err(replaced(&charge)),
@@ -81,7 +81,7 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
 /// Whether the numbers of an older charge of a name can be told from those of a newer one: rounds stand in one file, and the first ledgers had no digests of the JSON.
 fn is_kept_by_itself(charge: &Charge) -> bool {
     !publishes(charge, Publication::Rounds)
-        && matches!(&charge.state, State::Committed(output) if output.files.contains_key("json"))
+        && charge.state.output().is_some_and(|output| output.files.contains_key("json"))
 }
 
 /// Whether a charge is of a kind that publishes this.
@@ -156,7 +156,7 @@ pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>,
 
 /// The same, and whether they are in their place, not among the earlier files.
 fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
-    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
+    let output = charge.state.output().ok_or("charged, and not completed")?;
     let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
     let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
     let here = std::fs::read(out.join(&name));
@@ -176,7 +176,7 @@ fn name(charge: &Charge, end: &str) -> Option<String> {
 
 /// Where a charge's file is once another has its place.
 fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
-    let State::Committed(output) = &charge.state else { return None };
+    let output = charge.state.output()?;
     let (name, digest) =
         (name(charge, end)?, output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?);
     let by_digest = unknown_earlier(out, &name, digest);

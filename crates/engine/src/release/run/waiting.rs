@@ -70,12 +70,12 @@ pub(crate) struct Waiting {
 impl Runner<'_> {
     /// The entry of the charge that a release goes on with, and pays nothing more; none where it pays.
     pub fn goes_on_with(&self, planned: &Planned) -> Result<Option<u64>> {
-        Ok(self.waiting(planned)?.map(|waiting| waiting.at.entries))
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
+        Ok(self.waiting(planned, &ledger)?.map(|waiting| waiting.at.entries))
     }
 
     /// That charge. Looks at the ledger, and at files if there is one.
-    pub(crate) fn waiting(&self, planned: &Planned) -> Result<Option<Waiting>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+    pub(super) fn waiting(&self, planned: &Planned, ledger: &Ledger) -> Result<Option<Waiting>> {
         for Undrawn { charge, marks, at } in ledger.undrawn(&planned.request.name)? {
             if self.is_for(planned, &charge)?
                 && self.is_unchanged(planned, &marks)?

@@ -1,7 +1,7 @@
 //! What leaves the process, as far as anybody outside can see it.
 
 use scumble::noise::tape::TapedSource;
-use scumble_engine::ledger::Charge;
+use scumble_engine::ledger::{Charge, ChargeState};
 use scumble_engine::release::{Planned, Runner};
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +77,14 @@ impl Left {
         };
         let place = out.parent().unwrap_or(out).display().to_string();
         let entry = |charge: &Charge| {
-            format!("{} {} {:?} {} drawn {}", charge.release, charge.kind, charge.events, charge.rule, charge.is_drawn)
+            format!(
+                "{} {} {:?} {} drawn {}",
+                charge.release,
+                charge.kind,
+                charge.events,
+                charge.rule,
+                charge.state != ChargeState::Reserved
+            )
         };
         let ledger =
             runner.charges().map_or_else(|error| vec![error.to_string()], |all| all.iter().map(entry).collect());
