@@ -11,7 +11,7 @@ use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
 use crate::release::output::Answers;
-use crate::release::plan::{Analysed, Plan};
+use crate::release::plan::{AnalysedRequest, Plan};
 use crate::release::price::needs;
 use crate::release::run::asker::Asker;
 use crate::release::run::charge::ReleaseSources;
@@ -38,7 +38,7 @@ pub struct Planned {
     /// How it will be done.
     pub plan: Plan,
     /// What it would be at another cost.
-    analysed: Analysed,
+    analysed: AnalysedRequest,
 }
 
 impl Planned {

@@ -26,7 +26,7 @@ use super::publish::Places;
 use crate::error::{Error, Result};
 use crate::guarded::guarded;
 use crate::kinds::interactive;
-use crate::kinds::interactive::Opened;
+use crate::kinds::interactive::OpenedInteractive;
 use crate::ledger::{self, About, Draws, Ledger, Pass, Proposal, Receipt, Reservation, Standing};
 use crate::place::{Origin, Place};
 use crate::project::{Request, file_names};
@@ -70,7 +70,7 @@ pub struct Answered {
 /// A release that is being asked: nobody else asks it meanwhile.
 pub struct Asking<'a> {
     runner: &'a Runner<'a>,
-    opened: Opened,
+    opened: OpenedInteractive,
     /// A round of it, as a release.
     round: Planned,
     request: String,
@@ -226,7 +226,7 @@ impl Asking<'_> {
         self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
         notes.extend(self.said_of_forgotten());
         let open = self.state.open.take();
-        let Opened { plan, declared, .. } = &self.opened;
+        let OpenedInteractive { plan, declared, .. } = &self.opened;
         if asked >= declared.questions {
             let why = format!("All {} questions that were planned for are asked", declared.questions);
             return model_alone(ledger, &rounds, notes, (&why, ""));
@@ -322,7 +322,7 @@ impl Asking<'_> {
         let universe = &self.opened.declared.universe;
         let counts = match self.counts.take() {
             Some(counts) => counts,
-            None => universe.counts(&charged.records(&universe.attributes)?)?,
+            None => universe.counts(&charged.read(&universe.attributes)?)?,
         };
         let (count, share) = self.model.look(question, &counts);
         let expected = self.opened.plan.expected(share);
