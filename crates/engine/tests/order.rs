@@ -6,7 +6,7 @@ mod support;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
 use scumble_engine::ledger::{ChargeState, Ledger};
-use scumble_engine::release::{Compute, Plan, Planned, Runner};
+use scumble_engine::release::{Compute, Plan, PlannedRelease, Runner};
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ fn run(wrong: Wrong) -> Option<String> {
     let at = |name: &str| folder.file(name);
     let project = folder.project(PROJECT);
     let (runner, begun) = (Runner::new(&project), Rc::new(RefCell::new(Vec::new())));
-    let planned: Vec<Planned> = project
+    let planned: Vec<PlannedRelease> = project
         .releases
         .iter()
         .map(|request| {

@@ -4,7 +4,7 @@ use super::asked::{self, Asked, Remark};
 use super::chain::{self, Head};
 use super::declaration::Declarations;
 use super::life::{Draws, Life};
-use super::standing::Standing;
+use super::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
 use scumble_wire::{event_to_json, events_at};
@@ -52,7 +52,7 @@ pub struct About {
 impl Proposal {
     /// The body of the reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
     /// filled with the same releases has other heads.
-    pub(super) fn body(&self, time: &str, nonce: &str, after: &Standing) -> String {
+    pub(super) fn body(&self, time: &str, nonce: &str, after: &LedgerState) -> String {
         let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
         let mut body = json!({
             "entry": "reserve",
@@ -171,7 +171,7 @@ pub(super) struct History {
     pub(super) charges: Vec<Charge>,
     /// What was asked and cost nothing.
     pub(super) remarks: Vec<Remark>,
-    pub(super) standing: Standing,
+    pub(super) standing: LedgerState,
 }
 
 impl History {
@@ -179,7 +179,7 @@ impl History {
     /// is never skipped.
     pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
         let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, Life>) = Default::default();
-        let (mut standing, mut remarks, mut since) = (Standing::nothing(), Vec::new(), Head::empty());
+        let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
             let value = parsed(body, sequence)?;
@@ -232,7 +232,7 @@ pub(super) fn out_of_order(word: &str, sequence: u64) -> String {
 
 /// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
 fn compared(
-    standing: &mut Standing,
+    standing: &mut LedgerState,
     after: &Value,
     sequence: u64,
     charges: &BTreeMap<u64, Charge>,

@@ -4,7 +4,7 @@ use super::asked;
 use super::chain::{self, GENESIS, Head};
 use super::entry::{Charge, ChargeState, History, Output, committed, out_of_order, parsed, reservation};
 use super::life::Life;
-use super::standing::Standing;
+use super::standing::LedgerState;
 use crate::budget::Sums;
 use crate::digest::unhex;
 use crate::error::Error;
@@ -56,7 +56,7 @@ pub(super) fn history(connection: &Connection) -> Result<(History, Head)> {
 }
 
 /// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
-pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
+pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
     if let (Some(standing), head) = tail(connection)?
         && standing.knows(sets)
     {
@@ -69,14 +69,14 @@ pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result
 }
 
 /// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
-fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
+fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
     let head = end(connection)?;
     let (mut found, mut since) = (None, Vec::new());
     downwards(connection, &head, |at, value| {
         match value["entry"].as_str() {
             Some("reserve") => {
                 let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
-                found = Standing::from_json(&value["after"], noted)?;
+                found = LedgerState::from_json(&value["after"], noted)?;
                 return Ok(false);
             }
             Some("commit" | "drawn" | "reading") => {}
@@ -90,7 +90,7 @@ fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
         since.into_iter().rev().try_for_each(|(value, at)| standing.note(&value, at))?;
     }
     if head.entries == 0 {
-        found = Some(Standing::nothing());
+        found = Some(LedgerState::nothing());
     }
     Ok((found, head))
 }

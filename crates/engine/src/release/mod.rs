@@ -22,13 +22,13 @@ pub use kind::{Company, CostAbout, DigestOf, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
 pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, Long, UNBOUNDED, Uncertainty};
 pub use plan::{AnalysedRequest, Assumed, Charged, Compute, Expected, Plan};
-pub use run::ask::{Answered, Asking, How};
+pub use run::ask::{AnswerSource, InteractiveAnswer, InteractiveSession};
 pub use run::asker::Asker;
-pub use run::external_charge::{Book, Outputs, Outside, Paid};
+pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};
 #[cfg(feature = "generator")]
 pub use run::job::integers_of_both;
-pub use run::kept::{Kept, again};
-pub use run::published::{MOST_ROWS, Published, Unshown, published, published_file, stored};
-pub use run::{Outcome, Planned, Runner};
+pub use run::kept::{KeptRelease, again};
+pub use run::published::{MOST_ROWS, PublishedRelease, UnshownCharge, published, published_file, stored};
+pub use run::{PlannedRelease, ReleaseOutcome, Runner};
 
 pub use crate::sql::text::Engine;

@@ -6,7 +6,7 @@ use crate::file::real;
 use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, Standing};
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, LedgerState};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A request that has been planned.
-pub struct Planned {
+pub struct PlannedRelease {
     /// What was asked.
     pub request: Request,
     /// How it will be done.
@@ -41,7 +41,7 @@ pub struct Planned {
     analysed: AnalysedRequest,
 }
 
-impl Planned {
+impl PlannedRelease {
     /// The columns that it will publish, where it is a query; none for other kinds.
     pub fn columns(&self) -> Result<Option<Vec<PublishedColumn>>> {
         let is_result = self.request.definition()?.publishes == Publication::QueryResult;
@@ -52,7 +52,7 @@ impl Planned {
 
 /// A release that has been published.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ReleaseOutcome {
     /// Its name.
     pub name: String,
     /// What was published.
@@ -136,14 +136,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Plans a request; touches no data.
-    pub fn plan(&self, request: &Request) -> Result<Planned> {
+    pub fn plan(&self, request: &Request) -> Result<PlannedRelease> {
         let analyse = registry::find(&request.kind)?.analyse;
         // What is above an aggregate is put together, copied and run here, as deep as its sub-queries make it.
         let planned = with_room(|| {
             analyse(request, self.project).and_then(|analysed| {
                 let mut plan = analysed.at(&request.cost)?.plan()?;
                 plan.notes.extend(needs::note(plan.memory));
-                Ok(Planned { request: request.clone(), plan, analysed })
+                Ok(PlannedRelease { request: request.clone(), plan, analysed })
             })
         });
         // Where no field is to blame, the release is.
@@ -156,8 +156,8 @@ impl<'a> Runner<'a> {
     }
 
     /// The last charges, and what all of them add up to.
-    pub fn recent(&self, number: usize) -> Result<(Vec<Charge>, Standing)> {
-        let Some(ledger) = self.existing_ledger()? else { return Ok((Vec::new(), Standing::nothing())) };
+    pub fn recent(&self, number: usize) -> Result<(Vec<Charge>, LedgerState)> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok((Vec::new(), LedgerState::nothing())) };
         Ok((ledger.recent(number)?, ledger.standing(&self.project.sensitive_pairs()?)?.0))
     }
 
@@ -172,16 +172,16 @@ impl<'a> Runner<'a> {
 
     /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
     /// must stand alone has company, and the budget holds. Charges nothing.
-    pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<()> {
+    pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p PlannedRelease>) -> Result<()> {
         self.admitted(releases).map(drop)
     }
 
     /// The same; gives the ledger's standing before these releases.
-    fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<Standing> {
+    fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p PlannedRelease>) -> Result<LedgerState> {
         let ledger = self.existing_ledger()?;
         let before = match &ledger {
             Some(ledger) => ledger.standing(&[])?.0,
-            None => Standing::nothing(),
+            None => LedgerState::nothing(),
         };
         let before = match (self.limited(), &ledger) {
             (Some(asker), Some(ledger)) => before.with_own(ledger.charged_to(&asker.by)?),
@@ -216,13 +216,13 @@ impl<'a> Runner<'a> {
     }
 
     /// The declarations of the tables that a release reads.
-    pub(super) fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
+    pub(super) fn declared(&self, planned: &PlannedRelease, folder: &Path) -> Result<Declarations> {
         let tables = planned.plan.tables.iter();
         tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
-    pub(super) fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
+    pub(super) fn fits(&self, planned: &PlannedRelease, before: &LedgerState) -> Result<()> {
         exclusivity::in_ledger(planned, before)?;
         if self.project.budget != Budget::default() {
             within(&self.project.budget, planned, before.sums()?)?;
@@ -243,11 +243,11 @@ impl<'a> Runner<'a> {
     /// about a failure depends on the release's name alone.
     pub fn release(
         &self,
-        releases: &[Planned],
+        releases: &[PlannedRelease],
         out: &Path,
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
-    ) -> Result<(Vec<Outcome>, Head)> {
+    ) -> Result<(Vec<ReleaseOutcome>, Head)> {
         if let Some(planned) = releases.iter().find(|planned| planned.request.is_asked()) {
             return Err(Error::input(format!(
                 "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
@@ -291,12 +291,12 @@ impl<'a> Runner<'a> {
     /// most once. That the integers are those of the job's statements is for whoever ran it to know.
     pub fn release_given(
         &self,
-        planned: &Planned,
+        planned: &PlannedRelease,
         folder: &Path,
         out: &Path,
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
-    ) -> Result<(Vec<Outcome>, Head)> {
+    ) -> Result<(Vec<ReleaseOutcome>, Head)> {
         self.hold_budget()?;
         self.admitted([planned])?;
         needs::refuse_too_large(
@@ -316,7 +316,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read here.
-    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
+    fn served(&self, planned: &PlannedRelease, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
         let Some(place) = backend_of(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
         let queries = job::queries(&planned.request, self.project)?;
         RemoteSource::new(&planned.request, &queries, place, self.project, bits).map(Some)
@@ -324,7 +324,7 @@ impl<'a> Runner<'a> {
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
     /// folder: a charge in a ledger that was written over is none.
-    pub(super) fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
+    pub(super) fn refuse_own_files(&self, out: &Path, releases: &[PlannedRelease]) -> Result<()> {
         let ledger = real(self.ledger());
         let beside = ["", "-wal", "-shm", "-journal", ".key", ".access"].map(|end| {
             let mut name = ledger.file_name().unwrap_or_default().to_os_string();
@@ -350,7 +350,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
-    pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
+    pub(super) fn preflight(&self, releases: &[PlannedRelease]) -> Result<Backend> {
         let mut backend = Backend::with_data(self.project, &self.files_of(releases))?;
         backend.watch = self.watch();
         #[cfg(test)]
@@ -378,7 +378,7 @@ impl<'a> Runner<'a> {
     /// # Guarantee
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
-    pub(super) fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
+    pub(super) fn checked(&self, releases: &[PlannedRelease], before: &LedgerState) -> Result<Marks> {
         let states = check::state(self.project, &self.files_of(releases))?;
         let key = ledger::Key::existing(self.ledger())?;
         let passed = |state: &TableState| {
@@ -393,7 +393,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The tables that some release reads and that are files which are read here.
-    pub(super) fn files_of(&self, releases: &[Planned]) -> Vec<String> {
+    pub(super) fn files_of(&self, releases: &[PlannedRelease]) -> Vec<String> {
         let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
         let is_file =
             |name: &&String| self.project.tables.get(*name).is_none_or(|table| self.project.is_read_here(table));
@@ -401,7 +401,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What a release runs under.
-    pub(super) fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
+    pub(super) fn about(&self, planned: &PlannedRelease, marks: &Marks) -> Result<About> {
         let tables = self.declared(planned, &ledger::folder(self.ledger())?)?;
         let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
         Ok(About {
@@ -416,7 +416,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What is read for a release, in words.
-    fn reading(&self, planned: &Planned) -> String {
+    fn reading(&self, planned: &PlannedRelease) -> String {
         let sources = planned.plan.tables.iter().filter_map(|name| self.project.tables.get(name));
         let sources: Vec<String> = sources.map(|table| table.source.display().to_string()).collect();
         format!("release '{}' reads {}", planned.request.name, sources.join(", "))
@@ -424,7 +424,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
-fn within(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<()> {
+fn within(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<()> {
     match limits.first_refusal(charged, &planned.plan.events)? {
         None => Ok(()),
         Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?)),
@@ -440,7 +440,7 @@ fn of_own(by: &str, error: Error) -> Error {
 }
 
 /// The largest cost of the same form that would fit these limits, in words.
-fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String> {
+fn largest(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<String> {
     let asked = &planned.request.cost;
     let (word, most) = match &asked.target {
         Goal::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
@@ -476,7 +476,7 @@ fn decimal(number: f64) -> String {
 }
 
 /// The places of a release's files. `ledger` is where what they replace was charged.
-fn places(out: &Path, planned: &Planned, ledger: Option<&Ledger>) -> Result<Places> {
+fn places(out: &Path, planned: &PlannedRelease, ledger: Option<&Ledger>) -> Result<Places> {
     let name = &planned.request.name;
     let places = Places::claim(out, &file_names(name))?;
     let before = ledger.map_or(Ok(None), |ledger| ledger.last_committed(name))?;

@@ -4,9 +4,9 @@ use super::{Service, allowed, key_digest};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
-use scumble_engine::ledger::{Came, Charge, ChargeState, Ledger, Remarked, Standing};
+use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, Outcome, Remarked};
 use scumble_engine::project::Request;
-use scumble_engine::release::{Answers, Planned, Runner, stored};
+use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
 use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
 use scumble_engine::summary::{Question as LedgerQuestion, summary};
 use scumble_engine::{Error, digest};
@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_millis(50);
 
 /// A question as somebody asks it.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct QueryRequest {
     /// The query.
     pub sql: String,
     /// What it may cost: `epsilon=0.1`, `rho=0.05`, or `epsilon=1,delta=1e-9`.
@@ -40,7 +40,7 @@ enum QuestionState {
     /// Nothing was charged for it that could be gone on with.
     Unpaid,
     /// Charged, and nothing of it was seen: the release that goes on with the charge.
-    Reserved(Box<Planned>),
+    Reserved(Box<PlannedRelease>),
     /// Charged, and not published: lost, or another server is at work on it.
     Unfinished(Refusal),
     /// Charged, and published.
@@ -94,7 +94,11 @@ const PAID: &str = "it was paid for: asking again costs nothing";
 const CHARGED: &str = "it was charged, and nothing of it was seen: asking again goes on with that charge";
 
 /// The question under the name of a release that was charged for it, if it can go on with that charge.
-fn going_on(runner: &Runner<'_>, release: &str, question: &Question) -> Result<Option<Box<Planned>>, Refusal> {
+fn going_on(
+    runner: &Runner<'_>,
+    release: &str,
+    question: &QueryRequest,
+) -> Result<Option<Box<PlannedRelease>>, Refusal> {
     let planned = planned(runner, release, question)?;
     Ok(runner.goes_on_with(&planned)?.map(|_| Box::new(planned)))
 }
@@ -105,8 +109,8 @@ fn unanswered(
     ledger: &Ledger,
     digest: &str,
     person: &Person,
-    question: &Question,
-) -> Result<Option<Box<Planned>>, Refusal> {
+    question: &QueryRequest,
+) -> Result<Option<Box<PlannedRelease>>, Refusal> {
     for release in ledger.unanswered(digest, &person.name)? {
         if let Some(planned) = going_on(runner, &release, question)? {
             return Ok(Some(planned));
@@ -117,7 +121,7 @@ fn unanswered(
 
 impl Service {
     /// What a question would cost whom, and the error to expect. Charges nothing and touches no data.
-    pub async fn plan(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+    pub async fn plan(self: &Arc<Self>, person: &Person, question: &QueryRequest) -> Result<Forecast, Refusal> {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());
         self.at_work(move |service| {
@@ -127,7 +131,7 @@ impl Service {
         .await
     }
 
-    fn forecast(&self, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+    fn forecast(&self, person: &Person, question: &QueryRequest) -> Result<Forecast, Refusal> {
         let runner = self.runner(person, None);
         let planned = planned(&runner, "plan", question)?;
         let fits = runner.admit([&planned]);
@@ -142,7 +146,7 @@ impl Service {
         let ledger = runner.existing_ledger()?;
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
         let standing =
-            ledger.as_ref().map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+            ledger.as_ref().map_or(Ok(LedgerState::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
         if let Some(charge) = &stored {
             self.remark_planned(person, question, charge)?;
         }
@@ -176,7 +180,7 @@ impl Service {
     /// # Guarantee
     /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
     /// one that has begun is brought to its end, and its answer is there for whoever asks again.
-    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+    pub async fn ask(self: &Arc<Self>, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         allowed(person, Role::Analyst)?;
         if let Some(key) = &question.key
             && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
@@ -201,7 +205,7 @@ impl Service {
     }
 
     /// Of a charge without an answer nobody can tell whether its server died when its files were being written or is still at work: we wait a little, without the turn, before we call it lost.
-    fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+    fn answered(&self, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         let mut waits = WAITS;
         loop {
             match self.answered_now(person, question)? {
@@ -215,13 +219,13 @@ impl Service {
         }
     }
 
-    fn answered_now(&self, person: &Person, question: &Question) -> Result<QuestionState, Refusal> {
+    fn answered_now(&self, person: &Person, question: &QueryRequest) -> Result<QuestionState, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
         let planned = planned(&runner, &name, question);
         // Held until the work is done, whether or not anybody waits for it.
-        let _turn = self.turn()?;
+        let _charge_lock = self.charge_lock()?;
         let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
@@ -275,9 +279,9 @@ impl Service {
     fn paid_before(
         &self,
         runner: &Runner<'_>,
-        planned: &Planned,
+        planned: &PlannedRelease,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         key: Option<&str>,
     ) -> Result<QuestionState, Refusal> {
         let Some(ledger) = runner.existing_ledger()? else { return Ok(QuestionState::Unpaid) };
@@ -345,7 +349,7 @@ impl Service {
         &self,
         runner: &Runner<'_>,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         name: &str,
         error: Error,
     ) -> Result<Refusal, Refusal> {
@@ -369,20 +373,20 @@ impl Service {
         })
     }
 
-    fn remark_stored(&self, person: &Person, question: &Question, answer: &PaidAnswer) -> Result<(), Refusal> {
+    fn remark_stored(&self, person: &Person, question: &QueryRequest, answer: &PaidAnswer) -> Result<(), Refusal> {
         let mark = stored_mark(answer);
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
         if key.is_none() && self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, key, Came::Stored(answer.sequence))?;
+        self.remark(person, question, key, Outcome::Stored(answer.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
 
     /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written down, once for each person and answer.
-    fn remark_planned(&self, person: &Person, question: &Question, charge: &Charge) -> Result<(), Refusal> {
+    fn remark_planned(&self, person: &Person, question: &QueryRequest, charge: &Charge) -> Result<(), Refusal> {
         let mark = format!("planned {}", charge.sequence);
         let is_known = || {
             self.is_known_remark(person, &mark) || self.is_known_remark(person, &format!("entry {}", charge.sequence))
@@ -390,7 +394,7 @@ impl Service {
         if self.may_see(person, charge, is_known) {
             return Ok(());
         }
-        self.remark(person, question, None, Came::Planned(charge.sequence))?;
+        self.remark(person, question, None, Outcome::Planned(charge.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -399,28 +403,34 @@ impl Service {
     fn remembers_key(
         &self,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         key: String,
         answer: &PaidAnswer,
     ) -> Result<(), Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(()) };
         match ledger.keyed(&key)? {
             Some(_) => Ok(()),
-            None => self.remark(person, question, Some(key), Came::Stored(answer.sequence)),
+            None => self.remark(person, question, Some(key), Outcome::Stored(answer.sequence)),
         }
     }
 
-    fn remark_refused(&self, person: &Person, question: &Question, refusal: &Refusal) -> Result<(), Refusal> {
+    fn remark_refused(&self, person: &Person, question: &QueryRequest, refusal: &Refusal) -> Result<(), Refusal> {
         let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence).as_bytes());
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, None, Came::Refused(refusal.to_string()))?;
+        self.remark(person, question, None, Outcome::Refused(refusal.to_string()))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
 
-    fn remark(&self, person: &Person, question: &Question, key: Option<String>, came: Came) -> Result<(), Refusal> {
+    fn remark(
+        &self,
+        person: &Person,
+        question: &QueryRequest,
+        key: Option<String>,
+        came: Outcome,
+    ) -> Result<(), Refusal> {
         let what: String = question.sql.chars().take(REMARKED).collect();
         let cost: String = question.cost.chars().take(200).collect();
         let remarked = Remarked { by: person.name.clone(), what, cost, key, came };
@@ -463,7 +473,7 @@ fn stored_mark(answer: &PaidAnswer) -> String {
 }
 
 /// A question as a release of this name. What is wrong with it is known without data.
-fn planned(runner: &Runner<'_>, name: &str, question: &Question) -> Result<Planned, Refusal> {
-    let request = Request::of_query(name, &question.sql, &question.cost)?;
+fn planned(runner: &Runner<'_>, name: &str, question: &QueryRequest) -> Result<PlannedRelease, Refusal> {
+    let request = Request::sql(name, &question.sql, &question.cost.parse()?)?;
     Ok(runner.plan(&request)?)
 }

@@ -1,7 +1,7 @@
 //! Who asks: a name for the ledger, and limits of their own inside the project's.
 
 use super::kept::question_digest;
-use super::{Planned, Runner};
+use super::{PlannedRelease, Runner};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::ledger::Asked;
@@ -19,14 +19,14 @@ pub struct Asker {
 }
 
 impl Asker {
-    pub(crate) fn asked(&self, project: &Project, planned: &Planned) -> Result<Asked> {
+    pub(crate) fn asked(&self, project: &Project, planned: &PlannedRelease) -> Result<Asked> {
         Ok(Asked { by: self.by.clone(), question: question_digest(project, planned)?, key: self.key.clone() })
     }
 }
 
 impl Runner<'_> {
     /// The digest of what a request asks, whatever it is called: two with the same one are the same question, at the same cost.
-    pub fn question(&self, planned: &Planned) -> Result<String> {
+    pub fn question(&self, planned: &PlannedRelease) -> Result<String> {
         question_digest(self.project(), planned)
     }
 

@@ -8,8 +8,8 @@ use super::exclusivity;
 use super::kept::request_digest;
 use super::publish::Places;
 use super::published::part;
-use super::waiting::Work;
-use super::{Marks, Outcome, Planned, Runner};
+use super::waiting::ChargeLock;
+use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
 use crate::ledger::{Ledger, Pass, Proposal, Receipt};
@@ -27,11 +27,11 @@ enum ChargeStep {
     /// Nothing is charged.
     Unpaid { places: Places },
     /// The charge is durable: rows may be read and noise may be drawn, in memory.
-    Reserved { places: Places, receipt: Receipt, work: Work },
+    Reserved { places: Places, receipt: Receipt, work: ChargeLock },
     /// The entry `drawn` is durable: what was drawn may leave the process.
-    Drawn { places: Places, pass: Pass, answers: Answers, _work: Work },
+    Drawn { places: Places, pass: Pass, answers: Answers, _work: ChargeLock },
     /// The files are in their places, and the ledger says so.
-    Committed(Outcome),
+    Committed(ReleaseOutcome),
 }
 
 /// What a release reads.
@@ -46,7 +46,7 @@ pub(super) struct ReleaseSources<'a> {
 /// A release that is about to be charged.
 struct ReleaseCharge<'a> {
     runner: &'a Runner<'a>,
-    planned: &'a Planned,
+    planned: &'a PlannedRelease,
     sources: &'a ReleaseSources<'a>,
     proposal: Proposal,
     /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files that somebody has brought.
@@ -57,12 +57,12 @@ impl Runner<'_> {
     /// Takes one release through the life of its charge.
     pub(super) fn publish(
         &self,
-        planned: &Planned,
+        planned: &PlannedRelease,
         sources: &ReleaseSources<'_>,
         places: Places,
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
-    ) -> Result<Outcome> {
+    ) -> Result<ReleaseOutcome> {
         let charge = ReleaseCharge::of(self, planned, sources, bits.is_secure())?;
         let mut step = ChargeStep::Unpaid { places };
         loop {
@@ -79,7 +79,7 @@ impl Runner<'_> {
 impl<'a> ReleaseCharge<'a> {
     fn of(
         runner: &'a Runner<'a>,
-        planned: &'a Planned,
+        planned: &'a PlannedRelease,
         sources: &'a ReleaseSources<'a>,
         is_secure: bool,
     ) -> Result<Self> {
@@ -119,7 +119,7 @@ impl<'a> ReleaseCharge<'a> {
                     self.sources.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
                     self.runner.fits(self.planned, standing)
                 })?;
-                let work = Work::on(self.runner.ledger(), receipt.sequence());
+                let work = ChargeLock::on(self.runner.ledger(), receipt.sequence());
                 (receipt, work)
             }
         };
@@ -131,7 +131,7 @@ impl<'a> ReleaseCharge<'a> {
         &self,
         places: Places,
         receipt: Receipt,
-        work: Work,
+        work: ChargeLock,
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
     ) -> Result<ChargeStep> {
@@ -164,7 +164,7 @@ impl<'a> ReleaseCharge<'a> {
         let (answers, files, output) = made.map_err(|error| unwritten(name, &error))?;
         let (sequence, time) = (pass.sequence(), pass.time().to_string());
         ledger.commit(pass, output).map_err(|_| uncommitted(name))?;
-        Ok(ChargeStep::Committed(Outcome { name: name.to_string(), answers, sequence, time, files }))
+        Ok(ChargeStep::Committed(ReleaseOutcome { name: name.to_string(), answers, sequence, time, files }))
     }
 
     /// From rows to answers. Whatever goes wrong here may depend on the data.
@@ -178,7 +178,7 @@ impl<'a> ReleaseCharge<'a> {
 }
 
 /// The JSON document of answers, with the head of the ledger that lets them be seen.
-fn documented(planned: &Planned, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
+fn documented(planned: &PlannedRelease, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
     let Request { name, kind, .. } = &planned.request;
     let known = std::mem::take(&mut answers.details.limits);
     let limits = if known.is_empty() { &planned.plan.limits } else { &known };

@@ -1,6 +1,6 @@
 //! Releases whose integers are computed elsewhere: the statements that are printed, and what they gave.
 
-use super::{Planned, Runner};
+use super::{PlannedRelease, Runner};
 use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::project::{Project, Request};
@@ -20,7 +20,7 @@ impl Runner<'_> {
     }
 
     /// What a job gave, from the files of a folder.
-    pub(super) fn imported(&self, planned: &Planned, folder: &Path) -> Result<ImportedIntegers> {
+    pub(super) fn imported(&self, planned: &PlannedRelease, folder: &Path) -> Result<ImportedIntegers> {
         self.standing_job(&planned.request)?.imported(&planned.request, self.project(), folder)
     }
 

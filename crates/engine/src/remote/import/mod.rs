@@ -18,7 +18,7 @@ mod sheet;
 use super::{HASH, IntegerSource, unwritten};
 use crate::digest;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Ledger, Standing};
+use crate::ledger::{self, Ledger, LedgerState};
 use crate::project::{Domain, Project, Request, Table};
 use crate::sql::Cut;
 use crate::sql::execute::integers::Integers;
@@ -62,7 +62,7 @@ impl IntegerSource for ImportedIntegers {
     }
 
     /// Nobody has charged anything since the numbers were looked up.
-    fn admit(&self, standing: &Standing) -> Result<()> {
+    fn admit(&self, standing: &LedgerState) -> Result<()> {
         match standing.releases() == self.charges {
             true => Ok(()),
             false => Err(Error::machine(

@@ -128,7 +128,7 @@ fn whoever_is_at_work_is_left_alone() {
     let project = folder.project(PROJECT);
     failed(&folder, &project);
     let at = charges(&project)[0].sequence;
-    let work = Work::on(&project.ledger(), at);
+    let work = ChargeLock::on(&project.ledger(), at);
     let error = Try::default().release(&folder, &project).unwrap_err().to_string();
     assert!(error.contains("budget"), "{error}");
     drop(work);
