@@ -2,7 +2,7 @@
 
 use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, State};
+use crate::ledger::{Charge, ChargeState};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Map, Value, json};
@@ -163,7 +163,7 @@ fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Questi
         "time": charge.time,
         "release": charge.release,
         "kind": charge.kind,
-        "state": match charge.state { State::Committed(_) => "committed", State::Interrupted => "interrupted" },
+        "state": match charge.state { ChargeState::Committed(_) => "committed", ChargeState::Reserved | ChargeState::Drawn => "interrupted" },
     });
     for (scope, limit) in scopes {
         let cost = cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question);

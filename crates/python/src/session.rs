@@ -16,7 +16,7 @@ use scumble::scope::AttributeSet;
 use scumble_engine::kinds::registry::{KINDS, schema};
 use scumble_engine::ledger::{Change, Ledger};
 use scumble_engine::project::{self, Request};
-use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
+use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{Question, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
@@ -410,7 +410,7 @@ impl Desk {
     }
 }
 
-fn outcome_json(outcome: &Outcome, planned: &Planned) -> Value {
+fn outcome_json(outcome: &ReleaseOutcome, planned: &PlannedRelease) -> Value {
     json!({
         "name": outcome.name, "kind": planned.request.kind, "kept": Value::Null, "sequence": outcome.sequence, "files": paths(&outcome.files),
         "columns": columns(&outcome.answers.columns), "answers": outcome.answers.json(),
@@ -427,7 +427,7 @@ fn columns(columns: &[scumble_engine::release::AnswerColumn]) -> Value {
 }
 
 /// What was published before, as its file has it.
-fn kept_json(kept: &Kept, planned: &Planned) -> Result<Value> {
+fn kept_json(kept: &KeptRelease, planned: &PlannedRelease) -> Result<Value> {
     let path = kept.files.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
     let text = path.and_then(|path| std::fs::read_to_string(path).ok());
     let shown: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());

@@ -8,11 +8,10 @@ use crate::attackers::Counted;
 use crate::calendar::SECOND;
 use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
-use crate::project::{Bounding, Domain, Project, Request};
+use crate::project::{Bounding, Cost, Domain, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{bounding, quoted};
@@ -179,14 +178,14 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    if let Some(values) = wide_keys::Values::new(request, project)? {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    if let Some(values) = wide_keys::KeyedValues::new(request, project)? {
         return wide_cdf::analyse(values, request);
     }
     if let Some(points) = wide_cdf::POINTS.read(request)? {
         return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
     }
-    let steps = Rc::new(Steps::new(request, project)?);
+    let steps = Steps::new(request, project)?;
     check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
@@ -197,10 +196,23 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         person = vec![Shift::new(2 * levels + 1, by)?, Shift::new(levels + 1, by)?];
     }
     let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
-    let moves = [Moves::by_scope(presence, person, touches)];
-    Ok(Analysed::new(move |cost| {
+    let moves = Moves::by_scope(presence, person, touches);
+    Ok(AnalysedRequest::new(CdfAnalysis { steps: Rc::new(steps), moves }))
+}
+
+/// The distribution of a column.
+struct CdfAnalysis {
+    steps: Rc<Steps>,
+    /// How the tree's counts move.
+    moves: Moves,
+}
+
+impl Analysis for CdfAnalysis {
+    type Mechanism = Noise;
+
+    fn at(&self, cost: &Cost) -> Result<Price<Noise>> {
         let demand = Demand {
-            moves: &moves,
+            moves: std::slice::from_ref(&self.moves),
             steps: &[None],
             quantiles: &[],
             selects_keys: false,
@@ -208,9 +220,12 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
             aside: None,
         };
         let noise = calibrate(cost, &demand)?.noises.remove(0);
-        let (steps, events) = (Rc::clone(&steps), vec![noise.event(moves[0].clone())?]);
-        Ok(Priced::new(events, move |events| plan(steps, &noise, events)))
-    }))
+        Ok(Price { events: vec![noise.event(self.moves.clone())?], mechanism: noise })
+    }
+
+    fn plan(self: Rc<Self>, noise: Noise, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.steps), &noise, events)
+    }
 }
 
 fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
@@ -237,7 +252,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
         tables: vec![steps.table.clone()],
         query: Some(Rc::clone(&steps.query)),
         compute: Box::new(move |charged| {
-            let counts = steps.counts(&charged.integers(&steps.query)?);
+            let counts = steps.counts(&charged.read(&steps.query)?);
             let below = cdf.release(&counts, charged.bits())?;
             let around = cdf.around(&below, charged.bits())?;
             Ok(answers(&steps, &below, &around))

@@ -10,6 +10,7 @@ mod layout;
 mod memory;
 mod read;
 mod recoding;
+mod requested_cost;
 mod section;
 mod server;
 
@@ -18,12 +19,13 @@ pub use cluster::Cluster;
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
+pub use requested_cost::RequestedCost;
 pub use server::Server;
 
 pub use read::is_name;
 pub(crate) use read::{accuracy, cost, project, within_reason};
 pub(crate) use recoding::with_recoded;
-pub(crate) use section::{Section, Spot, parse};
+pub(crate) use section::{FieldValue, Section, Spot, parse};
 
 /// Every key that a project file may have about tables and attackers, for tests that look at each.
 #[cfg(test)]

@@ -41,6 +41,37 @@ pub(crate) struct Section {
     text: Arc<Text>,
 }
 
+/// What a program gives as the value of a key, without a text in which it stands.
+#[derive(Debug, Clone)]
+pub(crate) enum FieldValue {
+    /// A text; a number as its decimal text, where all digits count.
+    Text(String),
+    /// A whole number.
+    Whole(u64),
+    /// A table.
+    Table(Vec<(&'static str, FieldValue)>),
+}
+
+impl Section {
+    /// Fields that stand in no text: nobody has a place in front of them, and none is said.
+    pub fn of_fields(fields: Vec<(&'static str, FieldValue)>) -> Self {
+        let text = Arc::new(Text { origin: Origin::CommandLine, content: String::new() });
+        Self::given("the file", fields, &text)
+    }
+
+    fn given(name: &str, fields: Vec<(&'static str, FieldValue)>, text: &Arc<Text>) -> Self {
+        let entries = fields.into_iter().map(|(key, value)| {
+            let value = match value {
+                FieldValue::Text(text) => Value::Text(text),
+                FieldValue::Whole(number) => Value::Number { decimal: number.to_string(), whole: true },
+                FieldValue::Table(fields) => Value::Table(Self::given(&format!("'{key}' in {name}"), fields, text)),
+            };
+            (key.to_string(), 0, Spot { value, offset: 0, text: Arc::clone(text) })
+        });
+        Self { name: name.to_string(), entries: entries.collect(), offset: 0, text: Arc::clone(text) }
+    }
+}
+
 /// Parses a TOML text.
 pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
     let text = Arc::new(Text { origin, content: content.to_string() });

@@ -14,10 +14,10 @@ pub use format::digits;
 
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Head, Standing};
+use crate::ledger::{Charge, Head, LedgerState};
 use crate::project::Project;
 use crate::release::run::publish::{free, sweep, written};
-use crate::release::run::published::{Published, Unshown};
+use crate::release::run::published::{PublishedRelease, UnshownCharge};
 use crate::summary::{Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -31,11 +31,11 @@ pub struct Report<'a> {
     /// The last charges of the ledger: they are shown one by one.
     pub charges: &'a [Charge],
     /// What all charges add up to.
-    pub standing: &'a Standing,
+    pub standing: &'a LedgerState,
     /// All that was published and is there, newest first.
-    pub published: &'a [Published],
+    pub published: &'a [PublishedRelease],
     /// What was charged, and is not there.
-    pub unshown: &'a [Unshown],
+    pub unshown: &'a [UnshownCharge],
     /// When it is written (UTC).
     pub time: String,
     /// The ledger's head.
@@ -187,7 +187,7 @@ pub(crate) fn scope_name(scope: &Scope) -> String {
 /// A longer table is in its files alone.
 const EMBEDDED_ROWS: usize = 1000;
 
-fn published_json(one: &Published) -> Value {
+fn published_json(one: &PublishedRelease) -> Value {
     let mut answers = one.answers.json();
     if one.is_synthetic() || one.rows > EMBEDDED_ROWS {
         answers["rows"] = Value::Null;
@@ -200,7 +200,7 @@ fn published_json(one: &Published) -> Value {
     })
 }
 
-fn unshown_json(one: &Unshown) -> Value {
+fn unshown_json(one: &UnshownCharge) -> Value {
     let Charge { release, kind, sequence, time, .. } = &one.charge;
     json!({ "name": release, "kind": kind, "sequence": sequence, "time": time, "why": one.why })
 }

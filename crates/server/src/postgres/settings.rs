@@ -133,7 +133,7 @@ impl Settings {
         let wrong = |sentence: String| Err(Refused::new(code::VALUE, sentence));
         match name {
             COST if value.is_empty() => Ok(()),
-            COST => match Request::of_query("query", "SELECT 1", value) {
+            COST => match value.parse().and_then(|cost| Request::sql("query", "SELECT 1", &cost)) {
                 Ok(_) => Ok(()),
                 Err(error) => wrong(error.to_string().replace("--cost", COST)),
             },

@@ -12,7 +12,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{rounded_up, shown_delta};
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Planned, Runner, again};
+use scumble_engine::release::{PlannedRelease, Runner, again};
 use scumble_engine::report::digits;
 use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let runner = runner(&project, arguments.project.ledger.as_ref());
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
     if let (Some(name), Some(cost)) = (&arguments.suggest_bounds, &arguments.cost) {
-        let request = Request::of_bounds(name, cost, arguments.rows)?;
+        let request = Request::bounds_of(name, &cost.parse()?, arguments.rows)?;
         return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
     }
     let mut planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;
@@ -123,7 +123,7 @@ struct Before {
     lost: Option<String>,
 }
 
-fn before(runner: &Runner<'_>, planned: &Planned, out: &Path) -> Result<Option<Before>, Failure> {
+fn before(runner: &Runner<'_>, planned: &PlannedRelease, out: &Path) -> Result<Option<Before>, Failure> {
     let Some((entry, time)) = runner.published_before(planned)? else { return Ok(None) };
     Ok(Some(Before { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
 }
@@ -147,7 +147,7 @@ impl Before {
 }
 
 /// An interactive release costs what its rounds cost that are still to open.
-fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure> {
+fn rounds_left(runner: &Runner<'_>, planned: &mut PlannedRelease) -> Result<(), Failure> {
     let Some((charged, all)) = runner.rounds(planned)?.filter(|(charged, _)| *charged > 0) else { return Ok(()) };
     let left = all.saturating_sub(charged);
     let events = planned.plan.events.drain(..).filter(|_| left > 0);
@@ -157,7 +157,7 @@ fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure
 }
 
 /// One line, and what somebody has to know before all else.
-fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+fn short_text(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let mut text = line::line(planned, project, delta)?;
     let is_urgent =
         |note: &&String| ["Warning", "Hardly any", "Recommended"].iter().any(|start| note.starts_with(start));
@@ -167,7 +167,12 @@ fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<Str
     Ok(text)
 }
 
-fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {
+fn release_text(
+    planned: &PlannedRelease,
+    project: &Project,
+    scopes: &[Scope],
+    delta: &Exact,
+) -> Result<String, Failure> {
     let mut text = format!("{} ({})\n", planned.request.name, planned.request.kind);
     let mut rows = Vec::new();
     for scope in scopes {

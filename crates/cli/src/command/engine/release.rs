@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Kept, Outcome, Planned, Runner};
+use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -130,7 +130,7 @@ fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)>
 }
 
 /// What somebody should know who pays for a name a second time: a charge is never taken back.
-fn paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<Vec<String>, Failure> {
+fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<String>, Failure> {
     let name = &planned.request.name;
     let otherwise = runner.published_otherwise(planned)?.map(|entry| {
         format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
@@ -163,12 +163,12 @@ fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
     Err(Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display())))
 }
 
-fn outcome_words(outcome: &Outcome) -> String {
+fn outcome_words(outcome: &ReleaseOutcome) -> String {
     let rows = counted(outcome.answers.all_rows(), "row");
     format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
 }
 
-fn outcome_json(outcome: &Outcome) -> Value {
+fn outcome_json(outcome: &ReleaseOutcome) -> Value {
     json!({
         "name": outcome.name, "kept": false, "sequence": outcome.sequence, "files": outcome.files,
         "answers": outcome.answers.json(),
@@ -176,7 +176,7 @@ fn outcome_json(outcome: &Outcome) -> Value {
 }
 
 /// What is kept, with its answers as they were published.
-fn kept_json(kept: &Kept) -> Result<Value, Failure> {
+fn kept_json(kept: &KeptRelease) -> Result<Value, Failure> {
     let published = crate::input::json(&kept.files[2])?;
     Ok(json!({
         "name": kept.name, "kept": true, "published": kept.time, "data_changed": kept.data_changed, "sequence": kept.sequence,

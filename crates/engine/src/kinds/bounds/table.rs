@@ -31,7 +31,7 @@ impl Levels {
 
 /// The table, exact or with noise: group ranges one after the other, row ranges in each.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct LevelTable {
     levels: Levels,
     cells: Vec<i128>,
     /// How many owners have more than is looked at.
@@ -50,7 +50,7 @@ pub(crate) struct Pair {
     pub rows: i128,
 }
 
-impl Table {
+impl LevelTable {
     pub fn new(levels: Levels) -> Self {
         Self { cells: vec![0; levels.cells()], levels, beyond: 0.0, exactly_beyond: 0 }
     }
@@ -170,8 +170,8 @@ mod tests {
         all
     }
 
-    fn table_of(owner: &[(u64, u64)]) -> Table {
-        let mut table = Table::new(Levels::new(MOST));
+    fn table_of(owner: &[(u64, u64)]) -> LevelTable {
+        let mut table = LevelTable::new(Levels::new(MOST));
         table.add(Contribution::of(&RANKS, owner));
         table
     }

@@ -24,7 +24,7 @@ pub(crate) fn fact(asked: &Conjunctions, plan: &conjunctions::Plan, summary: &Su
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looked {
+pub struct LookupAnswer {
     /// The conjunction, in the words of the release.
     pub conjunction: String,
     /// About how many satisfy it.
@@ -35,7 +35,7 @@ pub struct Looked {
     pub note: Option<String>,
 }
 
-impl Looked {
+impl LookupAnswer {
     /// In one sentence.
     pub fn words(&self) -> String {
         let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
@@ -71,7 +71,7 @@ impl Looked {
 /// What the release of this name, published in this folder, says about a conjunction such as `smoker AND NOT insured`.
 ///
 /// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the projection of all parities on what a table of people can nearly have.
-pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<Looked> {
+pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<LookupAnswer> {
     let [.., name] = file_names(release);
     let path = folder.join(name);
     let bytes = std::fs::read(&path).map_err(|error| {
@@ -101,7 +101,7 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
         }
         false => None,
     };
-    Ok(Looked {
+    Ok(LookupAnswer {
         note: with_turned(note, turned.iter().map(|(asked, literal)| (asked.as_str(), words(literal), literal.1))),
         projected,
         conjunction: literals.iter().map(words).collect::<Vec<_>>().join(" AND "),

@@ -34,7 +34,7 @@ const ONE_GROUPING: &str =
 const ALL_KEYS: &str = "SELECT must name every column of GROUP BY, by itself: each answer says which key it is about";
 
 /// A count, for each key if there are some.
-pub(crate) struct Counting {
+pub(crate) struct CountQuery {
     pub sql: String,
     pub cut: Rc<Cut>,
     /// Which measure it is.
@@ -56,7 +56,7 @@ pub(crate) struct KeyColumn {
     pub place: usize,
 }
 
-impl Counting {
+impl CountQuery {
     /// What a request counts.
     pub fn read(request: &Request, project: &Project) -> Result<Self> {
         match (SQL.read(request)?, TABLE.read(request)?, WHERE.read(request)?) {

@@ -2,7 +2,7 @@
 //!
 //! So many tables have a layout of their own: two columns and their values, and not a column for each attribute.
 
-use super::published::{ESTIMATE, FITTED, Labels, Published};
+use super::published::{ESTIMATE, FITTED, Labels, MarginalsForm};
 use super::work::Choice;
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
@@ -13,9 +13,9 @@ use scumble::workload::Bits;
 use scumble::workload::psd::{Literal, MOST_COLUMNS, MeasuredPairs, Pairs, ProjectedPairs};
 
 /// Why the method cannot make these tables, in a sentence; none where it can.
-pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Published) -> Option<String> {
+pub(crate) fn refusal(attributes: &Attributes, order: usize, published: MarginalsForm) -> Option<String> {
     let columns = attributes.names().len();
-    if published == Published::Rows {
+    if published == MarginalsForm::Rows {
         return Some("the method 'psd' makes tables of two columns, of which no rows can be made".to_string());
     }
     if order != 2 {
@@ -33,7 +33,7 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Publishe
 }
 
 /// What to expect of the tables.
-pub(crate) fn expected(pairs: &Pairs, published: Published, choice: &Choice) -> Vec<Expected> {
+pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &Choice) -> Vec<Expected> {
     let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
         column: column.to_string(),
         standard_error,
@@ -64,7 +64,7 @@ pub(crate) fn answers(
     pairs: &Pairs,
     columns: &[Vec<u32>],
     labels: &Labels<'_>,
-    published: Published,
+    published: MarginalsForm,
     mut notes: Vec<String>,
     bits: &mut dyn BitSource,
 ) -> Result<Answers> {
@@ -89,7 +89,7 @@ pub(crate) fn answers(
     Ok(table.answers(notes))
 }
 
-fn note(published: Published, projected: Option<&ProjectedPairs>) -> String {
+fn note(published: MarginalsForm, projected: Option<&ProjectedPairs>) -> String {
     let mut note = String::new();
     if published.has_estimates() {
         note += "`estimate` is unbiased, and its error bar holds for every cell; it may be negative, and all tables agree with each other.";
@@ -121,7 +121,7 @@ impl<'a> Table<'a> {
         measured: &'a MeasuredPairs,
         projected: Option<&'a ProjectedPairs>,
         labels: &'a Labels<'a>,
-        published: Published,
+        published: MarginalsForm,
     ) -> Self {
         let estimates = published.has_estimates().then(|| (Vec::new(), Vec::new()));
         let fitted = projected.map(|_| Vec::new());

@@ -1,6 +1,6 @@
 //! The methods, and which one it is.
 
-use super::published::{Bar, Published};
+use super::published::{Bar, MarginalsForm};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
 use crate::error::{Error, Result};
 use crate::project::{CostScope, Request};
@@ -21,7 +21,7 @@ const USUAL_ROUNDS: u32 = 10;
 
 /// A method that has been planned.
 #[derive(Clone)]
-pub(crate) enum Work {
+pub(crate) enum MarginalsMethod {
     Residual(Plan),
     Projection(Projection, People),
     Mwem { mwem: Mwem, people: People, rounds: u32, queries: usize },
@@ -46,7 +46,7 @@ pub(crate) struct Choice {
 }
 
 /// What a release has measured and fitted.
-pub(crate) struct Fitted {
+pub(crate) struct FittedMarginals {
     /// The fitted table, where it is wanted.
     pub model: Option<Model>,
     /// The unbiased estimates of each table, where they are wanted and there are any.
@@ -113,7 +113,7 @@ impl Wishes {
     }
 }
 
-impl Work {
+impl MarginalsMethod {
     /// Plans the method that is wished for, or the best.
     pub fn choose(wishes: &Wishes, space: &Space<'_>, limits: &Limits, scope: CostScope) -> Result<(Self, Choice)> {
         let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
@@ -231,9 +231,9 @@ impl Work {
         &self,
         counts: &[u64],
         people: u64,
-        (tables, published): (&[Subset], Published),
+        (tables, published): (&[Subset], MarginalsForm),
         bits: &mut dyn BitSource,
-    ) -> Result<Fitted> {
+    ) -> Result<FittedMarginals> {
         let model = |domain: &Domain, cells: Vec<f64>| Model::new(domain.clone(), cells, tables.to_vec());
         match self {
             Self::Residual(plan) => {
@@ -241,7 +241,7 @@ impl Work {
                 let estimates = || tables.iter().map(|&table| measured.marginal(table)).collect();
                 let model = published.has_model().then(|| measured.model()).transpose()?;
                 let estimates = published.has_estimates().then(estimates).transpose()?;
-                Ok(Fitted { model, estimates, distance: None })
+                Ok(FittedMarginals { model, estimates, distance: None })
             }
             Self::Projection(projection, noisy) => {
                 let people = noisy.release(people, bits);
@@ -250,15 +250,19 @@ impl Work {
                 let estimates = || tables.iter().map(|&table| projection.marginal(&projected.noisy, table)).collect();
                 let estimates = published.has_estimates().then(estimates).flatten();
                 let model = model(projection.queries().domain(), projected.cells)?;
-                Ok(Fitted { model: Some(model).filter(|_| published.has_model()), estimates, distance })
+                Ok(FittedMarginals { model: Some(model).filter(|_| published.has_model()), estimates, distance })
             }
             Self::Mwem { mwem, people: noisy, .. } => {
                 let people = noisy.release(people, bits);
                 let cells = mwem.release(counts, people, bits)?;
-                Ok(Fitted { model: Some(model(mwem.queries().domain(), cells)?), estimates: None, distance: None })
+                Ok(FittedMarginals {
+                    model: Some(model(mwem.queries().domain(), cells)?),
+                    estimates: None,
+                    distance: None,
+                })
             }
             // Has columns of bits, and no table of counts: `pairs`.
-            Self::Pairs(_) => Ok(Fitted { model: None, estimates: None, distance: None }),
+            Self::Pairs(_) => Ok(FittedMarginals { model: None, estimates: None, distance: None }),
         }
     }
 

@@ -107,7 +107,7 @@ pub(crate) fn expected_of_set(
 /// The released cells of each grouping, with the keys of the whole query.
 pub(crate) fn drawn(cut: &Cut, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
     let noisy = |(set, private): (&Set, &Private)| {
-        let noisy = noised(&set.cut, charged.integers(&set.cut)?, private, &mut Drawn(charged.bits()));
+        let noisy = noised(&set.cut, charged.read(&set.cut)?, private, &mut Drawn(charged.bits()));
         in_whole(set, noisy, cut)
     };
     cut.sets.iter().zip(privates).map(noisy).collect()

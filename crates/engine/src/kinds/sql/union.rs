@@ -195,7 +195,7 @@ impl Ready {
         if !self.cut.sets.is_empty() {
             return drawn(&self.cut, &self.privates, charged);
         }
-        let integers = charged.integers(&self.cut)?;
+        let integers = charged.read(&self.cut)?;
         Ok(vec![noised(&self.cut, integers, &self.privates[0], &mut Drawn(charged.bits()))])
     }
 

@@ -9,6 +9,7 @@ use crate::project::{Graph as Declared, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::Listed;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::{AsArray, RecordBatch};
@@ -149,6 +150,15 @@ impl Edges {
             })
             .map_err(|error| failed_on_data(&error))?;
         Ok(found.finish())
+    }
+}
+
+/// The graph of a table of edges.
+impl ReadRows for &Edges {
+    type Found = Graph;
+
+    fn found_in(self, rows: &PrivateRows<'_>) -> Result<Graph> {
+        self.read(rows.backend, rows.key)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Listed, Placed, Word};
 use crate::release::output::Cell;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::bounding::{Lost, Owned};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::intern::Name;
@@ -373,6 +374,15 @@ impl Attributes {
             })
             .map_err(|error| failed_on_data(&error))?;
         reader.finish()
+    }
+}
+
+/// One record for each owner.
+impl ReadRows for &Attributes {
+    type Found = Records;
+
+    fn found_in(self, rows: &PrivateRows<'_>) -> Result<Records> {
+        self.read(rows.backend, rows.key)
     }
 }
 

@@ -4,10 +4,11 @@ use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::memory::Batches;
 use crate::place::Origin;
-use crate::project::{Cost, CostScope, Project, Request, Section, accuracy, cost, parse, project};
+use crate::project::{
+    Cost, CostScope, FieldValue, Project, Request, RequestedCost, Section, accuracy, cost, parse, project,
+};
 use crate::release::{CostAbout, Kind, Publication};
 use crate::tables::key_sets::with_key_sets;
-use scumble::quantity::Exact;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -144,9 +145,10 @@ impl Request {
         self.definition().is_ok_and(|kind| kind.publishes == Publication::Rounds)
     }
 
-    /// A SQL request that does not stand in the project file; the cost is written `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
-    pub fn of_query(name: &str, sql: &str, cost: &str) -> Result<Self> {
-        of_command_line(&format!("name = {}\nsql = {}\ncost = {}\n", quoted(name), quoted(sql), written_cost(cost)?))
+    /// A SQL request that does not stand in the project file.
+    pub fn sql(name: &str, sql: &str, cost: &RequestedCost) -> Result<Self> {
+        let text = |text: &str| FieldValue::Text(text.to_string());
+        of_fields(vec![("name", text(name)), ("sql", text(sql)), ("cost", cost.field())])
     }
 
     /// A request of any kind that does not stand in a project file, written as one does there, without its heading.
@@ -160,42 +162,25 @@ impl Request {
     /// # Ok::<(), scumble_engine::Error>(())
     /// ```
     pub fn of_text(text: &str) -> Result<Self> {
-        of_command_line(text)
+        request(&parse(Origin::CommandLine, text)?).map_err(Error::without_place)
     }
 
-    /// A request for the bounds of a release, which looks at this many rows of an owner; the cost is written as for [`Request::of_query`].
-    pub fn of_bounds(release: &str, cost: &str, rows: Option<u64>) -> Result<Self> {
+    /// A request for the bounds of a release, which looks at this many rows of an owner.
+    pub fn bounds_of(release: &str, cost: &RequestedCost, rows: Option<u64>) -> Result<Self> {
         // A file name, which may not be longer.
         let end = (0..=release.len().min(140)).rev().find(|end| release.is_char_boundary(*end)).unwrap_or(0);
-        let name = quoted(&format!("bounds of {}", &release[..end]));
-        let rows = rows.map_or(String::new(), |rows| format!("max_rows_per_owner = {rows}\n"));
-        let (kind, cost) = (quoted(registry::of_bounds().name), written_cost(cost)?);
-        of_command_line(&format!("name = {name}\nkind = {kind}\nfor = {}\n{rows}cost = {cost}\n", quoted(release)))
+        let mut fields = vec![
+            ("name", FieldValue::Text(format!("bounds of {}", &release[..end]))),
+            ("kind", FieldValue::Text(registry::of_bounds().name.to_string())),
+            ("for", FieldValue::Text(release.to_string())),
+        ];
+        fields.extend(rows.map(|rows| ("max_rows_per_owner", FieldValue::Whole(rows))));
+        fields.push(("cost", cost.field()));
+        of_fields(fields)
     }
 }
 
-fn of_command_line(text: &str) -> Result<Request> {
-    request(&parse(Origin::CommandLine, text)?).map_err(Error::without_place)
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_string()).to_string()
-}
-
-/// A cost of the command line as it is written in a project file.
-fn written_cost(cost: &str) -> Result<String> {
-    let mut parts = Vec::new();
-    for part in cost.split(',') {
-        let (key, value) = part.split_once('=').ok_or_else(|| bad_cost(cost))?;
-        let value: Exact = value.trim().parse().map_err(|_| bad_cost(cost))?;
-        if !["epsilon", "delta", "rho"].contains(&key.trim()) {
-            return Err(bad_cost(cost));
-        }
-        parts.push(format!("{} = {}", key.trim(), quoted(&value.to_string())));
-    }
-    Ok(format!("{{ {} }}", parts.join(", ")))
-}
-
-fn bad_cost(cost: &str) -> Error {
-    Error::input(format!("--cost '{cost}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"))
+/// A request that a program has made: nobody has a text in front of them in which it stands.
+fn of_fields(fields: Vec<(&'static str, FieldValue)>) -> Result<Request> {
+    request(&Section::of_fields(fields)).map_err(Error::without_place)
 }

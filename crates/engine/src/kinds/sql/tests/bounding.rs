@@ -296,7 +296,7 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
             crate::sql::execute::integers::integers_beside(&query.cut, &backend, Key(key, 1), report.wide, add)
                 .unwrap();
         for _ in 0..runs / 10 {
-            let looked = Looked::new(report, tally, &own, beside.clone());
+            let looked = BoundingLook::new(report, tally, &own, beside.clone());
             let noisy = noised(&query.cut, own.clone(), &priced.private, &mut Drawn(&mut bits));
             let (mut answers, rows) = in_order(&query.cut, &noisy, &priced.private);
             for (name, share) in holds(&answers, &truth) {

@@ -25,7 +25,7 @@ fn folder(bounds: &str) -> (Folder, Project, String) {
 }
 
 fn request(index: usize, sql: &str) -> Request {
-    Request::of_query(&format!("q{index}"), sql, "epsilon=1,delta=1e-6").unwrap()
+    Request::sql(&format!("q{index}"), sql, &"epsilon=1,delta=1e-6".parse().unwrap()).unwrap()
 }
 
 /// Writes the jobs for an engine, has them run by `run` (given a folder with tables.sql and job_N.sql, it leaves the results of each in job_N), and compares.
@@ -246,6 +246,6 @@ fn postgresql_gives_the_integers_of_our_pass() {
     }
 }
 
-fn server_of<'a>(planned: &Planned, project: &'a Project) -> BackendKind<'a> {
+fn server_of<'a>(planned: &PlannedRelease, project: &'a Project) -> BackendKind<'a> {
     backend_of(&planned.request, &planned.plan.tables, project).unwrap().unwrap()
 }
