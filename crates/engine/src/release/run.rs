@@ -6,9 +6,7 @@ use crate::file::real;
 use crate::guarded::{caught, guarded};
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{
-    self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, Pass, Proposal, Receipt, Standing,
-};
+use crate::ledger::{self, About, Charge, Declarations, Draws, Head, Ledger, Pass, Proposal, Receipt, Standing};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
@@ -149,7 +147,7 @@ impl<'a> Runner<'a> {
 
     /// What has been charged so far, all of it.
     pub fn charges(&self) -> Result<Vec<Charge>> {
-        Ledger::open_existing(&self.ledger)?.map_or(Ok(Vec::new()), |ledger| ledger.charges())
+        Ok(Ledger::open_existing(&self.ledger)?.map_or(Ok(Vec::new()), |ledger| ledger.charges())?)
     }
 
     /// The last charges, and what all of them add up to.
@@ -162,7 +160,7 @@ impl<'a> Runner<'a> {
     /// ledger that is not there yet has nothing to limit, and its first charge writes the budget.
     pub fn hold_budget(&self) -> Result<()> {
         match Ledger::open_existing(&self.ledger)? {
-            Some(mut ledger) => ledger.first_budget(&self.project.budget).map(drop),
+            Some(mut ledger) => Ok(ledger.first_budget(&self.project.budget).map(drop)?),
             None => Ok(()),
         }
     }
@@ -213,7 +211,7 @@ impl<'a> Runner<'a> {
     /// The declarations of the tables that a release reads.
     pub(super) fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
         let tables = planned.plan.tables.iter();
-        tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
+        tables.map(|name| Ok((name.clone(), self.project.table(name)?.declaration(folder)))).collect()
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
@@ -507,7 +505,7 @@ struct Read<'a> {
 fn within(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<()> {
     match limits.first_refusal(charged, &planned.plan.events)? {
         None => Ok(()),
-        Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?)),
+        Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?).into()),
     }
 }
 
@@ -584,7 +582,7 @@ pub(super) fn interrupted(name: &str) -> Error {
 }
 
 /// Nothing was seen yet, and the ledger cannot write down that it is about to be.
-fn unnoted(name: &str, error: &Error, is_own: bool) -> Error {
+fn unnoted(name: &str, error: &ledger::Error, is_own: bool) -> Error {
     let next = match is_own {
         true => "the same release goes on with that charge and pays nothing more, unless its files change",
         false => "release it under a new charge",
