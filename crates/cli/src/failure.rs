@@ -71,6 +71,12 @@ impl From<scumble_engine::Error> for Failure {
     }
 }
 
+impl From<scumble_engine::ledger::Error> for Failure {
+    fn from(error: scumble_engine::ledger::Error) -> Self {
+        scumble_engine::Error::from(error).into()
+    }
+}
+
 impl From<scumble_parties::Error> for Failure {
     fn from(error: scumble_parties::Error) -> Self {
         match error {

@@ -1,20 +1,14 @@
-//! Digests and their hexadecimal texts.
+//! Digests of what is written and read. Those of bytes are the ledger's.
+
+pub use scumble_ledger::digest::digest;
+pub(crate) use scumble_ledger::digest::{hex, unhex};
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// SHA-256 of bytes, in hexadecimal.
-///
-/// ```
-/// assert!(scumble_engine::digest(b"").starts_with("e3b0c442"));
-/// ```
-pub fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// The same of a file, however long it is.
+/// SHA-256 of a file in hexadecimal, however long it is.
 pub(crate) fn digest_of(path: &Path) -> io::Result<String> {
     let mut digesting = Digesting::new(io::sink());
     io::copy(&mut File::open(path)?, &mut digesting)?;
@@ -48,16 +42,4 @@ impl<W: Write> Write for Digesting<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A hash that was written in hexadecimal.
-pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
-    let pair = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(pair).collect();
-    bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok())
 }

@@ -107,3 +107,13 @@ impl From<scumble::Error> for Error {
         Self::input(error.to_string())
     }
 }
+
+impl From<scumble_ledger::Error> for Error {
+    fn from(error: scumble_ledger::Error) -> Self {
+        match error {
+            scumble_ledger::Error::Input(sentence) => Self::input(sentence),
+            scumble_ledger::Error::Budget(sentence) => Self::Budget(sentence),
+            scumble_ledger::Error::Machine(sentence) => Self::Machine(sentence),
+        }
+    }
+}

@@ -4,17 +4,14 @@
 //! beside it and is asked twice, reserve and commit.
 
 pub mod attackers;
-pub mod budget;
 mod calendar;
 pub mod demo;
 mod digest;
 mod error;
-mod file;
 mod frame;
 mod guarded;
 pub mod init;
 pub mod kinds;
-pub mod ledger;
 mod memory;
 mod place;
 pub mod project;
@@ -26,7 +23,6 @@ mod sql;
 mod stop;
 pub mod summary;
 mod tables;
-mod time;
 
 #[cfg(feature = "generator")]
 pub use crate::kinds::sql::generator::adversarial_query;
@@ -37,12 +33,12 @@ pub use memory::Batches;
 pub use place::{Origin, Place, nearest};
 pub use remote::cluster;
 pub use room::with_room;
+pub use scumble_ledger as ledger;
+pub use scumble_ledger::{ENGINE, budget};
+pub(crate) use scumble_ledger::{file, time};
 pub use stop::{Stop, Stopped};
 pub use tables::check;
 pub use tables::{Backend, Watch};
-
-/// The program and version that stand in each ledger entry.
-pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));
 
 // The tests' own helpers, under the name by which tests outside know this crate.
 #[cfg(test)]

@@ -75,6 +75,12 @@ fn in_python(sentence: &str) -> String {
     words
 }
 
+impl From<scumble_engine::ledger::Error> for Failure {
+    fn from(error: scumble_engine::ledger::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl From<scumble::Error> for Failure {
     fn from(error: scumble::Error) -> Self {
         Self::input(error.to_string())

@@ -114,6 +114,12 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<scumble_engine::ledger::Error> for Refusal {
+    fn from(error: scumble_engine::ledger::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {

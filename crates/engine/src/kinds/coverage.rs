@@ -345,7 +345,7 @@ fn receipt(folder: &Folder) -> Receipt {
         rule: serde_json::json!({}),
         about: About::default(),
     };
-    ledger.reserve(&proposal, |_| Ok(())).unwrap()
+    ledger.reserve(&proposal, |_| Ok::<(), crate::ledger::Error>(())).unwrap()
 }
 
 /// How many of this many 95% intervals hold at least: fewer are 7.5 standard deviations below, which happens to one of 500 numbers with a probability below 1e-10. Of the 40,000 draws

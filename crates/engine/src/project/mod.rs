@@ -5,6 +5,7 @@
 
 mod cluster;
 mod column;
+mod declaration;
 mod graph;
 mod layout;
 mod memory;

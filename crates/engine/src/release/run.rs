@@ -6,7 +6,7 @@ use crate::file::real;
 use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, LedgerState};
+use crate::ledger::{self, About, Charge, Declarations, Draws, Head, Ledger, LedgerState};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
@@ -152,7 +152,7 @@ impl<'a> Runner<'a> {
 
     /// What has been charged so far, all of it.
     pub fn charges(&self) -> Result<Vec<Charge>> {
-        self.existing_ledger()?.map_or(Ok(Vec::new()), |ledger| ledger.charges())
+        Ok(self.existing_ledger()?.map_or(Ok(Vec::new()), |ledger| ledger.charges())?)
     }
 
     /// The last charges, and what all of them add up to.
@@ -165,7 +165,7 @@ impl<'a> Runner<'a> {
     /// ledger that is not there yet has nothing to limit, and its first charge writes the budget.
     pub fn hold_budget(&self) -> Result<()> {
         match self.ledger.existing_to_write()? {
-            Some(mut ledger) => ledger.first_budget(&self.project.budget).map(drop),
+            Some(mut ledger) => Ok(ledger.first_budget(&self.project.budget).map(drop)?),
             None => Ok(()),
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Runner<'a> {
     /// The declarations of the tables that a release reads.
     pub(super) fn declared(&self, planned: &PlannedRelease, folder: &Path) -> Result<Declarations> {
         let tables = planned.plan.tables.iter();
-        tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
+        tables.map(|name| Ok((name.clone(), self.project.table(name)?.declaration(folder)))).collect()
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
@@ -427,7 +427,7 @@ impl<'a> Runner<'a> {
 fn within(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<()> {
     match limits.first_refusal(charged, &planned.plan.events)? {
         None => Ok(()),
-        Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?)),
+        Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?).into()),
     }
 }
 

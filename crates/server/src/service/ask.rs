@@ -144,7 +144,8 @@ impl Service {
         let delta = delta_of(&planned, &scopes, &usual)?;
         let mut shown = release_json(&planned, &self.project, &scopes, &delta)?;
         let ledger = runner.existing_ledger()?;
-        let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
+        let of_question = |ledger: &Ledger| Ok::<_, Error>(ledger.answered(&runner.question(&planned)?)?);
+        let stored = ledger.as_deref().map(of_question).transpose()?.flatten();
         let standing =
             ledger.as_ref().map_or(Ok(LedgerState::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
         if let Some(charge) = &stored {

@@ -267,8 +267,8 @@ fn with_article(role: Role) -> String {
 }
 
 /// What is wrong with the server's own files is for its log, not for whoever knocks.
-fn hidden(error: Error) -> Refusal {
-    tracing::error!("{error}");
+fn hidden(error: impl Into<Error>) -> Refusal {
+    tracing::error!("{}", error.into());
     Refusal::new(RefusalKind::Machine, "the server cannot tell who may ask: its log says why")
 }
 

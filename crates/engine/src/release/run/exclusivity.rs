@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::kinds::registry;
-use crate::ledger::{Declarations, Ledger, LedgerState, folder};
+use crate::ledger::{self, Declarations, Ledger, LedgerState, folder};
 use crate::project::Project;
 use crate::release::Company;
 use crate::release::run::PlannedRelease;
@@ -46,7 +46,7 @@ pub(super) fn holds_lonely(before: &LedgerState) -> bool {
     lonely().any(|kind| before.holds(kind))
 }
 
-fn mentions_lonely(ledger: &Ledger) -> Result<bool> {
+fn mentions_lonely(ledger: &Ledger) -> ledger::Result<bool> {
     lonely().map(|kind| ledger.mentions(kind)).try_fold(false, |found, mentions| Ok(found || mentions?))
 }
 

@@ -137,7 +137,7 @@ impl ExternalCharge {
         }
         match budget.first_refusal(before.sums()?, &self.events)? {
             None => Ok(()),
-            Some(refusal) => Err(refusal.error(&self.release, self.remedy()?)),
+            Some(refusal) => Err(refusal.error(&self.release, self.remedy()?).into()),
         }
     }
 }
@@ -155,7 +155,7 @@ impl PaidCharge {
 
     /// Writes down that something with this digest was given away.
     pub fn commit(mut self, output: &str) -> Result<Head> {
-        self.ledger.commit(self.pass, output)
+        Ok(self.ledger.commit(self.pass, output)?)
     }
 
     /// Puts the files `release.csv` and `release.json` into their places, both or none, and writes that down.

@@ -1,7 +1,7 @@
 //! Whatever of a declaration changes an answer is in the digest of the request, or stands in the ledger, which then refuses the change.
 
 use super::*;
-use crate::ledger::{ChargeState, Declaration, Declarations, joined};
+use crate::ledger::{ChargeState, Declarations, joined};
 use crate::project::keys::{OF_ATTACKER, OF_GRAPH, OF_LAYOUT, OF_TABLE, TYPES, of_column};
 use std::collections::BTreeSet;
 
@@ -216,7 +216,7 @@ fn is_noticed(case: &Case) -> bool {
     let of = |lines: &String| {
         let project = project(&format!("[dataset.t]\n{lines}"));
         let table = project.tables["t"].clone();
-        let declared: Declarations = [("t".to_string(), Declaration::of(&table, Path::new("/")))].into();
+        let declared: Declarations = [("t".to_string(), table.declaration(Path::new("/")))].into();
         (of_table(&table), declared)
     };
     let ((said, declared), (other, otherwise)) = (of(&case.table), of(&case.other));

@@ -1,20 +1,20 @@
 //! Reading and writing entries in SQLite.
 
-use super::asked;
-use super::chain::{self, GENESIS, Head};
-use super::entry::{Charge, ChargeState, History, Output, committed, out_of_order, parsed, reservation};
-use super::life::Life;
-use super::standing::LedgerState;
+use crate::asked;
 use crate::budget::Sums;
+use crate::chain::{self, GENESIS, Head};
 use crate::digest::unhex;
+use crate::entry::{Charge, ChargeState, History, Output, committed, out_of_order, parsed, reservation};
 use crate::error::Error;
+use crate::life::Life;
+use crate::standing::LedgerState;
 use rusqlite::{Connection, OptionalExtension};
 use scumble::scope::AttributeSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What can go wrong in a transaction.
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     Store(rusqlite::Error),
     Damaged(String),
     Refused(Error),
@@ -35,10 +35,10 @@ impl From<String> for Trouble {
 type Result<T> = std::result::Result<T, Trouble>;
 
 /// The marks of tables' files by the table's name.
-pub(super) type Marks = BTreeMap<String, String>;
+pub type Marks = BTreeMap<String, String>;
 
 /// Reads and verifies the whole chain.
-pub(super) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
+pub(crate) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
     let mut statement = connection.prepare("SELECT sequence, body, hash FROM entry ORDER BY sequence")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let mut stored = Vec::new();
@@ -50,13 +50,13 @@ pub(super) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
 }
 
 /// Everything: the chain is verified, and so is every sum in it.
-pub(super) fn history(connection: &Connection) -> Result<(History, Head)> {
+pub(crate) fn history(connection: &Connection) -> Result<(History, Head)> {
     let (bodies, head) = bodies(connection)?;
     Ok((History::of(&bodies)?, head))
 }
 
 /// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
-pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
+pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
     if let (Some(standing), head) = tail(connection)?
         && standing.knows(sets)
     {
@@ -96,7 +96,7 @@ fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
 }
 
 /// The last charges, oldest first.
-pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
+pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
     let (mut charges, mut outputs, mut drawn) = (Vec::new(), HashMap::new(), HashSet::new());
     downwards(connection, &end(connection)?, |at, value| {
         let sequence = at.entries;
@@ -128,7 +128,7 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
 ///
 /// It is found by its text: an index of names would be one more thing that can be wrong. What is found is an entry whose hash is that of its body and its
 /// place; a ledger that was edited elsewhere is `verify`'s to find.
-pub(super) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
+pub(crate) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
     let name = format!("\"release\":{}", Value::from(release));
     let last = newest(connection, &name, |value| value["release"] == release)?;
     last.map(|(charge, value)| Ok((charge, marks(connection, &value["after"]["data"])?))).transpose()
@@ -154,7 +154,7 @@ fn newest(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool
 
 /// A reservation, as far as it tells whether its release may go on.
 #[derive(Debug, Clone)]
-pub(crate) struct Reservation {
+pub struct Reservation {
     /// The head of the chain after it.
     pub head: Head,
     /// The digest of what was declared; empty where an older ledger has none.
@@ -164,7 +164,7 @@ pub(crate) struct Reservation {
 }
 
 /// All reservations of a release, in order.
-pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec<Reservation>> {
+pub(crate) fn reservations(connection: &Connection, release: &str) -> Result<Vec<Reservation>> {
     let name = format!("\"release\":{}", Value::from(release));
     let mut found: BTreeMap<u64, Reservation> = BTreeMap::new();
     for head in mentioning(connection, &name, 0)? {
@@ -188,7 +188,7 @@ pub(super) fn reservations(connection: &Connection, release: &str) -> Result<Vec
 }
 
 /// What came after a reservation.
-pub(super) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
+pub(crate) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
     let mut life = Life::of(&linked(connection, charge)?.0);
     for at in mentioning(connection, &format!("\"of\":{}", charge.entries), charge.entries)? {
         let (value, _) = linked(connection, &at)?;
@@ -211,7 +211,8 @@ fn followed(life: &mut Life, value: &Value, sequence: u64) -> Result<()> {
 
 /// A charge of which nothing was drawn that anybody can have seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Undrawn {
+pub struct Undrawn {
+    /// The charge.
     pub charge: Charge,
     /// The marks of its files.
     pub marks: Marks,
@@ -220,13 +221,13 @@ pub(crate) struct Undrawn {
 }
 
 /// Those of a release, newest first.
-pub(super) fn undrawn(connection: &Connection, release: &str) -> Result<Vec<Undrawn>> {
+pub(crate) fn undrawn(connection: &Connection, release: &str) -> Result<Vec<Undrawn>> {
     let name = format!("\"release\":{}", Value::from(release));
     undrawn_of(connection, &name, |value| value["release"] == release)
 }
 
 /// Those for a question of somebody's, newest first.
-pub(super) fn unanswered(connection: &Connection, question: &str, by: &str) -> Result<Vec<Undrawn>> {
+pub(crate) fn unanswered(connection: &Connection, question: &str, by: &str) -> Result<Vec<Undrawn>> {
     let text = format!("\"question\":{}", Value::from(question));
     undrawn_of(connection, &text, |value| value["asked"]["question"] == question && value["asked"]["by"] == by)
 }
@@ -254,7 +255,7 @@ fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> 
 }
 
 /// The numbers of the jobs with this digest that were charged, in order.
-pub(super) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
+pub(crate) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
     let mut numbers = Vec::new();
     for head in mentioning(connection, digest, 0)? {
         let (value, _) = linked(connection, &head)?;
@@ -294,7 +295,7 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Hea
 }
 
 /// What was charged for somebody, all of it.
-pub(super) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
+pub(crate) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
     let mut sums = Sums::nothing();
     for at in mentioning(connection, &format!("\"by\":{}", Value::from(name)), 0)? {
         let (value, _) = linked(connection, &at)?;
@@ -307,13 +308,13 @@ pub(super) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
 }
 
 /// The charge for a question whose outputs were put into place last.
-pub(super) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
+pub(crate) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
     let text = format!("\"question\":{}", Value::from(question));
     Ok(newest(connection, &text, |value| value["asked"]["question"] == question)?.map(|(charge, _)| charge))
 }
 
 /// The charge that a request with this key led to: its own, or that of the answer that it got.
-pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>> {
+pub(crate) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>> {
     for at in mentioning(connection, &format!("\"key\":{}", Value::from(key)), 0)? {
         let (value, _) = linked(connection, &at)?;
         if value["entry"] == "reserve" && value["asked"]["key"] == key {
@@ -349,7 +350,7 @@ fn head_at(connection: &Connection, entries: u64) -> Result<Head> {
 }
 
 /// The head without the remarks at the end.
-pub(super) fn before_remarks(connection: &Connection, head: &Head) -> Result<Head> {
+pub(crate) fn before_remarks(connection: &Connection, head: &Head) -> Result<Head> {
     if head.entries == 0 {
         return Ok(head.clone());
     }
@@ -367,7 +368,7 @@ fn marks(connection: &Connection, link: &Value) -> Result<Marks> {
 }
 
 /// The head, of which the last entry is verified to be there.
-pub(super) fn end(connection: &Connection) -> Result<Head> {
+pub(crate) fn end(connection: &Connection) -> Result<Head> {
     let head = stored_head(connection)?;
     let last: Option<i64> = connection.query_row("SELECT max(sequence) FROM entry", [], |row| row.get(0))?;
     let last = u64::try_from(last.unwrap_or(0)).unwrap_or(0);
@@ -398,7 +399,7 @@ fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, V
 }
 
 /// The entry whose hash is `at`'s, and the head before it.
-pub(super) fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
+pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
     let missing = || Trouble::Damaged(format!("entry {} is missing", at.entries));
     let row = |column: &str, sequence: u64| format!("SELECT {column} FROM entry WHERE sequence = {sequence}");
     let body: Option<String> = connection.query_row(&row("body", at.entries), [], |row| row.get(0)).optional()?;
@@ -427,7 +428,7 @@ fn stored_head(connection: &Connection) -> Result<Head> {
 }
 
 /// Appends an entry after `head`, and moves the head.
-pub(super) fn append(connection: &Connection, head: &Head, body: &str) -> Result<Head> {
+pub(crate) fn append(connection: &Connection, head: &Head, body: &str) -> Result<Head> {
     let next = head.followed_by(body);
     let sequence = i64::try_from(next.entries).unwrap_or(i64::MAX);
     connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (sequence, body, next.hash.as_slice()))?;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The absolute path of a ledger, with links resolved; the file itself need not be there.
-pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     if let Some(why) = unusable_name(path) {
         return Err(Error::input(format!("the ledger '{shown}' cannot be used: {why}")));
@@ -37,7 +37,7 @@ pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
 }
 
 /// What is said if a ledger cannot be opened.
-pub(super) fn cannot_open(path: &Path) -> Error {
+pub(crate) fn cannot_open(path: &Path) -> Error {
     let place = path.display();
     Error::input(format!("the ledger {place} cannot be opened; does its folder exist, and may you write there?"))
 }

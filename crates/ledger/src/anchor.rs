@@ -3,7 +3,7 @@
 //! A ledger proves what it holds, not that it is the one: deleting it, putting an old copy in its place or naming another makes it
 //! forget. A head that was published before shows that.
 
-use super::chain::Head;
+use crate::chain::Head;
 use crate::digest::unhex;
 use crate::error::{Error, Result};
 use crate::time;

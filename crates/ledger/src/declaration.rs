@@ -12,16 +12,11 @@
 //! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would be a free
 //! and exact answer to somebody who can write one of them.
 
-use crate::calendar::{shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::file::{identity, real};
-use crate::project::{Column, Domain, Edges, Recoding, Table};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
-
-/// Lists of values that are longer than this stand in the ledger as their digest.
-const LONGEST_LIST: usize = 64;
 
 /// The tables of a ledger by name.
 pub type Declarations = BTreeMap<String, Declaration>;
@@ -29,33 +24,24 @@ pub type Declarations = BTreeMap<String, Declaration>;
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
-    /// The file or folder, links resolved, as the way there from the ledger's folder: a project may move as a whole.
-    source: String,
-    owner: Option<String>,
-    public: bool,
-    /// How its text files are written, where that is not as usual: other names of columns make other attributes of the same values.
-    layout: Value,
-    columns: BTreeMap<String, Value>,
+    /// The file or folder, links resolved, as the [`way`] there from the ledger's folder: a project may move as a whole. Of a
+    /// table on a server, its address.
+    pub source: String,
+    /// The column that says whose row it is; none where one row is one person.
+    pub owner: Option<String>,
+    /// Whether the table holds no private data at all.
+    pub public: bool,
+    /// How its text files are written, in the project's words; null where that is as usual. Other names of columns make other
+    /// attributes of the same values.
+    pub layout: Value,
+    /// What each column is, in the project's words, as far as sensitivities and keys depend on it. A long list of `values`
+    /// stands there as its number and its `digest`.
+    pub columns: BTreeMap<String, Value>,
 }
 
 impl Declaration {
-    /// The declaration of a table in a ledger that is in `folder`.
-    pub fn of(table: &Table, folder: &Path) -> Self {
-        let columns = table.columns.iter().map(|column| (column.name.clone(), domain(column)));
-        Self {
-            source: match &table.server {
-                Some(server) => server.to_string(),
-                None => way(folder, &real(&table.source)),
-            },
-            owner: table.owner.clone(),
-            public: table.public,
-            layout: table.layout.json(),
-            columns: columns.collect(),
-        }
-    }
-
     /// Whether the two reach a common file, as far as paths and links tell.
-    pub(crate) fn meets(&self, folder: &Path, other: &Self, other_folder: &Path) -> bool {
+    pub fn meets(&self, folder: &Path, other: &Self, other_folder: &Path) -> bool {
         if [self, other].iter().any(|one| one.source.contains("://")) {
             return self.source == other.source;
         }
@@ -115,7 +101,7 @@ impl Declaration {
 
 /// All declarations after these are added to those before, in a ledger that is in `folder`; none if that changes nothing. What
 /// contradicts an earlier declaration is refused.
-pub(crate) fn joined(before: &Declarations, new: &Declarations, folder: &Path) -> Result<Option<Declarations>> {
+pub fn joined(before: &Declarations, new: &Declarations, folder: &Path) -> Result<Option<Declarations>> {
     let mut all = before.clone();
     for (name, table) in new {
         if let Some(old) = all.get(name)
@@ -147,72 +133,13 @@ fn refused(table: &str, what: &str, remedy: &str) -> Error {
 }
 
 /// The body's part of a `declaration` entry.
-pub(super) fn to_json(declarations: &Declarations) -> Value {
+pub(crate) fn to_json(declarations: &Declarations) -> Value {
     Value::Object(declarations.iter().map(|(name, table)| (name.clone(), table.json())).collect())
 }
 
-pub(super) fn from_json(shown: &Value) -> Option<Declarations> {
+pub(crate) fn from_json(shown: &Value) -> Option<Declarations> {
     let tables = shown.as_object()?.iter();
     tables.map(|(name, table)| Some((name.clone(), Declaration::from_json(table)?))).collect()
-}
-
-/// What a column is, as far as sensitivities and keys depend on it.
-fn domain(column: &Column) -> Value {
-    let mut shown = Map::new();
-    let mut put = |key: &str, value: Value| drop(shown.insert(key.to_string(), value));
-    match &column.domain {
-        Domain::Int { bounds } => {
-            put("type", json!("int"));
-            put("bounds", json!(bounds));
-        }
-        Domain::Float { bounds, granularity } => {
-            put("type", json!("float"));
-            put("bounds", json!(bounds));
-            put("granularity", json!(granularity));
-        }
-        Domain::Category { values } => {
-            put("type", json!("category"));
-            match values {
-                Some(list) if list.len() > LONGEST_LIST => {
-                    put("values", json!(list.len()));
-                    put("digest", json!(crate::digest(json!(list).to_string().as_bytes())));
-                }
-                values => put("values", json!(values)),
-            }
-        }
-        Domain::Bool => put("type", json!("bool")),
-        Domain::Date { bounds } => {
-            put("type", json!("date"));
-            put("bounds", json!(bounds.map(|(lower, upper)| [shown_day(lower), shown_day(upper)])));
-        }
-        Domain::Timestamp { bounds, zone } => {
-            put("type", json!("timestamp"));
-            put("bounds", json!(bounds.map(|(lower, upper)| [shown_moment(lower), shown_moment(upper)])));
-            put("zone", json!(zone.to_string()));
-        }
-    }
-    match &column.recoding {
-        None => {}
-        Some(Recoding::Texts { map, unlisted }) => {
-            put("map", json!(map));
-            put("unlisted", json!(unlisted));
-        }
-        Some(Recoding::Bins { edges, .. }) => put("bins", bins(edges)),
-    }
-    Value::Object(shown)
-}
-
-/// Where intervals begin, and of what.
-fn bins(edges: &Edges) -> Value {
-    match edges {
-        Edges::Whole(edges) => json!({ "int": edges }),
-        Edges::Numbers(edges) => json!({ "float": edges }),
-        Edges::Days(edges) => json!({ "date": edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>() }),
-        Edges::Moments(edges, zone) => {
-            let edges = edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>();
-            json!({ "timestamp": edges, "zone": zone.to_string() })
-        }
-    }
 }
 
 /// Lists of more values are not shown in a sentence.
@@ -273,7 +200,7 @@ fn files(path: &Path) -> BTreeSet<(u64, u64)> {
 }
 
 /// The way from a folder to a path, both absolute and without links.
-fn way(folder: &Path, path: &Path) -> String {
+pub fn way(folder: &Path, path: &Path) -> String {
     let folder = real(folder);
     let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(common).map(|_| Component::ParentDir);
@@ -282,4 +209,23 @@ fn way(folder: &Path, path: &Path) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn table() -> Declaration {
+        Declaration {
+            source: "people.csv".to_string(),
+            owner: Some("id".to_string()),
+            public: false,
+            layout: json!({ "delimiter": ";" }),
+            columns: [("age".to_string(), json!({ "type": "int", "bounds": [0, 120] }))].into(),
+        }
+    }
+
+    #[test]
+    fn a_declaration_is_read_back_as_it_was() {
+        let usual = Declaration { layout: Value::Null, owner: None, ..table() };
+        let both: Declarations = [("people".to_string(), table()), ("usual".to_string(), usual)].into();
+        assert_eq!(from_json(&to_json(&both)), Some(both));
+    }
+}

@@ -86,7 +86,7 @@ impl Sums {
     }
 
     /// The sets of attributes that have a sum of their own.
-    pub(crate) fn sets(&self) -> impl Iterator<Item = &AttributeSet> {
+    pub fn sets(&self) -> impl Iterator<Item = &AttributeSet> {
         self.by_scope.keys().filter_map(|scope| match scope {
             Scope::Attributes(set) => Some(set),
             _ => None,
@@ -170,8 +170,13 @@ mod tests {
         Event::new(kind, Moves::by_scope(shifts.clone(), shifts, touches))
     }
 
+    /// How many cases: more where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
+    fn cases() -> u32 {
+        if std::env::var_os("SCUMBLE_THOROUGH").is_some() { 256 } else { 32 }
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig { cases: crate::support::effort(32, 256), ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
         /// The running sums are those of all charges, in every scope, whenever it was asked about, and also after being written.
         #[test]
         fn running_sums_are_the_sums(charges in proptest::collection::vec((any::<bool>(), 1.0f64..100.0, 0u8..9), 0..12), asked in 0usize..12) {

@@ -5,29 +5,29 @@ use std::path::{Path, PathBuf};
 
 /// Which file a path leads to now: one that was renamed and replaced is another.
 #[cfg(unix)]
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn identity(_: &Path) -> Option<(u64, u64)> {
+pub fn identity(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
 /// How many names a file has (hard links).
 #[cfg(unix)]
-pub(crate) fn names(file: &fs::Metadata) -> u64 {
+pub fn names(file: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(file)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn names(_: &fs::Metadata) -> u64 {
+pub fn names(_: &fs::Metadata) -> u64 {
     1
 }
 
 /// The absolute path with links resolved, as far as the path exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut missing = Vec::new();
     let mut existing = path.as_path();
@@ -46,7 +46,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 /// Why a name cannot be that of a ledger, if it cannot.
-pub(crate) fn unusable_name(name: &Path) -> Option<&'static str> {
+pub fn unusable_name(name: &Path) -> Option<&'static str> {
     let text = name.to_string_lossy();
     let last = name.file_name().map(|last| last.to_string_lossy().to_lowercase()).unwrap_or_default();
     if last.is_empty() || text.ends_with('/') {

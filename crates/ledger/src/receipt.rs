@@ -1,13 +1,13 @@
 //! Proofs that an entry is durable, without which nothing goes on: no noise is drawn without a [`Receipt`], and nothing that was drawn leaves the process without a [`Pass`].
 
-use super::chain::Head;
+use crate::chain::Head;
 
-/// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`](super::Ledger::reserve), and used up when what was drawn is about to leave.
+/// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`](crate::Ledger::reserve), and used up when what was drawn is about to leave.
 #[derive(Debug)]
 pub struct Receipt {
-    pub(super) sequence: u64,
-    pub(super) head: Head,
-    pub(super) time: String,
+    pub(crate) sequence: u64,
+    pub(crate) head: Head,
+    pub(crate) time: String,
 }
 
 impl Receipt {
@@ -27,11 +27,11 @@ impl Receipt {
     }
 }
 
-/// The proof that the entry `drawn` is durable: what was drawn may leave the process. Made by [`Ledger::drawn`](super::Ledger::drawn) and its like only, once for each draw, and used up by the commit.
+/// The proof that the entry `drawn` is durable: what was drawn may leave the process. Made by [`Ledger::drawn`](crate::Ledger::drawn) and its like only, once for each draw, and used up by the commit.
 #[derive(Debug)]
 pub struct Pass {
-    pub(super) receipt: Receipt,
-    pub(super) head: Head,
+    pub(crate) receipt: Receipt,
+    pub(crate) head: Head,
 }
 
 impl Pass {

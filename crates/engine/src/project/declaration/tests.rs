@@ -1,14 +1,15 @@
-use super::*;
+use crate::ledger::{Declarations, joined};
 use crate::project::Project;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 const HEAD: &str = "[dataset.people]\nsource = \"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.people.columns]\n\
                     age = { type = \"int\", lower = 0, upper = 120 }\nsex = { type = \"category\", values = [\"f\", \"m\"] }\n";
 
 fn declared(folder: &Path, text: &str) -> Declarations {
     let project = Project::parse(&folder.join("scumble.toml"), text).unwrap();
-    project.tables.iter().map(|(name, table)| (name.clone(), Declaration::of(table, folder))).collect()
+    project.tables.iter().map(|(name, table)| (name.clone(), table.declaration(folder))).collect()
 }
 
 fn check(change: &dyn Fn(&Path) -> String, words: Option<&str>) {
@@ -16,8 +17,6 @@ fn check(change: &dyn Fn(&Path) -> String, words: Option<&str>) {
     fs::write(folder.path().join("people.csv"), "").unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     let before = declared(folder.path(), HEAD);
-    let written = from_json(&to_json(&before)).unwrap();
-    assert_eq!(written, before);
     let shown = joined(&before, &declared(folder.path(), &change(folder.path())), folder.path());
     match (shown, words) {
         (Ok(_), None) => {}

@@ -5,7 +5,7 @@
 //!
 //! # Guarantee
 //! A sum that is used is the sum of all charges before it:
-//! 1. It stands in the last reservation. [`store::tail`](super::store) walks from the head down and stops at the first one that it meets; a budget that was
+//! 1. It stands in the last reservation. [`store::tail`](crate::store) walks from the head down and stops at the first one that it meets; a budget that was
 //!    changed since is taken in on the way.
 //! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it, link by link down to
 //!    that reservation. A body of another ledger, of another place or with another number in it does not have that hash. (Whoever can
@@ -18,9 +18,9 @@
 //! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
 //! recomputes each `after` and demands that it is the one that stands there.
 
-use super::chain::Head;
-use super::declaration::{self, Declarations};
 use crate::budget::{Budget, RULE, Sums};
+use crate::chain::Head;
+use crate::declaration::{self, Declarations};
 use crate::digest::{hex, unhex};
 use crate::error::{Error, Result};
 use scumble::event::Event;
@@ -34,19 +34,19 @@ pub struct LedgerState {
     kinds: BTreeMap<String, u64>,
     /// None if there is an event that no budget can count.
     sums: Option<Sums>,
-    pub(super) declared: InForce<Declarations>,
+    pub(crate) declared: InForce<Declarations>,
     /// The marks of the tables' files as they were read last, which have passed the check.
-    pub(super) data: InForce<BTreeMap<String, String>>,
-    pub(super) budget: InForce<Value>,
+    pub(crate) data: InForce<BTreeMap<String, String>>,
+    pub(crate) budget: InForce<Value>,
     /// What was charged for whoever asks, where somebody is named; no entry holds it.
-    pub(super) own: Option<Sums>,
+    pub(crate) own: Option<Sums>,
 }
 
 /// What the last entry of some kind says, and which one that is.
 #[derive(Debug, Clone, Default)]
-pub(super) struct InForce<T> {
-    pub(super) value: T,
-    pub(super) at: Option<Head>,
+pub(crate) struct InForce<T> {
+    pub(crate) value: T,
+    pub(crate) at: Option<Head>,
 }
 
 impl LedgerState {
@@ -88,12 +88,12 @@ impl LedgerState {
     }
 
     /// The limits in force as the chain holds them: null where there are none.
-    pub(crate) fn limits(&self) -> Value {
+    pub fn limits(&self) -> Value {
         self.budget.value.clone()
     }
 
     /// Refuses limits that are not those in force: a budget changes by an entry with a reason, and never by itself.
-    pub(crate) fn agrees(&self, limits: &Value, project: &str) -> Result<()> {
+    pub fn agrees(&self, limits: &Value, project: &str) -> Result<()> {
         let Some(at) = self.budget.at.as_ref().filter(|_| self.budget.value != *limits) else { return Ok(()) };
         let both = Budget::from_json(limits).zip(Budget::from_json(&self.budget.value));
         let (what, verb) = both.map_or((String::new(), "raise"), |(new, old)| {
@@ -116,14 +116,14 @@ impl LedgerState {
     }
 
     /// Whether there is a sum for each of these sets.
-    pub(super) fn knows(&self, sets: &[AttributeSet]) -> bool {
+    pub(crate) fn knows(&self, sets: &[AttributeSet]) -> bool {
         let known =
             |set: &AttributeSet, sums: &Sums| sums.spent(&scumble::scope::Scope::Attributes(set.clone())).is_some();
         self.sums.as_ref().is_some_and(|sums| sets.iter().all(|set| known(set, sums)))
     }
 
     /// Keeps a sum for each of these sets from now on; `charges` are all so far.
-    pub(super) fn ask<'a>(&mut self, sets: &[AttributeSet], charges: impl Iterator<Item = &'a [Event]> + Clone) {
+    pub(crate) fn ask<'a>(&mut self, sets: &[AttributeSet], charges: impl Iterator<Item = &'a [Event]> + Clone) {
         let asked = self.sums.as_mut().map(|sums| sets.iter().try_for_each(|set| sums.ask(set, charges.clone())));
         if matches!(asked, Some(Err(_))) {
             self.sums = None;
@@ -142,7 +142,7 @@ impl LedgerState {
     }
 
     /// The same for somebody for whom this was charged.
-    pub(crate) fn with_own(self, own: Sums) -> Self {
+    pub fn with_own(self, own: Sums) -> Self {
         Self { own: Some(own), ..self }
     }
 
@@ -152,7 +152,7 @@ impl LedgerState {
     }
 
     /// The field `after`.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let link =
             |at: &Option<Head>| at.as_ref().map(|head| json!({ "entry": head.entries, "hash": hex(&head.hash) }));
         json!({
@@ -166,7 +166,7 @@ impl LedgerState {
     }
 
     /// Whether `after` is what this standing would write, up to the last digits of sums that another machine computed.
-    pub(super) fn wrote(&self, after: &Value) -> bool {
+    pub(crate) fn wrote(&self, after: &Value) -> bool {
         let rest = |shown: &Value| {
             let mut shown = shown.clone();
             shown["sums"] = Value::Null;
@@ -178,7 +178,7 @@ impl LedgerState {
     }
 
     /// What `after` says, if its sums are counted by today's rule; `noted` gives the body of an entry that it points to.
-    pub(super) fn from_json<E: From<String>>(
+    pub(crate) fn from_json<E: From<String>>(
         after: &Value,
         noted: impl Fn(&Head) -> std::result::Result<Value, E>,
     ) -> std::result::Result<Option<Self>, E> {
@@ -204,7 +204,7 @@ impl LedgerState {
     }
 
     /// Takes in an entry that says what is in force from now on.
-    pub(super) fn note(&mut self, body: &Value, at: Head) -> std::result::Result<(), String> {
+    pub(crate) fn note(&mut self, body: &Value, at: Head) -> std::result::Result<(), String> {
         let unknown = || format!("entry {} is of a form that this version does not know", at.entries);
         match body["entry"].as_str() {
             Some("declaration") => {

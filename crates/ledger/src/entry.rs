@@ -1,10 +1,10 @@
 //! The bodies of entries, and the charges that they add up to.
 
-use super::asked::{self, Asked, Remark};
-use super::chain::{self, Head};
-use super::declaration::Declarations;
-use super::life::{Draws, Life};
-use super::standing::LedgerState;
+use crate::asked::{self, Asked, Remark};
+use crate::chain::{self, Head};
+use crate::declaration::Declarations;
+use crate::life::{Draws, Life};
+use crate::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
 use scumble_wire::{event_to_json, events_at};
@@ -52,7 +52,7 @@ pub struct About {
 impl Proposal {
     /// The body of the reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
     /// filled with the same releases has other heads.
-    pub(super) fn body(&self, time: &str, nonce: &str, after: &LedgerState) -> String {
+    pub(crate) fn body(&self, time: &str, nonce: &str, after: &LedgerState) -> String {
         let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
         let mut body = json!({
             "entry": "reserve",
@@ -142,7 +142,7 @@ impl From<&str> for Output {
 
 impl Output {
     /// The body of the commit of a reservation.
-    pub(super) fn body(&self, of: u64, time: &str) -> String {
+    pub(crate) fn body(&self, of: u64, time: &str) -> String {
         let mut body = json!({ "entry": "commit", "time": time, "of": of, "output": self.values });
         if !self.files.is_empty() {
             body["files"] = json!(self.files);
@@ -152,7 +152,7 @@ impl Output {
 }
 
 /// The body of the entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the answer and the digest of the state that it leaves.
-pub(super) fn drawn(of: u64, time: &str, nonce: &str, answer: Option<(u64, &str)>) -> Value {
+pub(crate) fn drawn(of: u64, time: &str, nonce: &str, answer: Option<(u64, &str)>) -> Value {
     let mut body = json!({ "entry": "drawn", "time": time, "nonce": nonce, "of": of });
     if let Some((answer, state)) = answer {
         body["answer"] = answer.into();
@@ -162,22 +162,22 @@ pub(super) fn drawn(of: u64, time: &str, nonce: &str, answer: Option<(u64, &str)
 }
 
 /// The body of the entry that comes before a row is read for an answer of a round.
-pub(super) fn reading(of: u64, time: &str, answer: u64) -> Value {
+pub(crate) fn reading(of: u64, time: &str, answer: u64) -> Value {
     json!({ "entry": "reading", "time": time, "of": of, "answer": answer })
 }
 
 /// All entries, read.
-pub(super) struct History {
-    pub(super) charges: Vec<Charge>,
+pub(crate) struct History {
+    pub(crate) charges: Vec<Charge>,
     /// What was asked and cost nothing.
-    pub(super) remarks: Vec<Remark>,
-    pub(super) standing: LedgerState,
+    pub(crate) remarks: Vec<Remark>,
+    pub(crate) standing: LedgerState,
 }
 
 impl History {
     /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an error: a charge
     /// is never skipped.
-    pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
+    pub(crate) fn of(bodies: &[String]) -> Result<Self, String> {
         let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, Life>) = Default::default();
         let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
@@ -215,13 +215,13 @@ impl History {
     }
 
     /// The events of each charge.
-    pub(super) fn events(&self) -> impl Iterator<Item = &[Event]> + Clone {
+    pub(crate) fn events(&self) -> impl Iterator<Item = &[Event]> + Clone {
         self.charges.iter().map(|charge| charge.events.as_slice())
     }
 }
 
 /// What is wrong with an entry that may not follow those before it.
-pub(super) fn out_of_order(word: &str, sequence: u64) -> String {
+pub(crate) fn out_of_order(word: &str, sequence: u64) -> String {
     let says = match word {
         "reading" => "says that rows are read for a round that is over, or for no charge",
         "drawn" => "says that something was drawn for no charge, or a second time",
@@ -252,19 +252,19 @@ fn compared(
     Err(format!("the sums in entry {sequence} are not those of the entries up to it"))
 }
 
-pub(super) fn parsed(body: &str, sequence: u64) -> Result<Value, String> {
+pub(crate) fn parsed(body: &str, sequence: u64) -> Result<Value, String> {
     serde_json::from_str(body).map_err(|_| format!("entry {sequence} is not JSON"))
 }
 
 /// Which reservation a commit is of, and the digests of its output.
-pub(super) fn committed(value: &Value, sequence: u64) -> Result<(u64, Output), String> {
+pub(crate) fn committed(value: &Value, sequence: u64) -> Result<(u64, Output), String> {
     let of = value["of"].as_u64().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
     let files = value["files"].as_object().into_iter().flatten();
     let files = files.filter_map(|(end, digest)| Some((end.clone(), digest.as_str()?.to_string())));
     Ok((of, Output { values: text(value, "output", sequence)?, files: files.collect() }))
 }
 
-pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
+pub(crate) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
     let place = scumble_wire::Located::at(&value["events"], format!("entry {sequence}, events"));
     let events = events_at(&place).map_err(|error| error.to_string())?;
     Ok(Charge {

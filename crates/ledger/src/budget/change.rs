@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 impl Budget {
     /// What [`Budget::json`](super::Budget) wrote; null is no limit at all. None where it is in another form.
-    pub(crate) fn from_json(shown: &Value) -> Option<Self> {
+    pub fn from_json(shown: &Value) -> Option<Self> {
         if shown.is_null() {
             return Some(Self::default());
         }
@@ -26,7 +26,7 @@ impl Budget {
     }
 
     /// Whether anybody may lose more than before: a limit is higher, gone, or in another notion, which cannot be compared.
-    pub(crate) fn allows_more_than(&self, before: &Self) -> bool {
+    pub fn allows_more_than(&self, before: &Self) -> bool {
         let more = |(_, old, new): &(String, Option<&Limit>, Option<&Limit>)| match (old, new) {
             (None, _) => false,
             (Some(_), None) => true,
@@ -38,7 +38,7 @@ impl Budget {
     }
 
     /// The first limit that is another than before, in words: (what it was, what it is).
-    pub(crate) fn first_change(&self, before: &Self) -> Option<(String, String)> {
+    pub fn first_change(&self, before: &Self) -> Option<(String, String)> {
         let words = |name: &str, limit: Option<&Limit>| match limit {
             Some(limit) => format!("{name} {limit}"),
             None => format!("no limit for {name}"),

@@ -5,9 +5,9 @@
 //! candidate. Without the key a mark is a random number; that a file has changed, and when, is all that the ledger tells.
 //! Key and digest have a fixed length, so that nothing can be appended to what is hashed.
 
-use super::path::resolved;
 use crate::digest::unhex;
 use crate::error::{Error, Result};
+use crate::path::resolved;
 use scumble::noise::{BitSource, SecureSource};
 use sha2::{Digest, Sha256};
 use std::fs::{self, OpenOptions};
@@ -59,7 +59,7 @@ impl Key {
     }
 
     /// The n-th secret for a purpose, in hexadecimal: without the key a random number. No digest is a purpose with a line behind it, so that it is no mark either.
-    pub(crate) fn derived(&self, purpose: &str, of: &str, n: u64) -> String {
+    pub fn derived(&self, purpose: &str, of: &str, n: u64) -> String {
         self.mark(&format!("{purpose}\n{of}\n{n}"))
     }
 }

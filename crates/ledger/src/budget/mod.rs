@@ -90,7 +90,7 @@ impl Budget {
     }
 
     /// The limits as an entry holds them: null where there are none.
-    pub(crate) fn in_force(&self) -> serde_json::Value {
+    pub fn in_force(&self) -> serde_json::Value {
         if *self == Self::default() { serde_json::Value::Null } else { self.json() }
     }
 }

@@ -19,7 +19,7 @@ pub enum Draws {
 
 /// How far a charge has come.
 #[derive(Debug, Clone)]
-pub(crate) struct Life {
+pub struct Life {
     /// None where it is not written down.
     draws: Option<Draws>,
     /// How many draws may have been seen.
@@ -33,7 +33,7 @@ pub(crate) struct Life {
 
 impl Life {
     /// At the reservation.
-    pub fn of(reserve: &Value) -> Self {
+    pub(crate) fn of(reserve: &Value) -> Self {
         let draws = reserve["one_draw"].as_bool().map(|is_one| if is_one { Draws::One } else { Draws::Each });
         Self { draws, drawn: 0, commits: 0, states: Vec::new(), is_reading: false }
     }
@@ -60,7 +60,7 @@ impl Life {
 
     /// Takes the next entry; false where that may not follow.
     #[must_use]
-    pub fn follow(&mut self, entry: &Value) -> bool {
+    pub(crate) fn follow(&mut self, entry: &Value) -> bool {
         let is_next_answer = entry["answer"] == self.answers() + 1;
         match (entry["entry"].as_str(), self.draws) {
             (Some("reading"), Some(Draws::Each)) => {

@@ -3,7 +3,7 @@
 //! Remarks may be many, and sums are looked for from the end of the chain downwards: each remark says where the entries before its run of remarks
 //! end (`since`), so that a reader passes over all of them at once. The hash of a remark covers that, and `ledger verify` compares it.
 
-use super::chain::Head;
+use crate::chain::Head;
 use crate::digest::{hex, unhex};
 use serde_json::{Value, json};
 
@@ -22,12 +22,12 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({ "by": self.by, "question": self.question, "key": self.key })
     }
 
     /// None where nobody is named.
-    pub(super) fn from_json(shown: &Value, sequence: u64) -> Result<Option<Self>, String> {
+    pub(crate) fn from_json(shown: &Value, sequence: u64) -> Result<Option<Self>, String> {
         if shown.is_null() {
             return Ok(None);
         }
@@ -77,7 +77,7 @@ pub struct Remark {
 
 impl Remarked {
     /// The body of the entry; `since` is the head without the remarks at the end.
-    pub(super) fn body(&self, time: &str, since: &Head) -> String {
+    pub(crate) fn body(&self, time: &str, since: &Head) -> String {
         let (of, why) = match &self.came {
             Outcome::Stored(of) => (Some(*of), None),
             Outcome::Refused(why) => (None, Some(why)),
@@ -96,12 +96,12 @@ impl Remarked {
 }
 
 /// Whether an entry is a remark.
-pub(super) fn is_remark(value: &Value) -> bool {
+pub(crate) fn is_remark(value: &Value) -> bool {
     value["entry"] == WORD
 }
 
 /// Where the entries before a run of remarks end; it is before the remark itself, or the ledger is damaged.
-pub(super) fn since(value: &Value, sequence: u64) -> Result<Head, String> {
+pub(crate) fn since(value: &Value, sequence: u64) -> Result<Head, String> {
     let since = value["since"]["entry"].as_u64().zip(value["since"]["hash"].as_str().and_then(unhex));
     let since = since.filter(|(entries, _)| *entries < sequence);
     since
@@ -110,7 +110,7 @@ pub(super) fn since(value: &Value, sequence: u64) -> Result<Head, String> {
 }
 
 /// A remark that was verified to stand behind `end`, the last entry that is none.
-pub(super) fn remark(value: &Value, sequence: u64, end: &Head) -> Result<Remark, String> {
+pub(crate) fn remark(value: &Value, sequence: u64, end: &Head) -> Result<Remark, String> {
     if since(value, sequence)? != *end {
         return Err(format!("entry {sequence} says wrongly where the entries before it end"));
     }

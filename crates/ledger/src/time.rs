@@ -1,9 +1,9 @@
-//! The time of day as text. The engine reads the clock for the ledger's entries and for the date of a report, and for nothing else.
+//! The time of day as text. The clock is read for the ledger's entries and for the date of a report, and for nothing else.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in UTC, as RFC 3339 with seconds.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     rfc3339(seconds)
 }
@@ -15,7 +15,7 @@ fn rfc3339(seconds: u64) -> String {
 }
 
 /// Days since 1970-01-01 to a date, by Howard Hinnant's `civil_from_days`.
-pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+pub fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

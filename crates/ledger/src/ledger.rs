@@ -1,36 +1,20 @@
-//! What has been published, durably, and what that adds up to. The format and its reasons: `docs/ledger-format.md`.
+//! An open ledger: one file, and what is asked of it.
 //!
 //! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was drawn leaves the process,
 //! [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be gone on with.
 //! What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
-mod anchor;
-mod asked;
-mod chain;
-mod declaration;
-mod entry;
-mod life;
-mod mark;
-mod path;
-mod receipt;
-mod standing;
-mod store;
-
-pub use anchor::Anchor;
-pub use asked::{Asked, Outcome, Remark, Remarked};
-pub use chain::{GENESIS, Head};
-pub(crate) use declaration::joined;
-pub use declaration::{Declaration, Declarations};
-pub use entry::{About, Charge, ChargeState, Output, Proposal};
-pub use life::Draws;
-pub use mark::Key;
-pub use receipt::{Pass, Receipt};
-pub use standing::LedgerState;
-
+use crate::asked::{Remark, Remarked};
 use crate::budget::{Budget, Sums};
+use crate::chain::{self, Head};
+use crate::declaration::{self, joined};
+use crate::entry::{self, About, Charge, Output, Proposal};
 use crate::error::{Error, Result};
-use crate::{file, time};
-use life::Life;
+use crate::life::Life;
+use crate::receipt::{Pass, Receipt};
+use crate::standing::LedgerState;
+use crate::store::{self, Reservation, Trouble, Undrawn};
+use crate::{file, path, time};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::scope::AttributeSet;
@@ -38,8 +22,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use store::Trouble;
-pub(crate) use store::{Reservation, Undrawn};
 
 const APPLICATION: i32 = 0x5343_4D42;
 const VERSION: i32 = 6;
@@ -199,24 +181,24 @@ impl Ledger {
     }
 
     /// Whether the text `"kind":"…"` stands anywhere: without it there is no charge of that kind.
-    pub(crate) fn mentions(&self, kind: &str) -> Result<bool> {
+    pub fn mentions(&self, kind: &str) -> Result<bool> {
         let query = "SELECT EXISTS (SELECT 1 FROM entry WHERE instr(body, ?1))";
         let text = format!("\"kind\":\"{kind}\"");
         self.connection.query_row(query, [text], |row| row.get(0)).map_err(|error| trouble(&self.path, &error))
     }
 
     /// All reservations of a release, in order.
-    pub(crate) fn reservations(&self, release: &str) -> Result<Vec<Reservation>> {
+    pub fn reservations(&self, release: &str) -> Result<Vec<Reservation>> {
         self.read(|connection| store::reservations(connection, release))
     }
 
     /// The one-time numbers of the jobs with this digest that were charged, in order.
-    pub(crate) fn jobs(&self, digest: &str) -> Result<Vec<String>> {
+    pub fn jobs(&self, digest: &str) -> Result<Vec<String>> {
         self.read(|connection| store::jobs(connection, digest))
     }
 
     /// The receipt of an existing reservation, for a caller that has checked that it may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
-    pub(crate) fn resumed(&self, head: &Head) -> Result<Receipt> {
+    pub fn resumed(&self, head: &Head) -> Result<Receipt> {
         let (value, _) = self.read(|connection| store::linked(connection, head))?;
         match value["entry"] == "reserve" {
             true => {
@@ -228,7 +210,7 @@ impl Ledger {
     }
 
     /// The charges of a release of which nothing can have been seen, newest first.
-    pub(crate) fn undrawn(&self, release: &str) -> Result<Vec<Undrawn>> {
+    pub fn undrawn(&self, release: &str) -> Result<Vec<Undrawn>> {
         self.read(|connection| store::undrawn(connection, release))
     }
 
@@ -260,9 +242,14 @@ impl Ledger {
     /// A request's own key is charged for once at most. When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
     /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged, or it was charged to a
     /// file that somebody has put away since.
-    pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&LedgerState) -> Result<()>) -> Result<Receipt> {
+    pub fn reserve<E: From<Error>>(
+        &mut self,
+        proposal: &Proposal,
+        admit: impl FnOnce(&LedgerState) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Receipt, E> {
         let folder = self.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let (nonce, time) = (format!("{:016x}", SecureSource::new()?.next_u64()), time::now());
+        let (nonce, time) = (nonce()?, time::now());
+        let mut denied = None;
         let head = self.append(|entries| {
             let (mut standing, head) = store::standing(entries, &proposal.about.sets)?;
             let asked = proposal.about.asked.as_ref();
@@ -274,11 +261,16 @@ impl Ledger {
             {
                 return Err(Trouble::Refused(Error::input("a request with this key was charged before")));
             }
-            admit(&standing).map_err(Trouble::Refused)?;
+            if let Err(error) = admit(&standing) {
+                denied = Some(error);
+                return Err(Trouble::Refused(Error::input("the charge was not admitted")));
+            }
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);
             store::append(entries, &head, &proposal.body(&time, &nonce, &standing))
-        })?;
+        });
+        // Whoever refuses says why in their own words.
+        let head = head.map_err(|error| denied.unwrap_or_else(|| error.into()))?;
         Ok(Receipt { sequence: head.entries, head, time })
     }
 
@@ -292,18 +284,17 @@ impl Ledger {
         self.passed(receipt, None)
     }
 
-    /// The same of an answer of a round ([`Draws::Each`]): its number in the round, and the digest of the state that it leaves.
+    /// The same of an answer of a round ([`Draws::Each`](crate::Draws::Each)): its number in the round, and the digest of the state that it leaves.
     ///
     /// # Guarantee
     /// It gives a pass once at most for each number.
     #[must_use = "what was drawn may be seen only with the pass"]
-    pub(crate) fn drawn_answer(&mut self, receipt: Receipt, answer: u64, state: &str) -> Result<Option<Pass>> {
+    pub fn drawn_answer(&mut self, receipt: Receipt, answer: u64, state: &str) -> Result<Option<Pass>> {
         self.passed(receipt, Some((answer, state)))
     }
 
     fn passed(&mut self, receipt: Receipt, answer: Option<(u64, &str)>) -> Result<Option<Pass>> {
-        let nonce = format!("{:016x}", SecureSource::new()?.next_u64());
-        let body = entry::drawn(receipt.sequence, &time::now(), &nonce, answer);
+        let body = entry::drawn(receipt.sequence, &time::now(), &nonce()?, answer);
         let head = self.followed(&receipt.head, |_| Some(body))?;
         Ok(head.map(|head| Pass { receipt, head }))
     }
@@ -313,7 +304,7 @@ impl Ledger {
     ///
     /// # Guarantee
     /// It gives a receipt once at most for each number of an answer, whichever processes ask and whatever was put back beside the ledger.
-    pub(crate) fn reading(&mut self, round: &Head, state: &str) -> Result<Option<Receipt>> {
+    pub fn reading(&mut self, round: &Head, state: &str) -> Result<Option<Receipt>> {
         let receipt = self.resumed(round)?;
         let next = |life: &Life| {
             let is_left = life.states().last().is_some_and(|last| last == state);
@@ -455,7 +446,7 @@ impl Ledger {
     }
 
     /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to another one now.
-    pub(crate) fn in_place(&self) -> Result<()> {
+    pub fn in_place(&self) -> Result<()> {
         if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }
 
@@ -526,6 +517,11 @@ fn noted(
         standing.note(&body, head.clone())?;
     }
     Ok(head)
+}
+
+/// A random number: a ledger that was reset and is filled with the same releases has other heads.
+fn nonce() -> Result<String> {
+    Ok(format!("{:016x}", SecureSource::new()?.next_u64()))
 }
 
 /// The body of an entry that puts limits in force: the first ones need no reason.

@@ -1,0 +1,90 @@
+//! A table as the ledger declares it: plain data, which the ledger compares and does not interpret.
+
+use super::{Column, Domain, Edges, Recoding, Table};
+use crate::calendar::{shown_day, shown_moment};
+use crate::ledger::Declaration;
+use crate::ledger::file::real;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Lists of values that are longer than this stand in the ledger as their digest.
+const LONGEST_LIST: usize = 64;
+
+impl Table {
+    /// The declaration of this table in a ledger that is in `folder`.
+    pub fn declaration(&self, folder: &Path) -> Declaration {
+        let columns = self.columns.iter().map(|column| (column.name.clone(), domain(column)));
+        Declaration {
+            source: match &self.server {
+                Some(server) => server.to_string(),
+                None => crate::ledger::way(folder, &real(&self.source)),
+            },
+            owner: self.owner.clone(),
+            public: self.public,
+            layout: self.layout.json(),
+            columns: columns.collect(),
+        }
+    }
+}
+
+/// What a column is, as far as sensitivities and keys depend on it.
+fn domain(column: &Column) -> Value {
+    let mut shown = Map::new();
+    let mut put = |key: &str, value: Value| drop(shown.insert(key.to_string(), value));
+    match &column.domain {
+        Domain::Int { bounds } => {
+            put("type", json!("int"));
+            put("bounds", json!(bounds));
+        }
+        Domain::Float { bounds, granularity } => {
+            put("type", json!("float"));
+            put("bounds", json!(bounds));
+            put("granularity", json!(granularity));
+        }
+        Domain::Category { values } => {
+            put("type", json!("category"));
+            match values {
+                Some(list) if list.len() > LONGEST_LIST => {
+                    put("values", json!(list.len()));
+                    put("digest", json!(crate::digest(json!(list).to_string().as_bytes())));
+                }
+                values => put("values", json!(values)),
+            }
+        }
+        Domain::Bool => put("type", json!("bool")),
+        Domain::Date { bounds } => {
+            put("type", json!("date"));
+            put("bounds", json!(bounds.map(|(lower, upper)| [shown_day(lower), shown_day(upper)])));
+        }
+        Domain::Timestamp { bounds, zone } => {
+            put("type", json!("timestamp"));
+            put("bounds", json!(bounds.map(|(lower, upper)| [shown_moment(lower), shown_moment(upper)])));
+            put("zone", json!(zone.to_string()));
+        }
+    }
+    match &column.recoding {
+        None => {}
+        Some(Recoding::Texts { map, unlisted }) => {
+            put("map", json!(map));
+            put("unlisted", json!(unlisted));
+        }
+        Some(Recoding::Bins { edges, .. }) => put("bins", bins(edges)),
+    }
+    Value::Object(shown)
+}
+
+/// Where intervals begin, and of what.
+fn bins(edges: &Edges) -> Value {
+    match edges {
+        Edges::Whole(edges) => json!({ "int": edges }),
+        Edges::Numbers(edges) => json!({ "float": edges }),
+        Edges::Days(edges) => json!({ "date": edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>() }),
+        Edges::Moments(edges, zone) => {
+            let edges = edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>();
+            json!({ "timestamp": edges, "zone": zone.to_string() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
