@@ -7,6 +7,7 @@
 pub(crate) mod above;
 pub(crate) mod analyse;
 pub(crate) mod execute;
+pub(crate) mod functions;
 #[cfg(test)]
 pub(super) mod tests;
 pub(crate) mod text;

@@ -12,6 +12,7 @@ use datafusion::common::ScalarValue;
 use scumble::scope::Scope;
 use std::collections::BTreeMap;
 
+mod functions;
 mod snapshots;
 mod total;
 

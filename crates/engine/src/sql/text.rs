@@ -22,8 +22,9 @@ use crate::project::{Column as Declared, Domain, Edges, Project, Recoding};
 use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::dates;
 use crate::sql::analyse::query::{Measure, What};
+use crate::sql::functions::is_guard;
 use crate::tables::bounding::Bounds;
-use crate::tables::functions::{FINITE, FITTED, Grid, MOMENT, POWER, ROOT, brought_in_sql, fitted_in_sql};
+use crate::tables::functions::{FITTED, Grid, MOMENT, brought_in_sql, fitted_in_sql};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
@@ -189,9 +190,7 @@ fn in_lines(kept: &str, engine: Engine) -> String {
 /// Refuses what is not written as text for any engine.
 fn refuse_untold(cut: &Cut) -> Outcome<()> {
     let partial = |expression: &Expr| {
-        expression.exists(|node| {
-            Ok(matches!(node, Expr::ScalarFunction(call) if [FINITE, POWER, ROOT].contains(&call.func.name())))
-        })
+        expression.exists(|node| Ok(matches!(node, Expr::ScalarFunction(call) if is_guard(call.func.name()))))
     };
     let mut values = cut.query.measures.iter().filter_map(|measure| measure.expression.as_ref());
     let mut others =

@@ -7,7 +7,6 @@ pub(crate) mod compared;
 pub(crate) mod dates;
 pub(crate) mod describe;
 pub(crate) mod distinct;
-pub(crate) mod function;
 pub(crate) mod limits;
 pub(crate) mod measure;
 pub(crate) mod pair;
@@ -25,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use crate::room::with_room;
+use crate::sql::functions::{self, SqlAggregate};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
 use below::Below;
@@ -288,9 +288,8 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
             let message = other.strip_backtrace();
             let line = message.lines().next().unwrap_or_default().to_string();
             // Whatever the backend's reason is: MIN and MAX are all that it knows of dates.
-            let ranked = ["median", "percentile_cont", "approx_percentile_cont"];
             let of_dates = line.contains("Date32") || line.contains("Timestamp");
-            if let Some(name) = ranked.iter().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
+            if let Some(name) = SqlAggregate::of_ranks().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
                 let sentence = format!(
                     "{} takes numbers: write MEDIAN(day - DATE '2000-01-01') for days from a date on, or release kind quantiles, whose answers are dates and times",
                     name.to_uppercase()
@@ -306,8 +305,8 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
             if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
                 let sentence = format!(
                     "there is no function {name}; the aggregates are {}; of functions on private rows {}",
-                    measure::ANSWERED,
-                    function::answered()
+                    SqlAggregate::answered(),
+                    functions::answered()
                 );
                 return source.error(name, sentence);
             }

@@ -21,6 +21,7 @@ use super::possible::Aggregated;
 use super::query::GroupKey;
 use crate::error::{Error, Result};
 use crate::project::Bounding;
+use crate::sql::functions::{SqlAggregate, SqlStatistic};
 use crate::sql::{Cut, Source};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::Grid;
@@ -225,20 +226,22 @@ impl Reader<'_> {
     fn function(&mut self, function: &AggregateFunction) -> Result<(How, Known)> {
         let (name, parameters) = (function.func.name(), &function.params);
         let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
-        if !matches!(name, "count" | "sum" | "avg" | "min" | "max") {
+        let Some(statistic) = SqlAggregate::named(name).filter(|one| one.per_owner).map(|one| one.statistic) else {
             return refused(format!(
-                "{name} is not answered in a sub-query that makes one row for each owner; COUNT, SUM, AVG, MIN and MAX are"
+                "{name} is not answered in a sub-query that makes one row for each owner; {} are",
+                SqlAggregate::answered_per_owner()
             ));
-        }
+        };
+        let is_count = statistic == SqlStatistic::Count;
         if !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
             return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
         }
-        if parameters.distinct && name != "count" {
+        if parameters.distinct && !is_count {
             return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
         }
         let argument = match parameters.args.as_slice() {
             [argument] => argument.clone(),
-            [] if name == "count" => lit(1i64),
+            [] if is_count => lit(1i64),
             _ => return refused(format!("{name} takes one argument")),
         };
         let argument = made_total(&self.describer, argument.unalias())?;
@@ -246,19 +249,23 @@ impl Reader<'_> {
             Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
             None => argument,
         };
-        if name == "count" {
+        if is_count {
             return self.count(argument, parameters.distinct);
         }
         let (known, grid) = grid(&self.describer, &argument, &name.to_uppercase())?;
         let whole = self.describer.kind(&argument)?.is_integer();
         let many = self.rows as f64;
-        let (interval, granularity) = match name {
-            "sum" => ((grid.lower.min(grid.lower * many), grid.upper.max(grid.upper * many)), Some(grid.step)),
-            "avg" => ((grid.lower, grid.upper), None),
+        let (interval, granularity) = match statistic {
+            SqlStatistic::Sum => {
+                ((grid.lower.min(grid.lower * many), grid.upper.max(grid.upper * many)), Some(grid.step))
+            }
+            SqlStatistic::Mean => ((grid.lower, grid.upper), None),
             _ => ((grid.lower, grid.upper), Some(grid.step)),
         };
         let largest = interval.0.abs().max(interval.1.abs());
-        if name == "sum" && (largest / grid.step >= LARGEST_WHOLE || (whole && largest >= LARGEST_WHOLE)) {
+        if statistic == SqlStatistic::Sum
+            && (largest / grid.step >= LARGEST_WHOLE || (whole && largest >= LARGEST_WHOLE))
+        {
             let sentence = format!(
                 "SUM({}) of up to {} rows of an owner may be too large to be exact; declare tighter bounds, a coarser granularity or fewer rows per owner",
                 shown(&argument),
@@ -267,10 +274,10 @@ impl Reader<'_> {
             return refused(sentence);
         }
         let place = self.value(grid.units(cast(argument, DataType::Float64), 0, false), DataType::Int64, &known);
-        let how = match name {
-            "sum" => How::Sum(place, grid),
-            "avg" => How::Mean(place, grid),
-            "min" => How::Least(place, grid),
+        let how = match statistic {
+            SqlStatistic::Sum => How::Sum(place, grid),
+            SqlStatistic::Mean => How::Mean(place, grid),
+            SqlStatistic::Least => How::Least(place, grid),
             _ => How::Largest(place, grid),
         };
         Ok((how, Known { interval: Some(interval), granularity, ..Known::default() }))

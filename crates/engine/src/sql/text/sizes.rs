@@ -7,6 +7,7 @@ use super::super::Cut;
 use super::Outcome;
 use crate::project::{Column as Declared, Domain, Project};
 use crate::sql::analyse::query::What;
+use crate::sql::functions::{self, Dialects};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
@@ -156,10 +157,10 @@ fn measured(expression: &Expr, schema: &DFSchema, inner: &[Option<Size>]) -> Out
         }
         Expr::ScalarFunction(call) => {
             let all = largest(call.args.iter().map(of))?;
-            Ok(match call.func.name() {
-                "abs" | "coalesce" | "nullif" => all,
-                "ceil" | "floor" => all.map(|size| Size { least: 0, most: size.most.max(0) + 1 }),
-                _ => None,
+            Ok(match functions::named(call.func.name()).map(|record| record.dialects) {
+                Some(Dialects::AsLarge) => all,
+                Some(Dialects::NextWhole) => all.map(|size| Size { least: 0, most: size.most.max(0) + 1 }),
+                Some(Dialects::Embedded) | None => None,
             })
         }
         other => {
