@@ -26,7 +26,7 @@ use crate::release::plan::Priced;
 use crate::release::plan::{Analysed, Expected, Plan};
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
 use crate::release::{CostAbout, Kind};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::execute::integers::Integers;
@@ -123,7 +123,7 @@ enum Counting {
 /// The elements that are counted, and how.
 struct Elements {
     sql: String,
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     counting: Counting,
     per_owner: u64,
     attributes: AttributeSet,

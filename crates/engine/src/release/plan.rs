@@ -10,7 +10,7 @@ use crate::release::output::Answers;
 use crate::release::rows::graph::Edges;
 use crate::release::rows::records::{Attributes, Records};
 use crate::remote::IntegerSource;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::cell::Cell as IntegerCell;
 use crate::sql::execute::integers::{Integers, contributions, integers, integers_beside, occurrences};
 use crate::tables::Backend;
@@ -92,7 +92,7 @@ pub struct Plan {
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
-    pub(crate) query: Option<Rc<Cut>>,
+    pub(crate) query: Option<Rc<PrivateQuery>>,
     /// From rows to answers. Why it fails is said to nobody.
     pub compute: Compute,
 }
@@ -134,7 +134,7 @@ impl<'a> Charged<'a> {
     }
 
     /// The exact integers of a query.
-    pub(crate) fn integers(&self, query: &Cut) -> Result<Integers> {
+    pub(crate) fn integers(&self, query: &PrivateQuery) -> Result<Integers> {
         match self.source {
             Some(source) => source.integers(query),
             None => integers(query, self.backend, self.key),
@@ -144,7 +144,7 @@ impl<'a> Charged<'a> {
     /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
     pub(crate) fn integers_beside(
         &self,
-        query: &Cut,
+        query: &PrivateQuery,
         wide: Bounds,
         visit: impl FnMut(Contribution<'_>),
     ) -> Result<(Integers, Vec<IntegerCell>)> {
@@ -152,12 +152,17 @@ impl<'a> Charged<'a> {
     }
 
     /// How many keys of a counting query have how many rows, where each row is one person.
-    pub(crate) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
+    pub(crate) fn occurrences(&self, query: &PrivateQuery) -> Result<BTreeMap<u64, u64>> {
         occurrences(query, self.backend, self.key)
     }
 
     /// Gives `visit` what each owner has in a query's groups, of at most this many groups.
-    pub(crate) fn contributions(&self, query: &Cut, groups: u64, visit: impl FnMut(Contribution<'_>)) -> Result<()> {
+    pub(crate) fn contributions(
+        &self,
+        query: &PrivateQuery,
+        groups: u64,
+        visit: impl FnMut(Contribution<'_>),
+    ) -> Result<()> {
         contributions(query, self.backend, self.key, groups, visit)
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod compared;
 pub(crate) mod dates;
 pub(crate) mod describe;
 pub(crate) mod distinct;
+pub(crate) mod execution;
 pub(crate) mod limits;
 pub(crate) mod measure;
 pub(crate) mod pair;
@@ -31,15 +32,17 @@ use below::Below;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use execution::Execution;
 use per_owner::PerOwner;
 use query::{GroupKey, Query};
 use sets::{Set, Sets};
 use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::Arc;
 use union::Branch;
 
-/// A query, cut at its aggregate.
-#[derive(Clone)]
-pub(crate) struct Cut {
+/// A query, cut at its aggregate: what was analysed of it.
+pub(crate) struct QueryParts {
     /// The whole plan, its types coerced.
     pub plan: LogicalPlan,
     /// The aggregate in it.
@@ -54,27 +57,64 @@ pub(crate) struct Cut {
     pub sets: Vec<Set>,
     /// Names that the query does not use.
     pub hidden: Hidden,
+}
+
+/// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was analysed.
+#[derive(Clone)]
+pub(crate) struct PrivateQuery {
+    parts: Arc<QueryParts>,
+    /// How it runs; none where it has several groupings, each of which runs by itself.
+    execution: Option<Arc<Execution>>,
     /// The other branches of a UNION ALL whose first branch this is: they read rows in the same release.
-    pub beside: Vec<Cut>,
+    beside: Vec<PrivateQuery>,
+}
+
+impl Deref for PrivateQuery {
+    type Target = QueryParts;
+
+    fn deref(&self) -> &QueryParts {
+        &self.parts
+    }
 }
 
 /// A UNION ALL of released results.
-pub(crate) struct United {
+pub(crate) struct UnionOfQueries {
     /// The whole plan.
     pub plan: LogicalPlan,
     /// Each branch as a query of its own, and what it gives to the union.
-    pub branches: Vec<(Cut, LogicalPlan)>,
+    pub branches: Vec<(PrivateQuery, LogicalPlan)>,
 }
 
 /// A query of either form.
-pub(crate) enum Asked {
+pub(crate) enum SqlQuery {
     /// One query.
-    One(Box<Cut>),
+    One(PrivateQuery),
     /// Several, in one answer.
-    Several(United),
+    Several(UnionOfQueries),
 }
 
-impl Cut {
+impl PrivateQuery {
+    /// Of its parts, none of which changes from here on.
+    fn of(parts: QueryParts) -> Result<Self> {
+        let execution = parts.sets.is_empty().then(|| Execution::of(&parts)).transpose()?;
+        Ok(Self { parts: Arc::new(parts), execution: execution.map(Arc::new), beside: Vec::new() })
+    }
+
+    /// The same as the first branch of a UNION ALL.
+    pub fn with_beside(self, beside: Vec<Self>) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// The other branches of a UNION ALL whose first branch this is.
+    pub fn beside(&self) -> &[Self] {
+        &self.beside
+    }
+
+    /// How it runs.
+    pub fn execution(&self) -> Result<&Execution> {
+        self.execution.as_deref().ok_or_else(|| Error::machine("a query of several groupings runs as one"))
+    }
+
     /// The keys by which an owner's rows are bounded.
     pub fn row_keys(&self) -> &[GroupKey] {
         self.per_owner.as_ref().map_or(&self.query.keys, |first| &first.keys)
@@ -144,17 +184,22 @@ impl Source<'_> {
 ///
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
-pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     in_room(|| analysed(Source { sql, lists_keys: true }, bounding, project, backend))
 }
 
 /// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
-pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+pub(crate) fn analyse_what_occurs(
+    sql: &str,
+    bounding: Bounding,
+    project: &Project,
+    backend: &Backend,
+) -> Result<PrivateQuery> {
     in_room(|| analysed(Source { sql, lists_keys: false }, bounding, project, backend))
 }
 
 /// The same for a query that may be a UNION ALL of several.
-pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
     in_room(|| several(sql, bounding, project, backend))
 }
 
@@ -163,19 +208,19 @@ fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     with_room(work).map_err(Error::quoting_little)
 }
 
-fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
     let source = Source { sql, lists_keys: true };
     let (plan, hidden) = planned(&source, project, backend)?;
     let Some(branches) = union::branches(&plan, &source)? else {
-        return cut(plan, hidden, bounding, project, &source).map(|cut| Asked::One(Box::new(cut)));
+        return cut(plan, hidden, bounding, project, &source).map(SqlQuery::One);
     };
     let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, project, &source)?, branch.part));
     let branches = branches.into_iter().map(cut).collect::<Result<Vec<_>>>()?;
     union::refuse_too_long(&branches, &source)?;
-    Ok(Asked::Several(United { plan, branches }))
+    Ok(SqlQuery::Several(UnionOfQueries { plan, branches }))
 }
 
-fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     let (plan, hidden) = planned(&source, project, backend)?;
     if union::branches(&plan, &source)?.is_some() {
         return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
@@ -224,13 +269,19 @@ fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Param
 const MOST_PARAMETERS: usize = 1_000;
 
 /// A plan, cut at its one aggregate.
-fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project, source: &Source<'_>) -> Result<Cut> {
+fn cut(
+    plan: LogicalPlan,
+    hidden: Hidden,
+    bounding: Bounding,
+    project: &Project,
+    source: &Source<'_>,
+) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
     dates::refuse_above(&plan, source)?;
     let whole = |aggregate, below, query| {
         let (plan, hidden) = (plan.clone(), hidden.clone());
-        Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden, beside: Vec::new() }
+        QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
     };
     if let Some(sets) = Sets::of(&aggregate, source)? {
         let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
@@ -239,7 +290,7 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
             below,
             whole,
             |aggregate, below| measure::query(aggregate, below, bounding, source),
-            |cut| per_owner::unfolded(cut, source),
+            |parts| per_owner::unfolded(parts, source).and_then(PrivateQuery::of),
             source,
         );
     }
@@ -251,7 +302,7 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
     }
     let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
     let query = measure::query(&aggregate, &below, bounding, source)?;
-    per_owner::unfolded(whole(aggregate, below, query), source)
+    per_owner::unfolded(whole(aggregate, below, query), source).and_then(PrivateQuery::of)
 }
 
 /// The refusal of two columns of one name.

@@ -14,6 +14,7 @@
 //!   each has the attributes of all of them;
 //! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.
 
+use super::QueryParts;
 use super::below::{Below, Ownership};
 use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown};
 use super::measure::{bounds, grid, group_key, made_total, only_where};
@@ -21,8 +22,8 @@ use super::possible::Aggregated;
 use super::query::GroupKey;
 use crate::error::{Error, Result};
 use crate::project::Bounding;
+use crate::sql::Source;
 use crate::sql::functions::{SqlAggregate, SqlStatistic};
-use crate::sql::{Cut, Source};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::Grid;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
@@ -393,27 +394,27 @@ impl Flat {
     }
 }
 
-/// Turns a query over inner rows into one over the rows below them: the keys and values of `cut` are then over the columns of inner rows.
-pub(crate) fn unfolded(mut cut: Cut, source: &Source<'_>) -> Result<Cut> {
-    let Some(first) = cut.below.first.take() else { return Ok(cut) };
-    let plan = cut.below.plan.clone();
+/// Turns a query over inner rows into one over the rows below them: its keys and values are then over the columns of inner rows.
+pub(crate) fn unfolded(mut parts: QueryParts, source: &Source<'_>) -> Result<QueryParts> {
+    let Some(first) = parts.below.first.take() else { return Ok(parts) };
+    let plan = parts.below.plan.clone();
     let mut attempt = || -> Outcome<Vec<Expr>> {
         let flat = Flat::of(&plan)?;
-        for key in &mut cut.query.keys {
+        for key in &mut parts.query.keys {
             key.expression = flat.over(&key.expression, &plan)?;
         }
-        for expression in cut.query.measures.iter_mut().filter_map(|measure| measure.expression.as_mut()) {
+        for expression in parts.query.measures.iter_mut().filter_map(|measure| measure.expression.as_mut()) {
             *expression = flat.over(expression, &plan)?;
         }
-        for ranked in &mut cut.query.ranked {
+        for ranked in &mut parts.query.ranked {
             ranked.expression = flat.over(&ranked.expression, &plan)?;
         }
         Ok(flat.conditions)
     };
     let conditions = attempt().map_err(|error| source.error("", error.message().to_string()))?;
-    cut.per_owner = Some(PerOwner { conditions, ..first.per_owner });
-    cut.below = first.below;
-    Ok(cut)
+    parts.per_owner = Some(PerOwner { conditions, ..first.per_owner });
+    parts.below = first.below;
+    Ok(parts)
 }
 
 impl PerOwner {

@@ -5,7 +5,7 @@
 //! the order of texts (by a language or by bytes), LIKE (what escapes), capital letters, rounding halves, casts from fractions (cut off or rounded) and
 //! from texts, parts of dates, and times (with how many decimals, in which zone).
 
-use super::super::Cut;
+use super::super::PrivateQuery;
 use super::{Engine, Outcome};
 use crate::sql::above::formula::Rounding;
 use crate::sql::analyse::query::What;
@@ -67,7 +67,7 @@ pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> Outcome<()> {
 }
 
 /// Refuses keys and different values of types that engines write differently.
-pub(crate) fn check_keys(cut: &Cut) -> Outcome<()> {
+pub(crate) fn check_keys(cut: &PrivateQuery) -> Outcome<()> {
     if cut.query.keys.iter().any(|key| key.kind == MOMENT) {
         return Err(untold("GROUP BY a time"));
     }
@@ -85,7 +85,7 @@ pub(crate) fn check_keys(cut: &Cut) -> Outcome<()> {
 
 /// Our comparisons tell -0 from 0, which others do not. Columns hold no -0; a fraction that is computed may be one, and is compared with a number that is
 /// written out and not 0. (Where we clamp, both are the same.)
-pub(crate) fn check_zeros(cut: &Cut) -> Outcome<()> {
+pub(crate) fn check_zeros(cut: &PrivateQuery) -> Outcome<()> {
     cut.below.plan.apply(|node| {
         let inputs = node.inputs();
         let schema = if inputs.is_empty() { node.schema().as_ref().clone() } else { merge_schema(&inputs) };
