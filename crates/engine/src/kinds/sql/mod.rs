@@ -126,6 +126,9 @@ impl Question {
     }
 }
 
+/// An analysed query of more cells is not kept: its keys would take memory.
+const MOST_KEPT_CELLS: u64 = 10_000;
+
 /// The query of a request, with its bounds and its bounding report.
 pub(crate) fn asked(
     sql: &str,
@@ -138,7 +141,11 @@ pub(crate) fn asked(
     let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
     // A kind that is a query and does not list this field has none.
     let report = bounding::REPORT.read(request)?;
-    let asked = crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?);
+    let asked = project.kept_query(
+        || format!("{bounding:?} {sql}"),
+        |query: &SqlQuery| query.queries().map(PrivateQuery::cells).fold(0, u64::saturating_add) <= MOST_KEPT_CELLS,
+        || crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?),
+    );
     match asked.map_err(&placed)? {
         SqlQuery::One(cut) => {
             let query = AnalysedQuery::of_cut(sql, cut, rows, project).map_err(placed)?;

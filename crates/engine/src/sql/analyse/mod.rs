@@ -78,6 +78,7 @@ impl Deref for PrivateQuery {
 }
 
 /// A UNION ALL of released results.
+#[derive(Clone)]
 pub(crate) struct UnionOfQueries {
     /// The whole plan.
     pub plan: LogicalPlan,
@@ -86,6 +87,7 @@ pub(crate) struct UnionOfQueries {
 }
 
 /// A query of either form.
+#[derive(Clone)]
 pub(crate) enum SqlQuery {
     /// One query.
     One(PrivateQuery),
@@ -93,7 +95,26 @@ pub(crate) enum SqlQuery {
     Several(UnionOfQueries),
 }
 
+impl SqlQuery {
+    /// The private queries in it.
+    pub fn queries(&self) -> impl Iterator<Item = &PrivateQuery> {
+        let (one, several) = match self {
+            Self::One(query) => (Some(query), &[][..]),
+            Self::Several(union) => (None, &union.branches[..]),
+        };
+        one.into_iter().chain(several.iter().map(|(query, _)| query))
+    }
+}
+
 impl PrivateQuery {
+    /// How many cells its answer has, in all of its groupings; those of unknown keys are not counted.
+    pub fn cells(&self) -> u64 {
+        match self.sets.is_empty() {
+            true => self.query.cells().unwrap_or(0),
+            false => self.sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add),
+        }
+    }
+
     /// Of its parts, none of which changes from here on.
     fn of(parts: QueryParts) -> Result<Self> {
         let execution = parts.sets.is_empty().then(|| Execution::of(&parts)).transpose()?;

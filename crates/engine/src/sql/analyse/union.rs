@@ -42,11 +42,7 @@ pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: 
         return Err(source.error("union", sentence));
     }
     let columns = branches.first().map_or(0, |(cut, _)| cut.plan.schema().fields().len()) as u64;
-    let cells = |cut: &PrivateQuery| match cut.sets.is_empty() {
-        true => cut.query.cells().unwrap_or(0),
-        false => cut.sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add),
-    };
-    let cells = branches.iter().map(|(cut, _)| cells(cut)).fold(0, u64::saturating_add);
+    let cells = branches.iter().map(|(cut, _)| cut.cells()).fold(0, u64::saturating_add);
     if cells.saturating_mul(columns) > MOST_NUMBERS {
         return Err(source.error("union", format!(
             "the UNION ALL has {cells} cells of {columns} columns in all of its branches, and an answer has at most {MOST_NUMBERS} numbers and keys; release them in several queries"
