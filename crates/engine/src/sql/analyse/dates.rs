@@ -231,7 +231,7 @@ impl Describer<'_> {
         }
         let name = call.func.name();
         let [word, argument] = call.args.as_slice() else {
-            return Err(self.source.error(name, format!("{name} takes a unit and a date")));
+            return Err(self.source.error_at_call(name, format!("{name} takes a unit and a date")));
         };
         let (known, kind) = (self.expression(argument)?, self.kind(argument)?);
         let word = written(word);
@@ -250,7 +250,7 @@ impl Describer<'_> {
                 let units = Unit::ALL.map(|(unit, _)| unit).join(", ");
                 return Err(self
                     .source
-                    .error(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
+                    .error_at_call(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
             };
             let start = |second: f64| unit.start(second as i64) as f64;
             let starts =
@@ -260,7 +260,7 @@ impl Describer<'_> {
         let Some((part, range)) = PARTS.into_iter().find(|(part, _)| Some(*part) == word.as_deref()) else {
             let parts = PARTS.map(|(part, _)| part).join(", ");
             let sentence = format!("EXTRACT and date_part know these parts of dates and times: {parts}");
-            return Err(self.source.error(name, sentence));
+            return Err(self.source.error_at_call(name, sentence));
         };
         let bounds = interval.and_then(|interval| declared(interval, &kind));
         let years =

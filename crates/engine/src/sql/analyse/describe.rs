@@ -78,9 +78,9 @@ impl Describer<'_> {
     /// What is known about a column.
     pub fn column(&self, column: &Column) -> Result<&Known> {
         let index = self.schema.maybe_index_of_column(column);
-        index
-            .and_then(|index| self.columns.get(index))
-            .ok_or_else(|| self.source.error(&column.name, format!("there is no declared column '{}'", column.name)))
+        index.and_then(|index| self.columns.get(index)).ok_or_else(|| {
+            self.source.error_at_column(&column.name, format!("there is no declared column '{}'", column.name))
+        })
     }
 
     /// The type of an expression, as it runs.
@@ -136,7 +136,7 @@ impl Describer<'_> {
                     let sentence = format!(
                         "the owner column '{name}' can be counted with COUNT(DISTINCT {name}) and joined on, not read otherwise"
                     );
-                    return Err(self.source.error(name, sentence));
+                    return Err(self.source.error_at_column(name, sentence));
                 }
                 Ok(known.clone())
             }
@@ -166,7 +166,7 @@ impl Describer<'_> {
             Expr::SimilarTo(_) => Err(self.refused(
                 "SIMILAR TO is not answered on private rows; write LIKE, or several with OR between them".to_string(),
             )),
-            Expr::OuterReferenceColumn(_, column) => Err(self.source.error(
+            Expr::OuterReferenceColumn(_, column) => Err(self.source.error_at_column(
                 &column.name,
                 format!("{} is a column outside of the sub-query that names it, which is not answered: join the table instead", column.name),
             )),
@@ -338,7 +338,7 @@ impl Describer<'_> {
         if let Some(known) = self.date_function(function)? {
             return Ok(known);
         }
-        let record = functions::check(function).map_err(|sentence| self.source.error(name, sentence))?;
+        let record = functions::check(function).map_err(|sentence| self.source.error_at_call(name, sentence))?;
         let (attributes, arguments) = self.arguments(function)?;
         let interval = record.interval.of(&function.args, &ends(&arguments));
         let interval = match record.interval {

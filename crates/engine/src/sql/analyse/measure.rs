@@ -222,7 +222,7 @@ impl Builder<'_> {
         if let Some(SqlStatistic::Pair(asked)) = statistic {
             return self.pair(asked, function);
         }
-        let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
+        let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
         let is_fraction = matches!(statistic, Some(SqlStatistic::Fraction(_)));
         let is_count = statistic == Some(SqlStatistic::Count);
         if (!parameters.order_by.is_empty() && !is_fraction) || parameters.null_treatment.is_some() {
@@ -295,11 +295,11 @@ impl Builder<'_> {
     fn pair(&mut self, asked: PairStatistic, function: &AggregateFunction) -> Result<Computation> {
         let (name, parameters) = (function.func.name(), &function.params);
         let [y, x] = parameters.args.as_slice() else {
-            return Err(self.describer.source.error(name, format!("{name} takes two columns")));
+            return Err(self.describer.source.error_at_call(name, format!("{name} takes two columns")));
         };
         if parameters.distinct || !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
             let sentence = format!("{name} with DISTINCT, ORDER BY or NULL treatment is not answered");
-            return Err(self.describer.source.error(name, sentence));
+            return Err(self.describer.source.error_at_call(name, sentence));
         }
         let read = |argument: &Expr| -> Result<Expr> {
             let argument = made_total(&self.describer, argument.clone().unalias())?;
@@ -356,13 +356,13 @@ impl Builder<'_> {
             let sentence = format!(
                 "a left join names no owner in '{argument}' where it finds no row; count the owner of the left table, or use an inner join"
             );
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         if bare {
             let each = self.bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
             if !distinct && !each {
                 let sentence = "COUNT of the owner column counts rows; write COUNT(*) or COUNT(DISTINCT …)";
-                return Err(self.describer.source.error("count", sentence));
+                return Err(self.describer.source.error_at_call("count", sentence));
             }
             return Ok(Computation::Count(self.measure(owners())));
         }
@@ -380,7 +380,7 @@ impl Builder<'_> {
         // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         let expression = Some(argument);
         let measure = Measure { what: What::Different, expression, attributes: known.attributes, range: (0, 1) };
@@ -434,7 +434,9 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
             DataType::Boolean => ": write CASE WHEN … THEN 1 ELSE 0 END",
             _ => "",
         };
-        return Err(source.error(name, format!("{name}({argument}) needs numbers, not {}{remedy}", type_word(&kind))));
+        return Err(
+            source.error_at_call(name, format!("{name}({argument}) needs numbers, not {}{remedy}", type_word(&kind)))
+        );
     }
     let Some((lower, upper)) = known.interval else {
         let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -446,7 +448,7 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
                 "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge (of a truth value, write CASE WHEN … THEN 1 ELSE 0 END)"
             ),
         };
-        return Err(source.error(name, sentence));
+        return Err(source.error_at_call(name, sentence));
     };
     let step = match (kind.is_integer(), known.granularity) {
         (true, _) => 1.0,
@@ -458,7 +460,7 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
             "{name}({argument}) has bounds of ±{} in steps of {step}, which is too fine; declare tighter bounds or a coarser granularity",
             lower.abs().max(upper.abs())
         );
-        return Err(source.error(name, sentence));
+        return Err(source.error_at_call(name, sentence));
     }
     Ok((known, Grid { lower, upper, step }))
 }

@@ -12,6 +12,7 @@ pub(crate) mod limits;
 pub(crate) mod measure;
 pub(crate) mod pair;
 pub(crate) mod per_owner;
+pub(crate) mod position;
 pub(crate) mod possible;
 pub(crate) mod query;
 pub(crate) mod refusals;
@@ -32,13 +33,15 @@ use below::Below;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use datafusion::sql::sqlparser::tokenizer::Location;
 use execution::Execution;
 use per_owner::PerOwner;
+use position::Positions;
 use query::{GroupKey, Query};
 use sets::{Set, Sets};
 use std::collections::HashSet;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use union::Branch;
 
 /// A query, cut at its aggregate: what was analysed of it.
@@ -182,21 +185,46 @@ pub(crate) struct Source<'a> {
     pub sql: &'a str,
     /// Whether the keys that can occur are public and all of them published, those without rows too.
     pub lists_keys: bool,
+    /// Where in it what stands, once that is asked.
+    positions: OnceLock<Positions>,
 }
 
-impl Source<'_> {
-    /// A refusal at the first place where `word` stands in the query, if it does.
+impl<'a> Source<'a> {
+    /// Of a query.
+    pub fn new(sql: &'a str, lists_keys: bool) -> Self {
+        Self { sql, lists_keys, positions: OnceLock::new() }
+    }
+
+    /// A refusal at the first place where a word, a name, an operator or a string stands in the query, if it does.
     pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
-        let (sql, low) = (self.sql.to_lowercase(), word.to_lowercase());
-        let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        let is_whole =
-            |at: usize| !is_letter(sql[..at].chars().next_back()) && !is_letter(sql[at + low.len()..].chars().next());
-        // The name n is not meant where COUNT has one.
-        let places = || sql.match_indices(&low).map(|(at, _)| at);
-        let offset = places().find(|at| is_whole(*at)).or_else(|| places().next());
-        match offset {
-            Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
-            _ => Error::input(format!("query: {}", sentence.into())),
+        Self::at(self.positions().word(word), sentence.into())
+    }
+
+    /// A refusal at the first call of a function.
+    pub fn error_at_call(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().call(name), sentence.into())
+    }
+
+    /// A refusal where a column is read first.
+    pub fn error_at_column(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().column(name), sentence.into())
+    }
+
+    /// Whether a word stands in the query.
+    pub fn holds(&self, word: &str) -> bool {
+        self.positions().word(word).is_some()
+    }
+
+    fn positions(&self) -> &Positions {
+        self.positions.get_or_init(|| Positions::of(self.sql))
+    }
+
+    fn at(found: Option<Location>, sentence: String) -> Error {
+        match found {
+            Some(Location { line, column }) => {
+                Error::at(Place { origin: Origin::Query, line: line as usize, column: column as usize }, sentence)
+            }
+            None => Error::input(format!("query: {sentence}")),
         }
     }
 }
@@ -206,7 +234,7 @@ impl Source<'_> {
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
-    in_room(|| analysed(Source { sql, lists_keys: true }, bounding, project, backend))
+    in_room(|| analysed(Source::new(sql, true), bounding, project, backend))
 }
 
 /// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
@@ -216,7 +244,7 @@ pub(crate) fn analyse_what_occurs(
     project: &Project,
     backend: &Backend,
 ) -> Result<PrivateQuery> {
-    in_room(|| analysed(Source { sql, lists_keys: false }, bounding, project, backend))
+    in_room(|| analysed(Source::new(sql, false), bounding, project, backend))
 }
 
 /// The same for a query that may be a UNION ALL of several.
@@ -230,7 +258,7 @@ fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
-    let source = Source { sql, lists_keys: true };
+    let source = Source::new(sql, true);
     let (plan, hidden) = planned(&source, project, backend)?;
     let Some(branches) = union::branches(&plan, &source)? else {
         return cut(plan, hidden, bounding, project, &source).map(SqlQuery::One);
@@ -271,7 +299,7 @@ pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Res
 type Parameter = (usize, Option<DataType>);
 
 fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
-    let source = Source { sql, lists_keys: true };
+    let source = Source::new(sql, true);
     let statement = refuse::check(&source, project)?;
     let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
     let plan = backend.wait(backend.context.state().statement_to_plan(statement));
@@ -341,17 +369,16 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                         "a name with capital letters stands in double quotes: write \"{}\"",
                         capital.name
                     );
-                    return source.error(&field.name, sentence);
+                    return source.error_at_column(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
                     true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };
-                source.error(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
+                source.error_at_column(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
             }
-            SchemaError::AmbiguousReference { field } => source
-                .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
+            SchemaError::AmbiguousReference { field } => source.error_at_column(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
             SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
                 same_name(source, name)
             }
@@ -366,7 +393,7 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                     "{} takes numbers: write MEDIAN(day - DATE '2000-01-01') for days from a date on, or release kind quantiles, whose answers are dates and times",
                     name.to_uppercase()
                 );
-                return source.error(name, sentence);
+                return source.error_at_call(name, sentence);
             }
             if let Some(refusal) = refusals::of(&line, source) {
                 return refusal;
@@ -380,7 +407,7 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                     SqlAggregate::answered(),
                     functions::answered()
                 );
-                return source.error(name, sentence);
+                return source.error_at_call(name, sentence);
             }
             source.error("", format!("the query cannot be planned: {}", refusals::plain(&line)))
         }

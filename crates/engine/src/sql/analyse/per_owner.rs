@@ -226,7 +226,7 @@ impl Reader<'_> {
 
     fn function(&mut self, function: &AggregateFunction) -> Result<(How, Known)> {
         let (name, parameters) = (function.func.name(), &function.params);
-        let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
+        let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
         let Some(statistic) = SqlAggregate::named(name).filter(|one| one.per_owner).map(|one| one.statistic) else {
             return refused(format!(
                 "{name} is not answered in a sub-query that makes one row for each owner; {} are",
@@ -298,7 +298,7 @@ impl Reader<'_> {
         }
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         let place = self.value(cast(argument, DataType::Utf8), DataType::Utf8, &known);
         Ok((How::Different(place), up_to(0.0, self.rows)))

@@ -159,7 +159,7 @@ fn on_rows(tables: &Tables, sql: &str) -> (String, Option<String>) {
         Ok(cut) => cut,
         Err(error) => return (error.to_string(), None),
     };
-    let source = Source { sql, lists_keys: true };
+    let source = Source::new(sql, true);
     let describer = Describer { schema: cut.below.plan.schema(), columns: &cut.below.columns, source: &source };
     let Some(runs) = cut.query.measures.first().and_then(|measure| measure.expression.clone()) else {
         return ("a count of rows".to_string(), None);
