@@ -6,7 +6,7 @@
 use crate::budget::{Budget, rounded_up};
 use crate::error::Result;
 use crate::project::{Attacker, Project};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::What;
 use scumble::attacker::{
     AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
@@ -82,7 +82,7 @@ impl Counted {
     }
 
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
-    pub(crate) fn of_query(cut: &Cut, noises: &[Noise]) -> Result<Self> {
+    pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise]) -> Result<Self> {
         let query = &cut.query;
         let (Some(table), 1) = (cut.below.tables.iter().next(), cut.below.tables.len()) else {
             return Ok(Self::Other("rows of several tables are joined".into()));

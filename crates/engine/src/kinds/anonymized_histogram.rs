@@ -26,7 +26,7 @@ use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
 use crate::release::rows::integers::Occurrences;
 use crate::release::{CostAbout, Kind};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::execute::integers::Integers;
@@ -131,7 +131,7 @@ enum CountedElement {
 /// The elements that are counted, and how.
 struct Elements {
     sql: String,
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     counting: CountedElement,
     per_owner: u64,
     attributes: AttributeSet,

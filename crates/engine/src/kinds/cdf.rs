@@ -16,7 +16,7 @@ use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{bounding, quoted};
 use crate::release::{CostAbout, Kind};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
 use crate::tables::functions::Grid;
@@ -35,7 +35,7 @@ const FLOAT_STEPS: f64 = 1000.0;
 /// A column cut into steps, and how to count them.
 struct Steps {
     /// How many rows there are of each.
-    query: Rc<Cut>,
+    query: Rc<PrivateQuery>,
     table: String,
     column: String,
     cut: Cutting,

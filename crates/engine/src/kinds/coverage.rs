@@ -9,7 +9,7 @@ use crate::release::output::Answers;
 use crate::release::plan::Charged;
 use crate::release::run::Runner;
 use crate::remote::IntegerSource;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::{Integers, integers};
 use crate::support::{Folder, effort};
 use crate::tables::Backend;
@@ -363,7 +363,7 @@ struct Remembered<'a> {
 }
 
 impl IntegerSource for Remembered<'_> {
-    fn integers(&self, query: &Cut) -> crate::Result<Integers> {
+    fn integers(&self, query: &PrivateQuery) -> crate::Result<Integers> {
         let place = self.next.replace(self.next.get() + 1);
         if let Some(known) = self.found.borrow().get(place) {
             return Ok(known.clone());

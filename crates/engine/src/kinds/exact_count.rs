@@ -17,7 +17,7 @@ use crate::release::price::needs;
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::fields::{TABLE, quoted, table};
 use crate::release::{Company, CostAbout, DigestOf, Kind};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
 use crate::tables::Backend;
 use scumble::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
@@ -84,7 +84,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 /// A count without noise.
 struct ExactCountAnalysis {
     sql: String,
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     counted: Counted,
     learned: Learned,
     events: Vec<Event>,
@@ -117,7 +117,7 @@ fn guarantee(project: &Project, counted: &Counted, request: &Request) -> Result<
 
 /// (0, 1): true of everything. In the scopes that the count depends on nothing is promised; an attribute that no condition reads
 /// is not in it.
-fn nothing_promised(cut: &Cut) -> Result<Event> {
+fn nothing_promised(cut: &PrivateQuery) -> Result<Event> {
     let kind = Word::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(1.0)? };
     let one = vec![Shift::one_cell(1.0)?];
     let attributes = AttributeSet::new(cut.query.rows.iter().cloned())?;
@@ -125,7 +125,7 @@ fn nothing_promised(cut: &Cut) -> Result<Event> {
     Ok(Event::new(kind, Moves::by_scope(one.clone(), one, touches)))
 }
 
-fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec<Event>) -> Plan {
+fn plan(sql: &str, cut: Rc<PrivateQuery>, counted: Counted, learned: Learned, events: Vec<Event>) -> Plan {
     let rule = json!({
         "sql": sql,
         "tables": cut.below.tables,

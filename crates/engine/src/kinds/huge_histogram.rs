@@ -17,7 +17,7 @@ use crate::release::price::needs;
 use crate::release::price::noise::{Noise, calibrate_runs, described};
 use crate::release::rows::fields::{bounding, quoted};
 use crate::sql::analyse::sensitivity;
-use crate::sql::{Cut, analyse_what_occurs};
+use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
@@ -30,7 +30,7 @@ const COUNT: &str = "count";
 
 /// The rows of each text.
 struct TextCounts {
-    cut: Cut,
+    cut: PrivateQuery,
     name: String,
     texts: Texts,
     moves: Moves,

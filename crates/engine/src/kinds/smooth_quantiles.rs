@@ -12,7 +12,7 @@ use crate::release::price::needs;
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::SmoothNoise;
 use crate::release::rows::fields::bounding;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Ranked;
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
@@ -70,7 +70,7 @@ impl Analysis for SmoothQuantilesAnalysis {
 
 /// Some quantiles of one column.
 struct Quantiles {
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     fractions: Vec<f64>,
     exact: Vec<(u32, u32)>,
     family: Family,
@@ -79,7 +79,7 @@ struct Quantiles {
 }
 
 impl Quantiles {
-    fn new(cut: Cut, fractions: Vec<f64>, family: Family, budget_delta: Option<Exact>) -> Result<Self> {
+    fn new(cut: PrivateQuery, fractions: Vec<f64>, family: Family, budget_delta: Option<Exact>) -> Result<Self> {
         let exact = fractions.iter().map(|fraction| quotient(*fraction)).collect::<Result<_>>()?;
         let Some(first) = cut.query.quantiles.first() else {
             return Err(Error::machine("a query of quantiles has none"));

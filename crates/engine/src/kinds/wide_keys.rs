@@ -11,7 +11,7 @@ use crate::release::field::{Field, Listed, Placed, Word};
 use crate::release::output::{Cell, is_shown_as_it_is};
 use crate::release::rows::fields::{bounding, column, private_table, quoted};
 use crate::sql::execute::integers::Integers;
-use crate::sql::{Cut, analyse_what_occurs};
+use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::mechanism::huge_domain::Texts;
@@ -168,7 +168,7 @@ fn shown_uuid(key: u128) -> String {
 
 /// A column of such values, and how to count them.
 pub(crate) struct KeyedValues {
-    pub cut: Rc<Cut>,
+    pub cut: Rc<PrivateQuery>,
     pub table: String,
     pub column: String,
     pub keys: Keys,

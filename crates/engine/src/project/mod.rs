@@ -7,6 +7,7 @@ mod cluster;
 mod column;
 mod declaration;
 mod graph;
+mod kept;
 mod layout;
 mod memory;
 mod read;
@@ -71,6 +72,8 @@ pub struct Project {
     /// The cluster that computes the integers of tables that are files, if they are not read here.
     pub cluster: Option<Cluster>,
     ledger: Option<PathBuf>,
+    /// The last queries that were analysed, where many ask.
+    kept: Option<kept::KeptQueries>,
 }
 
 /// One table.
@@ -286,6 +289,29 @@ impl Project {
     /// Where the ledger is.
     pub fn ledger(&self) -> PathBuf {
         self.folder().join(self.ledger.clone().unwrap_or_else(|| PathBuf::from("scumble.ledger")))
+    }
+
+    /// The same, which keeps the last queries that were analysed, for programs in which many ask. Its tables must not change afterwards.
+    pub fn keeping_queries(self) -> Self {
+        Self { kept: Some(kept::KeptQueries::default()), ..self }
+    }
+
+    /// How many queries were analysed since they are kept.
+    pub fn queries_analysed(&self) -> u64 {
+        self.kept.as_ref().map_or(0, kept::KeptQueries::analysed)
+    }
+
+    /// What was analysed of a text before, if such things are kept; otherwise what `analyse` gives.
+    pub(crate) fn kept_query<T: Clone + Send + Sync + 'static>(
+        &self,
+        text: impl FnOnce() -> String,
+        is_small: impl FnOnce(&T) -> bool,
+        analyse: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        match &self.kept {
+            Some(kept) => kept.find(text(), is_small, analyse),
+            None => analyse(),
+        }
     }
 
     /// A table by name.

@@ -37,7 +37,20 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
     let digest = crate::digest(content.as_bytes());
     let stop = Stop::default();
     let path = path.to_path_buf();
-    let project = Project { path, digest, tables, budget, releases, attacker, analysts, stop, memory, cluster, ledger };
+    let project = Project {
+        path,
+        digest,
+        tables,
+        budget,
+        releases,
+        attacker,
+        analysts,
+        stop,
+        memory,
+        cluster,
+        ledger,
+        kept: None,
+    };
     check_names(&project, &file)?;
     Ok(project)
 }

@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::project::{Project, Request};
 use crate::release::field::Listed;
 use crate::release::plan::AnalysedRequest;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use std::rc::Rc;
 
 /// The queries of a request; none where it needs rows.
-pub(crate) type Queries = Result<Option<Vec<Rc<Cut>>>>;
+pub(crate) type Queries = Result<Option<Vec<Rc<PrivateQuery>>>>;
 
 /// An algorithm that can be released. New ones are added to the list in [`crate::kinds::registry`].
 #[derive(Debug)]

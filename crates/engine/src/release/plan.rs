@@ -9,7 +9,7 @@ use crate::release::floor::Floor;
 use crate::release::output::Answers;
 use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::remote::IntegerSource;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::tables::Backend;
 use crate::tables::hash::Key;
 use scumble::event::Event;
@@ -120,7 +120,7 @@ pub struct Plan {
     /// The tables that it reads.
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
-    pub(crate) query: Option<Rc<Cut>>,
+    pub(crate) query: Option<Rc<PrivateQuery>>,
     /// From rows to answers. Why it fails is said to nobody.
     pub compute: Compute,
 }

@@ -15,7 +15,7 @@ pub(crate) use served::{RemoteSource, backend_of};
 
 use crate::error::{Error, Result};
 use crate::ledger::LedgerState;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use datafusion::common::DataFusionError;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(crate) const OWN_HASH: &str = "SipHash-2-4";
 /// Where the integers of a release come from, if not from rows that we read.
 pub(crate) trait IntegerSource {
     /// The integers of the next query, in the order in which a release reads its queries.
-    fn integers(&self, query: &Cut) -> Result<Integers>;
+    fn integers(&self, query: &PrivateQuery) -> Result<Integers>;
 
     /// Writes down what the ledger must know of it.
     fn note(&self, rule: &mut Value);

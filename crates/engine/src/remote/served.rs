@@ -7,7 +7,7 @@ use crate::remote::cluster::source::ClusterBackend;
 use crate::remote::import::read;
 use crate::remote::postgres::source::Postgres;
 use crate::remote::{HASH, IntegerSource, unwritten};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use crate::sql::text;
 use datafusion::common::DataFusionError;
@@ -57,7 +57,7 @@ impl<'a> RemoteSource<'a> {
     /// Logs in and looks whether everything fits; no value is looked at.
     pub fn new(
         request: &Request,
-        queries: &[Rc<Cut>],
+        queries: &[Rc<PrivateQuery>],
         place: BackendKind<'_>,
         project: &'a Project,
         bits: &mut dyn BitSource,
@@ -91,13 +91,13 @@ impl<'a> RemoteSource<'a> {
 }
 
 impl IntegerSource for RemoteSource<'_> {
-    fn integers(&self, query: &Cut) -> Result<Integers> {
+    fn integers(&self, query: &PrivateQuery) -> Result<Integers> {
         let mut place = self.place.borrow_mut();
         let texts = statements(query, self.project, place.as_ref(), &self.secret);
         let texts = texts.map_err(|error| unwritten("", &error))?;
         let results = texts.iter().map(|statement| place.rows(statement)).collect::<Result<Vec<Vec<Row>>>>()?;
         let mut results = results.iter();
-        read::of_query(query, &mut |_| {
+        read::of_query(query.execution()?, &mut |_| {
             let rows = results.next().ok_or_else(|| Error::machine("a statement is missing"))?;
             read::Rows::of(Path::new("the server"), rows)
         })
@@ -122,7 +122,7 @@ fn refuse_taken(table: &str) -> Result<()> {
 
 /// The statements of a query, over the tables where they are.
 fn statements(
-    query: &Cut,
+    query: &PrivateQuery,
     project: &Project,
     place: &dyn RemoteBackend,
     secret: &str,

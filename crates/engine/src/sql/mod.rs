@@ -7,13 +7,15 @@
 pub(crate) mod above;
 pub(crate) mod analyse;
 pub(crate) mod execute;
+pub(crate) mod functions;
 #[cfg(test)]
 pub(super) mod tests;
 pub(crate) mod text;
 
+#[cfg(any(test, feature = "generator"))]
 pub(crate) use analyse::limits::refuse_too_long;
 pub(crate) use analyse::refuse::statement;
 pub(crate) use analyse::{
-    Asked, Cut, Hidden, Source, United, analyse, analyse_several, analyse_what_occurs, parameters,
+    Hidden, PrivateQuery, Source, SqlQuery, UnionOfQueries, analyse, analyse_several, analyse_what_occurs, parameters,
 };
 pub(crate) use execute::preflight::preflight;

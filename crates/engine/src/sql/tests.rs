@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::project::{Bounding, Project};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::{Integers, integers};
-use crate::sql::{Cut, analyse, preflight};
+use crate::sql::{PrivateQuery, analyse, preflight};
 use crate::support::Folder;
 use crate::tables::Backend;
 use crate::tables::hash::Key;
@@ -12,6 +12,7 @@ use datafusion::common::ScalarValue;
 use scumble::scope::Scope;
 use std::collections::BTreeMap;
 
+mod functions;
 mod snapshots;
 mod total;
 
@@ -32,12 +33,12 @@ impl Tables {
         Self { folder, project, planning }
     }
 
-    pub fn cut(&self, sql: &str) -> Result<Cut> {
+    pub fn cut(&self, sql: &str) -> Result<PrivateQuery> {
         analyse(sql, Bounding::default(), &self.project, &self.planning)
     }
 
     /// The integers of an accepted query, which must have passed the pre-flight.
-    pub fn integers(&self, cut: &Cut) -> Result<Integers> {
+    pub fn integers(&self, cut: &PrivateQuery) -> Result<Integers> {
         let tables: Vec<String> = cut.below.tables.iter().cloned().collect();
         let backend = Backend::with_data(&self.project, &tables)?;
         preflight(cut, &backend)?;

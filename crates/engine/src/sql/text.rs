@@ -17,13 +17,14 @@ mod tests;
 
 pub use engine::Engine;
 
-use super::Cut;
+use super::PrivateQuery;
 use crate::project::{Column as Declared, Domain, Edges, Project, Recoding};
 use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::dates;
 use crate::sql::analyse::query::{Measure, What};
+use crate::sql::functions::is_guard;
 use crate::tables::bounding::Bounds;
-use crate::tables::functions::{FINITE, FITTED, Grid, MOMENT, POWER, ROOT, brought_in_sql, fitted_in_sql};
+use crate::tables::functions::{FITTED, Grid, MOMENT, brought_in_sql, fitted_in_sql};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
@@ -71,12 +72,12 @@ fn spell_booleans(statement: &mut ast::Statement) {
 const NO_SECRET: &str = "SECRET";
 
 /// The statements for DataFusion: the measures by key, then for each ranked column how often each step occurs, by key.
-pub(crate) fn statements(cut: &Cut, project: &Project) -> Outcome<Vec<String>> {
+pub(crate) fn statements(cut: &PrivateQuery, project: &Project) -> Outcome<Vec<String>> {
     with_secret(cut, project, NO_SECRET)
 }
 
 /// The same with a secret.
-pub(crate) fn with_secret(cut: &Cut, project: &Project, secret: &str) -> Outcome<Vec<String>> {
+pub(crate) fn with_secret(cut: &PrivateQuery, project: &Project, secret: &str) -> Outcome<Vec<String>> {
     let plain = |statement: Statement| {
         let listed: Vec<String> = statement.keys.into_iter().chain(statement.numbers).collect();
         format!("{} SELECT {} FROM {}{}", statement.with, listed.join(", "), statement.from, statement.grouped)
@@ -101,7 +102,7 @@ pub(crate) fn columns(keys: usize, sums: usize, ranked: bool, name: &str) -> Vec
 ///
 /// What is not written for other engines is a [`DataFusionError::NotImplemented`] that says what it is.
 pub(crate) fn job(
-    cut: &Cut,
+    cut: &PrivateQuery,
     project: &Project,
     engine: Engine,
     secret: &str,
@@ -140,7 +141,7 @@ struct Statement {
     grouped: String,
 }
 
-fn made(cut: &Cut, project: &Project, engine: Engine, secret: &str) -> Outcome<Vec<Statement>> {
+fn made(cut: &PrivateQuery, project: &Project, engine: Engine, secret: &str) -> Outcome<Vec<Statement>> {
     refuse_untold(cut)?;
     let names = Names::of(cut);
     let kept = match (&cut.below.owner, cut.query.bounds) {
@@ -187,11 +188,9 @@ fn in_lines(kept: &str, engine: Engine) -> String {
 }
 
 /// Refuses what is not written as text for any engine.
-fn refuse_untold(cut: &Cut) -> Outcome<()> {
+fn refuse_untold(cut: &PrivateQuery) -> Outcome<()> {
     let partial = |expression: &Expr| {
-        expression.exists(|node| {
-            Ok(matches!(node, Expr::ScalarFunction(call) if [FINITE, POWER, ROOT].contains(&call.func.name())))
-        })
+        expression.exists(|node| Ok(matches!(node, Expr::ScalarFunction(call) if is_guard(call.func.name()))))
     };
     let mut values = cut.query.measures.iter().filter_map(|measure| measure.expression.as_ref());
     let mut others =
@@ -224,7 +223,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(cut: &Cut) -> Self {
+    fn of(cut: &PrivateQuery) -> Self {
         let with_value = cut.query.measures.iter().filter(|measure| measure.expression.is_some()).count();
         let values = with_value + cut.query.ranked.len();
         Self {
@@ -235,7 +234,7 @@ impl Names {
 }
 
 /// The rows with their owner, keys and values.
-fn rows(cut: &Cut, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
+fn rows(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
     let names = Names::of(cut);
     let mut builder = LogicalPlanBuilder::from(in_sql(clamped(cut, project, engine)?, engine)?);
     let mut columns: Vec<Expr> = Vec::new();
@@ -359,7 +358,7 @@ pub(crate) fn stored(column: &Declared) -> Option<DataType> {
 }
 
 /// The names of all columns that a query uses, of whatever table.
-pub(crate) fn used(cut: &Cut) -> Outcome<BTreeSet<String>> {
+pub(crate) fn used(cut: &PrivateQuery) -> Outcome<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let mut take = |expression: &Expr| names.extend(expression.column_refs().into_iter().map(|one| one.name.clone()));
     cut.below.plan.apply(|node| {
@@ -376,7 +375,7 @@ pub(crate) fn used(cut: &Cut) -> Outcome<BTreeSet<String>> {
 }
 
 /// The plan with each table in its declared domains; for other engines with the columns alone that are used.
-fn clamped(cut: &Cut, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
+fn clamped(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
     let used = used(cut)?;
     let is_written = |field: &str| engine == Engine::Embedded || used.contains(field);
     let replaced = cut.below.plan.clone().transform_up(|node| match node {
@@ -425,7 +424,7 @@ fn in_steps(expression: &Expr, grid: Grid, minus: i64, squared: bool) -> Outcome
 }
 
 /// The measures as aggregates.
-fn measures(cut: &Cut, engine: Engine) -> impl Iterator<Item = String> {
+fn measures(cut: &PrivateQuery, engine: Engine) -> impl Iterator<Item = String> {
     let mut values = 0..;
     let grouped = cut.query.bounds.filter(|bounds| is_counted_by_group(cut, *bounds));
     cut.query.measures.iter().map(move |measure| {
@@ -472,14 +471,14 @@ fn in_list(text: &str, engine: Engine) -> String {
 }
 
 /// Whether rows need not be told apart: they bring no values, and no bound on all of them chooses among groups. Then one row for each group says all.
-fn is_counted_by_group(cut: &Cut, bounds: Bounds) -> bool {
+fn is_counted_by_group(cut: &PrivateQuery, bounds: Bounds) -> bool {
     let brings_values = cut.query.measures.iter().any(|measure| measure.expression.is_some());
     let Bounds { groups, rows_per_group, rows } = bounds.deciding();
     !brings_values && cut.query.ranked.is_empty() && groups.saturating_mul(rows_per_group) <= rows
 }
 
 /// The three rules of [`crate::tables::bounding`] as window functions over `scumble_rows`, ending in `scumble_kept`.
-fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) -> String {
+fn kept(cut: &PrivateQuery, names: &Names, bounds: Bounds, engine: Engine, secret: &str) -> String {
     let listed = |first: &str, rest: &[String]| {
         std::iter::once(first).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
     };
@@ -539,7 +538,7 @@ fn kept(cut: &Cut, names: &Names, bounds: Bounds, engine: Engine, secret: &str) 
 }
 
 /// What a group's rank is the hash of.
-fn group_text(cut: &Cut, names: &Names, engine: Engine, secret: &str) -> String {
+fn group_text(cut: &PrivateQuery, names: &Names, engine: Engine, secret: &str) -> String {
     let mut parts = vec![format!("'{secret} group '"), in_list(&engine.text("scumble_owner"), engine)];
     for (key, name) in cut.query.keys.iter().zip(&names.keys) {
         let text = spelled(name, &key.kind, engine);
@@ -552,7 +551,7 @@ fn group_text(cut: &Cut, names: &Names, engine: Engine, secret: &str) -> String 
 }
 
 /// What a row's rank within its group is the hash of, with its group's rank.
-fn row_text(cut: &Cut, names: &Names, engine: Engine, secret: &str, rank: &str) -> String {
+fn row_text(cut: &PrivateQuery, names: &Names, engine: Engine, secret: &str, rank: &str) -> String {
     let mut texts = cut
         .query
         .measures

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
+mod plans;
+
 const PROJECT: &str = r#"
 [dataset.people]
 source = "people.csv"
@@ -34,6 +36,7 @@ struct Server {
     folder: TempDir,
     ledger: PathBuf,
     address: SocketAddr,
+    service: Arc<Service>,
     stop: watch::Sender<bool>,
     _runtime: Runtime,
     token: String,
@@ -72,9 +75,9 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let door = Door { service, tls: None, places, people, answer_time: None };
+        let door = Door { service: Arc::clone(&service), tls: None, places, people, answer_time: None };
         runtime.spawn(door.serve(listener, stopping));
-        Self { folder, ledger, address, stop, _runtime: runtime, token, viewer }
+        Self { folder, ledger, address, service, stop, _runtime: runtime, token, viewer }
     }
 
     fn ann(&self) -> Client {

@@ -93,7 +93,7 @@ impl Service {
         access::prepare(&ledger)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
-            project: Arc::new(project),
+            project: Arc::new(project.keeping_queries()),
             ledger,
             out,
             charge_lock: Mutex::default(),

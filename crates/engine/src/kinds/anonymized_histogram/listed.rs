@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::project::{Bounding, Cost, Project};
 use crate::release::plan::Expected;
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 /// Cells that are public and few.
 pub(crate) struct FewCells {
     sql: String,
-    pub cut: Rc<Cut>,
+    pub cut: Rc<PrivateQuery>,
     /// The measure that counts.
     measure: usize,
     moves: [Moves; 1],

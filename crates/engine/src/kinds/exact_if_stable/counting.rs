@@ -10,7 +10,7 @@ use crate::release::rows::fields::{bounding, private_table, quoted};
 use crate::sql::analyse::query::{Computation, What};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
-use crate::sql::{Cut, above};
+use crate::sql::{PrivateQuery, above};
 use crate::tables::Backend;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Moves;
@@ -36,7 +36,7 @@ const ALL_KEYS: &str = "SELECT must name every column of GROUP BY, by itself: ea
 /// A count, for each key if there are some.
 pub(crate) struct CountQuery {
     pub sql: String,
-    pub cut: Rc<Cut>,
+    pub cut: Rc<PrivateQuery>,
     /// Which measure it is.
     count: usize,
     /// The columns of the keys, as the query selects them.
@@ -95,7 +95,7 @@ impl CountQuery {
         Self::new(sql.value.clone(), cut, count, keys)
     }
 
-    fn new(sql: String, cut: Cut, count: usize, keys: Vec<KeyColumn>) -> Result<Self> {
+    fn new(sql: String, cut: PrivateQuery, count: usize, keys: Vec<KeyColumn>) -> Result<Self> {
         let measure = &cut.query.measures[count];
         let per_owner = largest_move(&sensitivity::moves(measure, &cut.query)?);
         let moved = sensitivity::of_each_cell(measure, &cut.query)?;
@@ -136,7 +136,7 @@ fn largest_move(moves: &Moves) -> u64 {
 }
 
 /// The one count of a query that does nothing else, and its keys.
-fn plain_count(cut: &Cut, place: &Place) -> Result<(usize, Vec<KeyColumn>)> {
+fn plain_count(cut: &PrivateQuery, place: &Place) -> Result<(usize, Vec<KeyColumn>)> {
     let refused = |sentence: &str| Err(Error::at(place.clone(), sentence));
     if !cut.sets.is_empty() {
         return refused(ONE_GROUPING);

@@ -8,7 +8,7 @@ use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::price::noise::Noise;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::above::{self, Output, QueryAnswer};
 use crate::sql::analyse::query::{Computation, GroupKey};
 use crate::sql::execute::integers::Integers;
@@ -67,7 +67,7 @@ impl Chance for Drawn<'_> {
 
 /// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only those with enough owners stay, and only of those are
 /// quantiles drawn.
-pub(crate) fn noised(cut: &Cut, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
+pub(crate) fn noised(cut: &PrivateQuery, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
     let query = &cut.query;
     if let (Some(selection), Some(owners)) = (&private.selection, query.owners()) {
         return selected(integers, selection, owners, chance);
@@ -112,12 +112,12 @@ fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance:
 
 /// From noisy cells to the query's columns.
 #[cfg(any(test, feature = "generator"))]
-pub(crate) fn answers(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<Answers> {
+pub(crate) fn answers(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> Result<Answers> {
     Ok(answers_of_rows(cut, noisy, private)?.0)
 }
 
 /// The same, with the cell that each row of the answer comes from.
-pub(crate) fn answers_of_rows(cut: &Cut, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
+pub(crate) fn answers_of_rows(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
     answers_of_parts(cut, &[Part { noisy, private, named: None }])
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Part<'a> {
 }
 
 /// From the noisy cells of all groupings to the query's columns.
-pub(crate) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
+pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
     let mut notes = Vec::new();
     let branch = Released::of(cut, parts, &mut notes, backend)?;
@@ -143,7 +143,7 @@ pub(crate) fn answers_of_parts(cut: &Cut, parts: &[Part<'_>]) -> Result<(Answers
 /// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to the union.
 pub(crate) fn answers_of_union(
     plan: &LogicalPlan,
-    branches: &[(&Cut, &LogicalPlan, Vec<Part<'_>>)],
+    branches: &[(&PrivateQuery, &LogicalPlan, Vec<Part<'_>>)],
 ) -> Result<Answers> {
     let backend = Backend::empty()?;
     let (mut notes, mut all, mut batches, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -168,7 +168,7 @@ struct ReleasedCell {
 
 /// The released cells of a query, or of a branch, and what is known of its columns.
 struct Released<'a> {
-    cut: &'a Cut,
+    cut: &'a PrivateQuery,
     noisy: Noisy,
     /// What made each cell private.
     privates: Vec<&'a Private>,
@@ -177,7 +177,7 @@ struct Released<'a> {
 }
 
 impl<'a> Released<'a> {
-    fn of(cut: &'a Cut, parts: &[Part<'a>], notes: &mut Vec<String>, backend: &Backend) -> Result<Self> {
+    fn of(cut: &'a PrivateQuery, parts: &[Part<'a>], notes: &mut Vec<String>, backend: &Backend) -> Result<Self> {
         let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
         let (mut unsure, mut privates) = (Vec::new(), Vec::new());
         for part in parts {
@@ -216,7 +216,7 @@ impl<'a> Released<'a> {
 }
 
 /// The quantile that an output column of a query is, as it is or as a fraction.
-pub(crate) fn quantile_of(cut: &Cut, output: &Output) -> Option<usize> {
+pub(crate) fn quantile_of(cut: &PrivateQuery, output: &Output) -> Option<usize> {
     let inner = match &output.expression {
         Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
         Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
@@ -232,7 +232,7 @@ pub(crate) fn quantile_of(cut: &Cut, output: &Output) -> Option<usize> {
 }
 
 /// Whether an output column of a query is computed from quantiles.
-pub(crate) fn depends_on_quantiles(cut: &Cut, output: &Output) -> bool {
+pub(crate) fn depends_on_quantiles(cut: &PrivateQuery, output: &Output) -> bool {
     output.aggregates.iter().any(|aggregate| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_)))
 }
 
@@ -402,7 +402,7 @@ pub(crate) fn cell(value: &ScalarValue) -> Cell {
 }
 
 /// The released table, in the aggregate's order and types.
-pub(crate) fn released(cut: &Cut, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
+pub(crate) fn released(cut: &PrivateQuery, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
     let cells: Vec<Numbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
     let kinds = cut.aggregate.schema.fields().iter().skip(cut.query.keys.len()).map(|field| field.data_type());
     let typed = cut.query.aggregates.iter().zip(kinds).map(|(aggregate, kind)| {

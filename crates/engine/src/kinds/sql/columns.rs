@@ -3,7 +3,7 @@
 use super::answer::{RANK_ERROR, depends_on_quantiles, quantile_of};
 use crate::error::Result;
 use crate::project::Project;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::above::{self, Output};
 use crate::tables::Backend;
 use datafusion::arrow::datatypes::DataType;
@@ -58,9 +58,9 @@ impl ColumnKind {
 }
 
 /// The columns of a query, or of a UNION ALL of it and those beside it: its own, and behind each noisy one what is said about its error.
-pub(crate) fn columns(cut: &Cut) -> Result<Vec<PublishedColumn>> {
-    let branches: Vec<(&Cut, Vec<Output>)> = std::iter::once(cut)
-        .chain(&cut.beside)
+pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
+    let branches: Vec<(&PrivateQuery, Vec<Output>)> = std::iter::once(cut)
+        .chain(cut.beside())
         .map(|cut| Ok((cut, above::outputs(&cut.plan, &cut.aggregate)?)))
         .collect::<Result<_>>()?;
     let mut all = Vec::new();
@@ -68,7 +68,8 @@ pub(crate) fn columns(cut: &Cut) -> Result<Vec<PublishedColumn>> {
         let kinds = branches.iter().map(|(cut, _)| ColumnKind::of(cut.plan.schema().field(index).data_type()));
         let kind = kinds.reduce(ColumnKind::beside).unwrap_or(ColumnKind::Text);
         all.push(PublishedColumn { name: field.name().clone(), kind });
-        let of_any = |is: fn(&Cut, &Output) -> bool| branches.iter().any(|(cut, outputs)| is(cut, &outputs[index]));
+        let of_any =
+            |is: fn(&PrivateQuery, &Output) -> bool| branches.iter().any(|(cut, outputs)| is(cut, &outputs[index]));
         let beside = |end: &str| PublishedColumn { name: format!("{}{end}", field.name()), kind: ColumnKind::Number };
         if of_any(depends_on_quantiles) || of_any(|_, output| output.is_number && !output.aggregates.is_empty()) {
             all.push(beside("_error"));

@@ -14,7 +14,7 @@ use crate::project::Request;
 use crate::release::field::Field;
 use crate::release::plan::{Assumed, Expected};
 use crate::sql::analyse::query::{Computation, Measure, What};
-use crate::sql::{Cut, above};
+use crate::sql::{PrivateQuery, above};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 
@@ -77,13 +77,13 @@ impl Lie {
 }
 
 /// The error to expect of each output column.
-pub(crate) fn expected(cut: &Cut, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
+pub(crate) fn expected(cut: &PrivateQuery, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
     expected_of(cut, &cut.query.measures, made_up_key(cut)?, (private, rows), backend)
 }
 
 /// The same of the cells with one key, which have these measures.
 pub(crate) fn expected_of(
-    cut: &Cut,
+    cut: &PrivateQuery,
     measures: &[Measure],
     key: Vec<ScalarValue>,
     (private, rows): (&Private, u64),
@@ -132,7 +132,7 @@ fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
 }
 
 /// Some key of the query's types.
-pub(crate) fn made_up_key(cut: &Cut) -> Result<Vec<ScalarValue>> {
+pub(crate) fn made_up_key(cut: &PrivateQuery) -> Result<Vec<ScalarValue>> {
     let value = |key: &crate::sql::analyse::query::GroupKey| match key.domain.as_ref().and_then(|domain| domain.first())
     {
         Some(value) => Ok(value.clone()),

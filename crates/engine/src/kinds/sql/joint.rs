@@ -14,7 +14,7 @@ use crate::release::field::{Field, Word};
 use crate::release::price::noise::Noise;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::analyse::sensitivity;
-use crate::sql::{Cut, above};
+use crate::sql::{PrivateQuery, above};
 use scumble::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
 use scumble::event::{Event, Moves, Shift};
 use scumble::mechanism::k_norm::KNormMechanism;
@@ -137,7 +137,7 @@ pub(crate) fn note(query: &AnalysedQuery, priced: &PricedQuery) -> Option<String
 }
 
 /// Whether every number of the answer is one count or sum.
-fn published_as_they_are(cut: &Cut) -> bool {
+fn published_as_they_are(cut: &PrivateQuery) -> bool {
     let is_direct =
         |output: &above::Output| output.aggregates.is_empty() || (output.direct.is_some() && !output.windowed);
     above::outputs(&cut.plan, &cut.aggregate).is_ok_and(|outputs| outputs.iter().all(is_direct))

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::plan::Expected;
 use crate::sql::analyse::sensitivity;
-use crate::sql::{Cut, above};
+use crate::sql::{PrivateQuery, above};
 use scumble::mechanism::stability::KeySelection;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
@@ -71,7 +71,7 @@ pub(crate) fn note(selection: &KeySelection) -> Result<String> {
 }
 
 /// What to expect of the keys.
-pub(crate) fn expected(cut: &Cut, private: &Private) -> Result<Option<Expected>> {
+pub(crate) fn expected(cut: &PrivateQuery, private: &Private) -> Result<Option<Expected>> {
     let Some(selection) = &private.selection else { return Ok(None) };
     let names: Vec<String> = above::outputs(&cut.plan, &cut.aggregate)?.into_iter().map(|output| output.name).collect();
     Ok(Some(Expected {

@@ -1,8 +1,9 @@
 //! What aggregates are made of: formulas over noisy whole numbers.
 
 use crate::sql::above::formula::Formula;
-use crate::sql::analyse::pair::{Asked, Moments, Pair};
+use crate::sql::analyse::pair::{Moments, Pair};
 use crate::sql::analyse::query::Computation;
+use crate::sql::functions::PairStatistic;
 
 /// The measures of an aggregate.
 pub(crate) fn measures(aggregate: &Computation) -> Vec<usize> {
@@ -66,10 +67,10 @@ fn paired(pair: &Pair, measure: &dyn Fn(usize) -> Formula) -> Formula {
     let common = products.minus(sum(&pair.x).times(sum(&pair.y)).over(n()));
     let mean = |of: &Moments| sum(of).over(n()).plus(number(of.centre as f64 * of.grid.step));
     match pair.asked {
-        Asked::Covariance { sample } => common.over(rows(n(), sample)),
-        Asked::Slope => common.over(own(&pair.x)),
-        Asked::Intercept => mean(&pair.y).minus(common.over(own(&pair.x)).times(mean(&pair.x))),
-        Asked::Correlation => common.over(own(&pair.x).times(own(&pair.y)).root()),
-        Asked::Determination => common.clone().times(common).over(own(&pair.x).times(own(&pair.y))),
+        PairStatistic::Covariance { sample } => common.over(rows(n(), sample)),
+        PairStatistic::Slope => common.over(own(&pair.x)),
+        PairStatistic::Intercept => mean(&pair.y).minus(common.over(own(&pair.x)).times(mean(&pair.x))),
+        PairStatistic::Correlation => common.over(own(&pair.x).times(own(&pair.y)).root()),
+        PairStatistic::Determination => common.clone().times(common).over(own(&pair.x).times(own(&pair.y))),
     }
 }

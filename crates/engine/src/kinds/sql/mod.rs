@@ -42,7 +42,7 @@ use crate::release::{CostAbout, Kind, Publication};
 use crate::sql::analyse::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::analyse::sensitivity;
 use crate::sql::analyse::sets::Set;
-use crate::sql::{Asked, Cut, above, text as window};
+use crate::sql::{PrivateQuery, SqlQuery, above, text as window};
 use crate::tables::Backend;
 use crate::tables::bounding::{Bounds, Contribution};
 use answer::{Drawn, answers_of_rows, noised};
@@ -141,6 +141,9 @@ impl SqlRequest {
     }
 }
 
+/// An analysed query of more cells is not kept: its keys would take memory.
+const MOST_KEPT_CELLS: u64 = 10_000;
+
 /// The query of a request, with its bounds and its bounding report.
 pub(crate) fn asked(
     sql: &str,
@@ -153,10 +156,14 @@ pub(crate) fn asked(
     let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
     // A kind that is a query and does not list this field has none.
     let report = bounding::REPORT.read(request)?;
-    let asked = crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?);
+    let asked = project.kept_query(
+        || format!("{bounding:?} {sql}"),
+        |query: &SqlQuery| query.queries().map(PrivateQuery::cells).fold(0, u64::saturating_add) <= MOST_KEPT_CELLS,
+        || crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?),
+    );
     match asked.map_err(&placed)? {
-        Asked::One(cut) => {
-            let query = AnalysedQuery::of_cut(sql, *cut, rows, project).map_err(placed)?;
+        SqlQuery::One(cut) => {
+            let query = AnalysedQuery::of_cut(sql, cut, rows, project).map_err(placed)?;
             let query = AnalysedQuery { sharing, ..query };
             let reported = match report {
                 Some(wish) => query.with_report(&wish, &request.cost.target)?,
@@ -164,18 +171,18 @@ pub(crate) fn asked(
             };
             Ok(SqlRequest::One(Box::new(reported)))
         }
-        Asked::Several(_) if report.is_some() => Err(Error::input(
+        SqlQuery::Several(_) if report.is_some() => Err(Error::input(
             "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
         )),
-        Asked::Several(_) if sharing == Sharing::Joint => Err(Error::input(
+        SqlQuery::Several(_) if sharing == Sharing::Joint => Err(Error::input(
             "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
         )),
-        Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(SqlRequest::Union).map_err(placed),
+        SqlQuery::Several(union) => UnionQuery::new(sql, union, rows, project).map(SqlRequest::Union).map_err(placed),
     }
 }
 
 /// The queries that a text becomes whose integers are all that a release reads, in the order in which it reads them.
-pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Project) -> Result<Vec<Rc<Cut>>> {
+pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Project) -> Result<Vec<Rc<PrivateQuery>>> {
     let name = &request.name;
     Ok(match asked(sql, request, project, |error| within_file(error, place.clone()))? {
         SqlRequest::One(query) if query.report.is_some() => {
@@ -203,7 +210,7 @@ pub(crate) fn within_file(error: Error, outer: Place) -> Error {
 /// A query of which all is known that does not depend on its cost.
 pub(crate) struct AnalysedQuery {
     pub sql: String,
-    pub cut: Rc<Cut>,
+    pub cut: Rc<PrivateQuery>,
     /// How far each measure moves, and its step in the unit of its column.
     moves: Vec<Moves>,
     steps: Vec<Option<f64>>,
@@ -256,7 +263,7 @@ struct Private {
 
 impl Private {
     /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are public.
-    fn passed(&self, cut: &Cut) -> Option<(usize, Passed)> {
+    fn passed(&self, cut: &PrivateQuery) -> Option<(usize, Passed)> {
         let (least, owners) = self.threshold.zip(cut.query.owners())?;
         Some((owners, Passed::new(&self.noises[owners], least)?))
     }
@@ -270,7 +277,7 @@ impl AnalysedQuery {
         Self::of_cut(sql, cut, rows, project)
     }
 
-    fn of_cut(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
+    fn of_cut(sql: &str, cut: PrivateQuery, rows: u64, project: &Project) -> Result<Self> {
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
         let part = |set: &Set| Self::of(sql, set.cut.clone(), rows, project);
@@ -279,7 +286,7 @@ impl AnalysedQuery {
     }
 
     /// A query of one grouping.
-    fn of(sql: &str, cut: Cut, rows: u64, project: &Project) -> Result<Self> {
+    fn of(sql: &str, cut: PrivateQuery, rows: u64, project: &Project) -> Result<Self> {
         let query = &cut.query;
         let (moves, quantile_moves) = moves_of(query)?;
         let steps: Vec<Option<f64>> =

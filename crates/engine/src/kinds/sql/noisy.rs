@@ -1,7 +1,7 @@
 //! The cells of a query after the noise: what everything above them is computed from.
 
 use crate::error::{Error, Result};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use datafusion::arrow::array::{ArrayRef, new_empty_array};
 use datafusion::common::ScalarValue;
 
@@ -34,7 +34,7 @@ impl NoisyCell {
     }
 }
 
-pub(crate) fn key_columns(cut: &Cut, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
+pub(crate) fn key_columns(cut: &PrivateQuery, keys: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
     let column = |index: usize| match keys.is_empty() {
         true => Ok(new_empty_array(&cut.query.keys[index].kind)),
         false => ScalarValue::iter_to_array(keys.iter().map(|key| key[index].clone()))

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::project::Cost;
 use crate::release::plan::{Charged, Expected};
 use crate::release::price::needs;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::sets::Set;
 use crate::tables::Backend;
 use scumble::event::Moves;
@@ -105,7 +105,7 @@ pub(crate) fn expected_of_set(
 }
 
 /// The released cells of each grouping, with the keys of the whole query.
-pub(crate) fn drawn(cut: &Cut, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
+pub(crate) fn drawn(cut: &PrivateQuery, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
     let noisy = |(set, private): (&Set, &Private)| {
         let noisy = noised(&set.cut, charged.read(&set.cut)?, private, &mut Drawn(charged.bits()));
         in_whole(set, noisy, cut)
@@ -114,7 +114,7 @@ pub(crate) fn drawn(cut: &Cut, privates: &[Private], charged: &mut Charged<'_>) 
 }
 
 /// The cells with the keys of the whole query.
-pub(crate) fn in_whole(set: &Set, noisy: Noisy, cut: &Cut) -> Result<Noisy> {
+pub(crate) fn in_whole(set: &Set, noisy: Noisy, cut: &PrivateQuery) -> Result<Noisy> {
     let keys = noisy.keys.into_iter().map(|key| whole_key(set, key, cut)).collect::<Result<_>>()?;
     Ok(Noisy { keys, cells: noisy.cells })
 }
@@ -122,12 +122,12 @@ pub(crate) fn in_whole(set: &Set, noisy: Noisy, cut: &Cut) -> Result<Noisy> {
 fn whole_key(
     set: &Set,
     key: Vec<datafusion::common::ScalarValue>,
-    cut: &Cut,
+    cut: &PrivateQuery,
 ) -> Result<Vec<datafusion::common::ScalarValue>> {
     set.key(key, &cut.query.keys).ok_or_else(|| Error::machine("the keys of a release do not fit together"))
 }
 
-fn shared(cut: &Cut) -> String {
+fn shared(cut: &PrivateQuery) -> String {
     let named: Vec<String> = cut.sets.iter().map(Set::named).collect();
     format!("{} groupings share the cost equally, each with noise of its own: {}.", cut.sets.len(), named.join("; "))
 }

@@ -79,7 +79,7 @@ fn sample_with(text: &str) -> (Folder, Project) {
 
 /// A query at the cost of a request.
 struct SqlPlan {
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     calibrated: Calibrated,
     private: Private,
     events: Vec<Event>,

@@ -17,7 +17,7 @@ use super::spread::{Cumulants, Law, half_width};
 use crate::error::Result;
 use crate::release::output::Uncertainty;
 use crate::release::price::noise::Noise;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::above::derivation::Derivation;
 use crate::sql::above::formula::{BoxedRow, Degree, Enclosed, Formula, Order, Span, bounds};
 use crate::sql::above::{self, Output};
@@ -52,7 +52,7 @@ const LUCKY: f64 = 0.025;
 
 /// For each output column that is a number and depends on noise, how unsure it is.
 pub(crate) fn uncertainties(
-    cut: &Cut,
+    cut: &PrivateQuery,
     noisy: &Noisy,
     private: &Private,
     backend: &Backend,
@@ -65,7 +65,7 @@ pub(crate) fn uncertainties(
 }
 
 struct Known<'a> {
-    cut: &'a Cut,
+    cut: &'a PrivateQuery,
     private: &'a Private,
     laws: Vec<Law>,
     /// The measure that decides which keys are published, and what is known of it where one is.

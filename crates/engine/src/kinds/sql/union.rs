@@ -15,7 +15,7 @@ use crate::release::plan::{Charged, Expected};
 use crate::release::price::needs;
 #[cfg(any(test, feature = "generator"))]
 use crate::sql::execute::integers::Integers;
-use crate::sql::{Cut, United};
+use crate::sql::{PrivateQuery, UnionOfQueries};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
 use datafusion::logical_expr::LogicalPlan;
@@ -38,7 +38,7 @@ struct Branch {
 }
 
 impl UnionQuery {
-    pub fn new(sql: &str, united: United, rows: u64, project: &Project) -> Result<Self> {
+    pub fn new(sql: &str, united: UnionOfQueries, rows: u64, project: &Project) -> Result<Self> {
         let branch =
             |(cut, part)| Ok(Branch { query: AnalysedQuery::of_cut(sql, cut, rows, project)?, part: Rc::new(part) });
         let branches = united.branches.into_iter().map(branch).collect::<Result<Vec<_>>>()?;
@@ -121,10 +121,11 @@ impl UnionQuery {
     }
 
     /// What is read: the first branch, and the others beside it.
-    fn read(&self) -> Rc<Cut> {
-        let mut cuts: Vec<Cut> = self.branches.iter().map(|branch| branch.query.cut.as_ref().clone()).collect();
+    fn read(&self) -> Rc<PrivateQuery> {
+        let mut cuts: Vec<PrivateQuery> =
+            self.branches.iter().map(|branch| branch.query.cut.as_ref().clone()).collect();
         let beside = cuts.split_off(1);
-        Rc::new(Cut { beside, ..cuts.remove(0) })
+        Rc::new(cuts.remove(0).with_beside(beside))
     }
 
     fn shared(&self) -> String {
@@ -183,7 +184,7 @@ impl Branch {
 
 /// A branch with its noise.
 struct Ready {
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     part: Rc<LogicalPlan>,
     /// Of each grouping.
     privates: Vec<Private>,
@@ -201,7 +202,7 @@ impl Ready {
 
     /// One cell of each grouping, of which all numbers are 0.
     fn made_up(&self) -> Result<Vec<Noisy>> {
-        let one = |cut: &Cut, private: &Private| -> Result<Noisy> {
+        let one = |cut: &PrivateQuery, private: &Private| -> Result<Noisy> {
             let sums = vec![0; private.noises.len()];
             let cell = NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
             Ok(Noisy { keys: vec![made_up_key(cut)?], cells: vec![cell] })

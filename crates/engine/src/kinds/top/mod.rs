@@ -17,7 +17,7 @@ use crate::release::price::noise::described;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
 use crate::release::{CostAbout, Kind};
 use crate::sql::analyse::sensitivity;
-use crate::sql::{Cut, analyse as analysed, analyse_what_occurs};
+use crate::sql::{PrivateQuery, analyse as analysed, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
@@ -101,7 +101,7 @@ enum TopValues {
 
 /// How many owners have each value.
 struct Scores {
-    cut: Rc<Cut>,
+    cut: Rc<PrivateQuery>,
     table: String,
     names: Vec<String>,
     values: TopValues,
@@ -338,7 +338,7 @@ pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Resul
     Ok(Some(texts.map_err(|_| bytes.error(format!("max_bytes must be 1 to 17, not {}", bytes.value)))?))
 }
 
-fn answers(names: &[String], way: &TopMechanism, cut: &Cut, found: Vec<(Vec<Cell>, i64)>) -> Answers {
+fn answers(names: &[String], way: &TopMechanism, cut: &PrivateQuery, found: Vec<(Vec<Cell>, i64)>) -> Answers {
     let value = |(index, name): (usize, &String)| AnswerColumn {
         name: name.clone(),
         cells: found.iter().map(|(key, _)| key[index].clone()).collect(),

@@ -5,7 +5,7 @@ use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
 use crate::release::floor::Floor;
 use crate::sql::analyse::query::{Computation, GroupKey, Measure, What};
-use crate::sql::{Cut, above};
+use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
 use scumble::limits::groups::Guarantee;
@@ -224,7 +224,7 @@ fn found_by_its_tables(person: &Privacy, tables: &AllTables<'_>) -> Result<Optio
 
 /// The limits of a query's counts and sums: of those for which some table has owners who move them by all that the plan allows. What a plan allows is proven from above, and may never be
 /// reached (a condition that no row fulfils, a difference that is always 0): then there is no limit to print.
-pub(crate) fn of_query(cut: &Cut, noises: &[Noise], events: &[Event]) -> Result<Vec<Floor>> {
+pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -> Result<Vec<Floor>> {
     let mut limits = Vec::new();
     let (Some(presence), Some(person)) =
         (Privacy::of(events, noises, &Scope::Presence)?, Privacy::of(events, noises, &Scope::Person)?)

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::project::Request;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::tables::memory::Memory;
 
 /// A number that is not published: a count, a weight.
@@ -18,8 +18,8 @@ const LEAST: u64 = 128_000_000;
 const WORTH_SAYING: u64 = 500_000_000;
 
 /// What the keys of a query take that are listed: the keys, their sums, and a line of the answer for each.
-pub(crate) fn of_query(cut: &Cut) -> u64 {
-    let beside = cut.beside.iter().chain(cut.sets.iter().map(|set| &set.cut));
+pub(crate) fn of_query(cut: &PrivateQuery) -> u64 {
+    let beside = cut.beside().iter().chain(cut.sets.iter().map(|set| &set.cut));
     let beside = beside.map(of_query).fold(0u64, u64::saturating_add);
     let (keys, measures) = (cut.query.keys.len() as u64, cut.query.measures.len() as u64);
     let outputs = cut.plan.schema().fields().len() as u64;

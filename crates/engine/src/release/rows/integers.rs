@@ -2,7 +2,7 @@
 
 use super::read::{PrivateRows, ReadRows};
 use crate::error::Result;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::{Integers, contributions, integers, integers_beside, occurrences};
 use crate::tables::bounding::{Bounds, Contribution};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The exact integers of a query.
-impl ReadRows for &Cut {
+impl ReadRows for &PrivateQuery {
     type Found = Integers;
 
     fn found_in(self, rows: &PrivateRows<'_>) -> Result<Integers> {
@@ -21,7 +21,7 @@ impl ReadRows for &Cut {
     }
 }
 
-impl ReadRows for &Rc<Cut> {
+impl ReadRows for &Rc<PrivateQuery> {
     type Found = Integers;
 
     fn found_in(self, rows: &PrivateRows<'_>) -> Result<Integers> {
@@ -31,7 +31,7 @@ impl ReadRows for &Rc<Cut> {
 
 /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
 pub(crate) struct IntegersBeside<'q, V> {
-    pub query: &'q Cut,
+    pub query: &'q PrivateQuery,
     pub wide: Bounds,
     pub visit: V,
 }
@@ -45,7 +45,7 @@ impl<V: FnMut(Contribution<'_>)> ReadRows for IntegersBeside<'_, V> {
 }
 
 /// How many keys of a counting query have how many rows, where each row is one person.
-pub(crate) struct Occurrences<'q>(pub &'q Cut);
+pub(crate) struct Occurrences<'q>(pub &'q PrivateQuery);
 
 impl ReadRows for Occurrences<'_> {
     type Found = BTreeMap<u64, u64>;
@@ -57,7 +57,7 @@ impl ReadRows for Occurrences<'_> {
 
 /// Gives `visit` what each owner has in a query's groups, of at most this many groups.
 pub(crate) struct Contributions<'q, V> {
-    pub query: &'q Cut,
+    pub query: &'q PrivateQuery,
     pub groups: u64,
     pub visit: V,
 }

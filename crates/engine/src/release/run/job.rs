@@ -7,7 +7,7 @@ use crate::project::{Project, Request};
 use crate::remote::import::{ImportedIntegers, Job};
 #[cfg(feature = "generator")]
 use crate::remote::{IntegerSource, RemoteSource, backend_of};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::text::Engine;
 use std::path::Path;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Runner<'_> {
 }
 
 /// The queries of a release whose integers are computed elsewhere.
-pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<Cut>>> {
+pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<PrivateQuery>>> {
     (registry::find(&request.kind)?.queries)(request, project)?.ok_or_else(|| {
         Error::input(format!(
             "release '{}' is of kind {}, which needs rows: integers are computed elsewhere for the kinds sql and histogram (without max_bytes)",

@@ -4,7 +4,7 @@ use super::session::{Files, RowsTrouble, Session, Trouble, installed, name};
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Table};
 use crate::remote::backend::{RemoteBackend, Row, part, quoted};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::text;
 use crate::sql::text::Engine;
 use crate::tables::files::{Form, real_path};
@@ -57,7 +57,7 @@ impl Stored {
 
 impl ClusterBackend {
     /// Connects, and tells where the files of the queries' tables are.
-    pub fn begin(cluster: &Cluster, queries: &[Rc<Cut>], project: &Project) -> Result<Self> {
+    pub fn begin(cluster: &Cluster, queries: &[Rc<PrivateQuery>], project: &Project) -> Result<Self> {
         let connect = installed().ok_or_else(|| {
             Error::input(format!(
                 "the project file says [engine] cluster = \"{cluster}\", and this program was built without clusters: build it with cargo install --path crates/cli --features cluster"

@@ -20,7 +20,7 @@ use crate::digest;
 use crate::error::{Error, Result};
 use crate::ledger::{self, Ledger, LedgerState};
 use crate::project::{Domain, Project, Request, Table};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use crate::sql::text::{self, Engine};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 /// A job as it stands: what it asks for, and its number.
 pub(crate) struct Job {
-    pub queries: Vec<Rc<Cut>>,
+    pub queries: Vec<Rc<PrivateQuery>>,
     /// Of the release's name and of all statements, without secret.
     digest: String,
     pub number: String,
@@ -51,7 +51,7 @@ pub(crate) struct ImportedIntegers {
 }
 
 impl IntegerSource for ImportedIntegers {
-    fn integers(&self, _: &Cut) -> Result<Integers> {
+    fn integers(&self, _: &PrivateQuery) -> Result<Integers> {
         let next = self.integers.borrow_mut().pop_front();
         next.ok_or_else(|| Error::machine("a release asks for more than its job gave"))
     }
@@ -76,7 +76,7 @@ impl Job {
     /// The job of a release's queries as the ledger has it now. `path` is where that is, or would be.
     pub fn standing(
         request: &Request,
-        queries: Vec<Rc<Cut>>,
+        queries: Vec<Rc<PrivateQuery>>,
         project: &Project,
         ledger: Option<&Ledger>,
         path: &Path,
@@ -122,7 +122,7 @@ impl Job {
 
     /// How many statements there are.
     fn statements(&self, project: &Project) -> Result<usize> {
-        let count = |query: &Rc<Cut>| text::statements(query, project).map(|texts| texts.len());
+        let count = |query: &Rc<PrivateQuery>| text::statements(query, project).map(|texts| texts.len());
         let counts = self.queries.iter().map(count).collect::<std::result::Result<Vec<usize>, _>>();
         counts.map(|counts| counts.iter().sum()).map_err(|error| unwritten("", &error))
     }

@@ -4,8 +4,7 @@ use super::Job;
 use super::sheet::Sheet;
 use crate::calendar;
 use crate::error::{Error, Result};
-use crate::sql::Cut;
-use crate::sql::analyse::query::GroupKey;
+use crate::sql::analyse::execution::{CellKey, CellRank, Execution};
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::{Integers, taken};
 use crate::sql::text;
@@ -65,7 +64,7 @@ pub(crate) fn integers(job: &Job, count: usize, release: &str, folder: &Path) ->
             statement += 1;
             rows
         };
-        all.push(of_query(query, &mut next)?);
+        all.push(of_query(query.execution()?, &mut next)?);
     }
     Ok(all)
 }
@@ -139,14 +138,14 @@ fn of_statement<'a>(
 }
 
 /// The integers of one query; `next` gives the rows of its next statement.
-pub(crate) fn of_query<'a>(cut: &Cut, next: &mut dyn FnMut(bool) -> Result<Rows<'a>>) -> Result<Integers> {
-    let (keys, sums) = (cut.query.keys.len(), cut.query.measures.len());
-    let empty = || Cell { sums: vec![0; sums], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] };
+pub(crate) fn of_query<'a>(execution: &Execution, next: &mut dyn FnMut(bool) -> Result<Rows<'a>>) -> Result<Integers> {
+    let (keys, sums) = (execution.keys().len(), execution.sums().len());
+    let empty = || Cell { sums: vec![0; sums], ranked: vec![BTreeMap::new(); execution.ranked().len()] };
     let mut cells: HashMap<Vec<ScalarValue>, Cell> = HashMap::new();
     if sums > 0 {
         for (path, at, values) in next(false)?.rows {
             let wrong = |what: &str| Error::input(format!("{}: row {at} {what}", path.display()));
-            let key = key_of(cut, &values[..keys]).map_err(|what| wrong(&what))?;
+            let key = key_of(execution, &values[..keys]).map_err(|what| wrong(&what))?;
             let whole = |value: &Option<&str>| whole(*value).ok_or_else(|| wrong("has a sum that is no whole number"));
             let sums = values[keys..keys + sums].iter().map(whole).collect::<Result<Vec<i128>>>()?;
             if cells.insert(key, Cell { sums, ..empty() }).is_some() {
@@ -154,11 +153,11 @@ pub(crate) fn of_query<'a>(cut: &Cut, next: &mut dyn FnMut(bool) -> Result<Rows<
             }
         }
     }
-    for (index, ranked) in cut.query.ranked.iter().enumerate() {
+    for (index, CellRank { ranked, .. }) in execution.ranked().iter().enumerate() {
         let (first, last) = (ranked.grid.steps(ranked.grid.lower), ranked.grid.steps(ranked.grid.upper));
         for (path, at, values) in next(true)?.rows {
             let wrong = |what: &str| Error::input(format!("{}: row {at} {what}", path.display()));
-            let key = key_of(cut, &values[..keys]).map_err(|what| wrong(&what))?;
+            let key = key_of(execution, &values[..keys]).map_err(|what| wrong(&what))?;
             let step = whole(values[keys]).and_then(|step| i64::try_from(step).ok());
             let step = step.filter(|step| (first..=last).contains(step));
             let step = step.ok_or_else(|| wrong("has a step that is not within the declared bounds"))?;
@@ -173,16 +172,16 @@ pub(crate) fn of_query<'a>(cut: &Cut, next: &mut dyn FnMut(bool) -> Result<Rows<
             }
         }
     }
-    taken(cut, cells)
+    taken(execution, cells)
 }
 
 /// A key from its texts; says what is wrong with it.
-fn key_of(cut: &Cut, values: &[Option<&str>]) -> std::result::Result<Vec<ScalarValue>, String> {
-    let one = |(index, (key, value)): (usize, (&GroupKey, &Option<&str>))| {
+fn key_of(execution: &Execution, values: &[Option<&str>]) -> std::result::Result<Vec<ScalarValue>, String> {
+    let one = |(index, (key, value)): (usize, (&CellKey, &Option<&str>))| {
         let value = value.ok_or_else(|| format!("is without key_{index}"))?;
         part(&key.kind, value).ok_or_else(|| format!("has a key_{index} that '{}' never is", key.name))
     };
-    cut.query.keys.iter().zip(values).enumerate().map(one).collect()
+    execution.keys().iter().zip(values).enumerate().map(one).collect()
 }
 
 fn part(kind: &DataType, text: &str) -> Option<ScalarValue> {

@@ -2,10 +2,11 @@
 //!
 //! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what depends on it.
 
-use super::formula::{Elementary, Formula, NumberRelation, Rounding};
+use super::formula::{Formula, NumberRelation, Rounding};
 use crate::error::{Error, Result};
 use crate::sql::analyse::refusals;
 use crate::sql::analyse::total::total;
+use crate::sql::functions::{self, Shape};
 use crate::tables::Backend;
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::cast;
@@ -339,50 +340,17 @@ impl FormulaReader<'_> {
 
     fn function(&mut self, function: &ScalarFunction, kind: &DataType) -> Outcome<Formula> {
         let mut arguments = self.all(&function.args)?;
-        let digits = |arguments: &mut Vec<Formula>| match arguments.len() {
-            1 => Formula::Constant(0.0),
-            _ => arguments.remove(1),
-        };
-        let rounding = match function.name() {
-            "round" => Some(Rounding::Nearest),
-            "floor" => Some(Rounding::Down),
-            "ceil" => Some(Rounding::Up),
-            "trunc" => Some(Rounding::ToZero),
-            _ => None,
-        };
-        if let (Some(how), 1 | 2) = (rounding, arguments.len()) {
-            let digits = Box::new(digits(&mut arguments));
-            return Ok(Formula::Rounded { how, of: Box::new(arguments.remove(0)), digits });
-        }
-        let simple = match function.name() {
-            "abs" => Some(Elementary::Absolute),
-            "signum" => Some(Elementary::Sign),
-            "sqrt" => Some(Elementary::SquareRoot),
-            "cbrt" => Some(Elementary::CubeRoot),
-            "exp" => Some(Elementary::Exponential),
-            "ln" => Some(Elementary::Logarithm),
-            "sin" => Some(Elementary::Sine),
-            "cos" => Some(Elementary::Cosine),
-            _ => None,
-        };
-        let logarithm = |of: Formula| Formula::Elementary(Elementary::Logarithm, Box::new(of));
-        Ok(match (function.name(), &mut arguments[..]) {
-            (_, [one]) if simple.is_some() => match simple {
-                Some(simple) => fitting(Formula::Elementary(simple, Box::new(one.clone())), kind),
-                None => Formula::Unknown,
-            },
-            ("log2", [one]) => logarithm(one.clone()).over(Formula::Constant(2f64.ln())),
-            ("log10" | "log", [one]) => logarithm(one.clone()).over(Formula::Constant(10f64.ln())),
-            ("log", [base, one]) => logarithm(one.clone()).over(logarithm(base.clone())),
-            // Whole numbers have no powers with negative exponents.
-            ("power" | "pow", [_, power]) if kind.is_integer() && !is_natural(power) => Formula::Unknown,
-            ("power" | "pow", [one, power]) => {
-                fitting(Formula::Power(Box::new(one.clone()), Box::new(power.clone())), kind)
+        let shape = functions::named(function.name()).map_or(Shape::Unknown, |record| record.shape);
+        Ok(match (shape, arguments.len()) {
+            (Shape::Rounded(how), 1 | 2) => {
+                let digits = if arguments.len() == 1 { Formula::Constant(0.0) } else { arguments.remove(1) };
+                Formula::Rounded { how, of: Box::new(arguments.remove(0)), digits: Box::new(digits) }
             }
-            ("greatest", _) => Formula::Greatest(arguments),
-            ("least", _) => Formula::Least(arguments),
-            ("coalesce" | "nvl" | "ifnull", _) => Formula::First(arguments),
-            ("nullif", [one, other]) => Formula::Unless(Box::new(one.clone()), Box::new(other.clone())),
+            (Shape::Elementary(which), 1) => fitting(Formula::Elementary(which, Box::new(arguments.remove(0))), kind),
+            (Shape::Computed(of), _) => {
+                of(&arguments, kind.is_integer()).map_or(Formula::Unknown, |formula| fitting(formula, kind))
+            }
+            (Shape::Chosen(of), _) => of(arguments).unwrap_or(Formula::Unknown),
             _ => Formula::Unknown,
         })
     }
@@ -404,10 +372,6 @@ fn balanced(mut parts: Vec<Formula>, join: &dyn Fn(Formula, Formula) -> Formula)
     }
     let right = balanced(parts.split_off(parts.len() / 2), join)?;
     Some(join(balanced(parts, join)?, right))
-}
-
-fn is_natural(formula: &Formula) -> bool {
-    matches!(formula, Formula::Constant(number) if *number >= 0.0)
 }
 
 fn compared(how: NumberRelation, left: Formula, right: Formula) -> Formula {

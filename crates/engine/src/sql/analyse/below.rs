@@ -240,7 +240,7 @@ impl Walker<'_> {
         let join = &self.total_join(join, &left, &right).map_err(|error| self.internal(&error))?;
         let (pairs, others) = conditions(join);
         if pairs.is_empty() {
-            let word = if self.source.sql.to_lowercase().contains("join") { "join" } else { "from" };
+            let word = if self.source.holds("join") { "join" } else { "from" };
             return Err(self
                 .source
                 .error(word, "a join needs ON with equal columns of both tables: FROM a JOIN b ON a.x = b.x"));

@@ -2,6 +2,7 @@
 //! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
 use super::dates::{self, is_date};
+use crate::sql::functions::{self, Fails};
 use crate::tables::functions::{finite, fitted, power, root};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
@@ -11,9 +12,6 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 
 type Outcome<T> = Result<T, DataFusionError>;
-
-/// Functions that are no number, or one without end, for some of their arguments. They are computed of fractions and made NULL there.
-const PARTIAL: [&str; 5] = ["exp", "ln", "log10", "power", "sqrt"];
 
 /// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
 pub(crate) fn is_answered(kind: &DataType) -> bool {
@@ -39,7 +37,8 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 None => Ok(Transformed::yes(fitted(*cast.expr, cast.field.data_type().clone()))),
             }
         }
-        Expr::ScalarFunction(function) if PARTIAL.contains(&function.name()) => {
+        Expr::ScalarFunction(function) if fails(&function) != Fails::Never => {
+            let fails = fails(&function);
             let kind = Expr::ScalarFunction(function.clone()).get_type(schema)?;
             let number = |argument: Expr| match argument.get_type(schema)? {
                 DataType::Float64 => Ok(argument),
@@ -47,9 +46,9 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 _ => Ok(fitted(argument, DataType::Float64)),
             };
             let args = function.args.into_iter().map(number).collect::<Outcome<Vec<Expr>>>()?;
-            let number = match (function.func.name(), &args[..]) {
-                ("sqrt", [inner]) => root(inner.clone()),
-                ("power", [base, exponent]) => power(base.clone(), exponent.clone()),
+            let number = match (fails, &args[..]) {
+                (Fails::AsRoot, [inner]) => root(inner.clone()),
+                (Fails::AsPower, [base, exponent]) => power(base.clone(), exponent.clone()),
                 _ => finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args })),
             };
             Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))
@@ -62,6 +61,10 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
         other => Ok(Transformed::no(other)),
     });
     Ok(total?.data)
+}
+
+fn fails(function: &ScalarFunction) -> Fails {
+    functions::named(function.name()).map_or(Fails::Never, |record| record.fails)
 }
 
 /// The same, under the name that the expression had.

@@ -9,6 +9,7 @@ use super::describe::{Describer, Known, shown};
 use crate::calendar::{DAY, REACH, Unit, year};
 use crate::error::Result;
 use crate::sql::Source;
+use crate::sql::functions::{self, Arguments, CalendarFunction};
 use crate::tables::functions::{FITTED, MOMENT, fitted};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::ScalarValue;
@@ -76,10 +77,17 @@ impl ScalarUDFImpl for Calendar {
     }
 }
 
+fn calendar_function(call: &ScalarFunction) -> Option<CalendarFunction> {
+    match functions::named(call.func.name())?.arguments {
+        Arguments::Calendar(function) => Some(function),
+        _ => None,
+    }
+}
+
 /// The call of a function on dates and times as it runs.
 pub(crate) fn hidden(call: ScalarFunction) -> Expr {
-    let func = match call.func.name() {
-        "date_part" | "date_trunc" if !call.func.inner().is::<Calendar>() => {
+    let func = match calendar_function(&call) {
+        Some(_) if !call.func.inner().is::<Calendar>() => {
             Arc::new(ScalarUDF::new_from_impl(Calendar { inner: call.func }))
         }
         _ => call.func,
@@ -223,7 +231,7 @@ impl Describer<'_> {
         }
         let name = call.func.name();
         let [word, argument] = call.args.as_slice() else {
-            return Err(self.source.error(name, format!("{name} takes a unit and a date")));
+            return Err(self.source.error_at_call(name, format!("{name} takes a unit and a date")));
         };
         let (known, kind) = (self.expression(argument)?, self.kind(argument)?);
         let word = written(word);
@@ -237,12 +245,12 @@ impl Describer<'_> {
             })
         };
         let interval = known.interval;
-        if name == "date_trunc" {
+        if calendar_function(call) == Some(CalendarFunction::Start) {
             let Some((_, unit)) = Unit::ALL.into_iter().find(|(known, _)| Some(*known) == word.as_deref()) else {
                 let units = Unit::ALL.map(|(unit, _)| unit).join(", ");
                 return Err(self
                     .source
-                    .error(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
+                    .error_at_call(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
             };
             let start = |second: f64| unit.start(second as i64) as f64;
             let starts =
@@ -252,7 +260,7 @@ impl Describer<'_> {
         let Some((part, range)) = PARTS.into_iter().find(|(part, _)| Some(*part) == word.as_deref()) else {
             let parts = PARTS.map(|(part, _)| part).join(", ");
             let sentence = format!("EXTRACT and date_part know these parts of dates and times: {parts}");
-            return Err(self.source.error(name, sentence));
+            return Err(self.source.error_at_call(name, sentence));
         };
         let bounds = interval.and_then(|interval| declared(interval, &kind));
         let years =
@@ -340,7 +348,7 @@ pub(crate) fn read_by_unit(expression: &Expr) -> Option<(&Expr, i64)> {
             let word = written(word)?;
             let unit = Unit::ALL.into_iter().find(|(unit, _)| *unit == word).map(|(_, unit)| unit.grid());
             let of_days = PARTS[..OF_DAYS].iter().any(|(part, _)| *part == word).then_some(DAY);
-            (argument, if call.func.name() == "date_trunc" { unit? } else { of_days? })
+            (argument, if calendar_function(call) == Some(CalendarFunction::Start) { unit? } else { of_days? })
         }
         _ => return None,
     };

@@ -2,11 +2,11 @@
 
 use super::casts::{is_answered, is_float};
 use super::dates;
-use super::function;
 use super::limits::{self, LARGEST_SIZE};
 use crate::error::{Error, Result};
 use crate::sql::Source;
-use crate::tables::functions::{FINITE, FITTED, POWER, ROOT};
+use crate::sql::functions::{self, Ends, Interval};
+use crate::tables::functions::{FINITE, FITTED};
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{ilike, like};
 use datafusion::arrow::datatypes::DataType;
@@ -78,9 +78,9 @@ impl Describer<'_> {
     /// What is known about a column.
     pub fn column(&self, column: &Column) -> Result<&Known> {
         let index = self.schema.maybe_index_of_column(column);
-        index
-            .and_then(|index| self.columns.get(index))
-            .ok_or_else(|| self.source.error(&column.name, format!("there is no declared column '{}'", column.name)))
+        index.and_then(|index| self.columns.get(index)).ok_or_else(|| {
+            self.source.error_at_column(&column.name, format!("there is no declared column '{}'", column.name))
+        })
     }
 
     /// The type of an expression, as it runs.
@@ -136,7 +136,7 @@ impl Describer<'_> {
                     let sentence = format!(
                         "the owner column '{name}' can be counted with COUNT(DISTINCT {name}) and joined on, not read otherwise"
                     );
-                    return Err(self.source.error(name, sentence));
+                    return Err(self.source.error_at_column(name, sentence));
                 }
                 Ok(known.clone())
             }
@@ -166,7 +166,7 @@ impl Describer<'_> {
             Expr::SimilarTo(_) => Err(self.refused(
                 "SIMILAR TO is not answered on private rows; write LIKE, or several with OR between them".to_string(),
             )),
-            Expr::OuterReferenceColumn(_, column) => Err(self.source.error(
+            Expr::OuterReferenceColumn(_, column) => Err(self.source.error_at_column(
                 &column.name,
                 format!("{} is a column outside of the sub-query that names it, which is not answered: join the table instead", column.name),
             )),
@@ -324,16 +324,13 @@ impl Describer<'_> {
         if let (FITTED, [inner]) = (name, function.args.as_slice()) {
             return self.cast(inner, &self.kind(whole)?);
         }
-        if let (ROOT, [inner]) = (name, function.args.as_slice()) {
-            let known = self.expression(inner)?;
-            let interval = function::interval("sqrt", 1, std::slice::from_ref(&known));
-            return Ok(Known { attributes: known.attributes, interval, ..Known::default() });
-        }
-        if let (POWER, [base, exponent]) = (name, function.args.as_slice()) {
-            let (base, exponent) = (self.expression(base)?, self.expression(exponent)?);
-            let interval = function::power(base.interval, exponent.interval);
-            let attributes = base.attributes.union(&exponent.attributes).cloned().collect();
-            return Ok(Known { attributes, interval, ..Known::default() });
+        if let Some(record) = functions::in_place_of(name) {
+            let (attributes, arguments) = self.arguments(function)?;
+            return Ok(Known {
+                attributes,
+                interval: record.interval.of(&function.args, &ends(&arguments)),
+                ..Known::default()
+            });
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
             return self.expression(inner);
@@ -341,30 +338,29 @@ impl Describer<'_> {
         if let Some(known) = self.date_function(function)? {
             return Ok(known);
         }
-        function::check(function).map_err(|sentence| self.source.error(name, sentence))?;
-        let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
-        let attributes: BTreeSet<String> =
-            arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect();
-        match name {
-            "coalesce" => return Ok(either(attributes, &arguments)),
-            "greatest" | "least" => {
+        let record = functions::check(function).map_err(|sentence| self.source.error_at_call(name, sentence))?;
+        let (attributes, arguments) = self.arguments(function)?;
+        let interval = record.interval.of(&function.args, &ends(&arguments));
+        let interval = match record.interval {
+            Interval::Chosen(left) => {
                 let known = either(attributes, &arguments);
-                return Ok(Known { interval: function::chosen(function, known.interval), ..known });
+                return Ok(Known { interval: left(&function.args, known.interval), ..known });
             }
-            "nullif" => {
+            Interval::First => {
                 let first = arguments.into_iter().next().unwrap_or_default();
                 return Ok(Known { attributes, ..first });
             }
-            _ => {}
-        }
-        let interval = function::interval(name, function.args.len(), &arguments);
-        let interval = match name {
-            // −2⁶³ has no absolute value, and a whole number that is rounded to tens may leave its type.
-            "abs" => self.fitting(whole, interval)?,
-            "round" if function.args.len() > 1 => self.fitting(whole, function::rounded(function, &arguments))?,
+            Interval::Fitting(from, _) if function.args.len() >= from => self.fitting(whole, interval)?,
             _ => interval,
         };
-        Ok(Known { attributes, interval, bytes: function::bytes(function, &arguments), ..Known::default() })
+        let bytes: Vec<u64> = arguments.iter().map(|known| known.bytes).collect();
+        Ok(Known { attributes, interval, bytes: (record.bytes)(&function.args, &bytes), ..Known::default() })
+    }
+
+    /// What is known of each argument, and the attributes of all.
+    fn arguments(&self, function: &ScalarFunction) -> Result<(BTreeSet<String>, Vec<Known>)> {
+        let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
+        Ok((arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect(), arguments))
     }
 
     fn literal(&self, value: &ScalarValue) -> Result<Known> {
@@ -391,6 +387,10 @@ impl Describer<'_> {
         let bytes = value.try_as_str().flatten().map_or(0, str::len) as u64;
         Ok(Known { interval: number.map(|number| (number, number)), granularity, bytes, ..Known::default() })
     }
+}
+
+fn ends(arguments: &[Known]) -> Vec<Ends> {
+    arguments.iter().map(|known| known.interval).collect()
 }
 
 /// Whether all whole numbers between these bounds are f64s. The bound 2⁵³ may have been 2⁵³ + 1.

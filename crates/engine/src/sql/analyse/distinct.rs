@@ -1,6 +1,6 @@
 //! `SELECT DISTINCT` of the outermost query asks for keys and nothing else: it is a GROUP BY of all of its columns.
 
-use super::measure::ANSWERED;
+use crate::sql::functions::SqlAggregate;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Select, SelectItem, SetExpr, Spanned, Statement, Value, Visit, Visitor,
     visit_expressions,
@@ -64,8 +64,7 @@ fn has_aggregate(item: &SelectItem) -> bool {
     let found = visit_expressions(item, |expression| {
         let Expr::Function(function) = expression else { return ControlFlow::Continue(()) };
         let name = function.name.to_string();
-        let is_named = ANSWERED.split([',', ' ', '(']).any(|word| word.eq_ignore_ascii_case(&name));
-        if is_named { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if SqlAggregate::is_listed(&name) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     found.is_break()
 }

@@ -4,11 +4,12 @@ use super::below::{Below, Ownership};
 use super::casts::total;
 use super::dates;
 use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown, type_word};
-use super::pair::{Asked, Moments, Pair};
+use super::pair::{Moments, Pair};
 use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
 use crate::error::Result;
 use crate::project::Bounding;
 use crate::sql::Source;
+use crate::sql::functions::{PairStatistic, SqlAggregate, SqlStatistic};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::{Grid, MOMENT};
 use datafusion::arrow::datatypes::DataType;
@@ -29,24 +30,6 @@ const MOST_UNASKED: u64 = 10;
 const UNASKED: &str = "the groups are not public, and how many owners one needs to be published grows with the number of groups that one owner may count in: say max_groups_per_owner (a few, in the table or in the release), or list the values of the column in the project file";
 /// The finest grid of a square: 2²⁰ steps on either side of the centre.
 const SQUARE_STEPS: f64 = 1_048_576.0;
-/// The aggregates.
-pub(crate) const ANSWERED: &str = "COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, APPROX_PERCENTILE_CONT, VARIANCE, VAR_SAMP, VAR_POP, STDDEV, STDDEV_SAMP, STDDEV_POP, COVAR_SAMP, COVAR_POP, CORR, REGR_SLOPE, REGR_INTERCEPT and REGR_R2";
-/// Those of one column, by their names in DataFusion.
-const OF_ONE_ARGUMENT: [&str; 13] = [
-    "count",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "median",
-    "approx_median",
-    "var",
-    "var_samp",
-    "var_pop",
-    "stddev",
-    "stddev_samp",
-    "stddev_pop",
-];
 /// Sums are made of steps that fit 2⁵³.
 const MOST_STEPS: f64 = LARGEST_WHOLE;
 
@@ -235,25 +218,28 @@ impl Builder<'_> {
 
     fn function(&mut self, function: &AggregateFunction) -> Result<Computation> {
         let (name, parameters) = (function.func.name(), &function.params);
-        if let Some(asked) = Asked::named(name) {
+        let statistic = SqlAggregate::named(name).map(|record| record.statistic);
+        if let Some(SqlStatistic::Pair(asked)) = statistic {
             return self.pair(asked, function);
         }
-        let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
-        let percentile = matches!(name, "percentile_cont" | "approx_percentile_cont");
-        if (!parameters.order_by.is_empty() && !percentile) || parameters.null_treatment.is_some() {
+        let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
+        let is_fraction = matches!(statistic, Some(SqlStatistic::Fraction(_)));
+        let is_count = statistic == Some(SqlStatistic::Count);
+        if (!parameters.order_by.is_empty() && !is_fraction) || parameters.null_treatment.is_some() {
             return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
         }
-        if parameters.distinct && name != "count" {
+        if parameters.distinct && !is_count {
             return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
         }
-        let argument = match parameters.args.as_slice() {
-            [argument] if !percentile => argument.clone(),
-            [argument, _] if percentile => argument.clone(),
-            [argument, _, _] if name == "approx_percentile_cont" => argument.clone(),
-            [] if name == "count" => Expr::Literal(ScalarValue::Int64(Some(1)), None),
-            _ if percentile => return refused(format!("{name} takes a column and a fraction")),
-            _ if OF_ONE_ARGUMENT.contains(&name) => return refused(format!("{name} takes one argument")),
-            _ => return refused(unanswered(name)),
+        let argument = match (statistic, parameters.args.as_slice()) {
+            (Some(SqlStatistic::Fraction(most)), [argument, _, ..]) if parameters.args.len() <= most => {
+                argument.clone()
+            }
+            (Some(SqlStatistic::Fraction(_)), _) => return refused(format!("{name} takes a column and a fraction")),
+            (_, [argument]) => argument.clone(),
+            (Some(SqlStatistic::Count), []) => Expr::Literal(ScalarValue::Int64(Some(1)), None),
+            (Some(_), _) => return refused(format!("{name} takes one argument")),
+            (None, _) => return refused(unanswered(name)),
         };
         let argument = made_total(&self.describer, argument.unalias())?;
         let argument = match &parameters.filter {
@@ -266,34 +252,33 @@ impl Builder<'_> {
             Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
             None => argument,
         };
-        match name {
-            "count" => self.count(argument, parameters.distinct),
-            "sum" => {
+        match statistic {
+            Some(SqlStatistic::Count) => self.count(argument, parameters.distinct),
+            Some(SqlStatistic::Sum) => {
                 let (known, grid) = self.grid(&argument, "SUM")?;
                 let steps = self.steps(&argument, &known, grid, 0);
                 Ok(Computation::Sum { steps, step: grid.step })
             }
-            "avg" => {
+            Some(SqlStatistic::Mean) => {
                 let (known, grid) = self.grid(&argument, "AVG")?;
                 let centre = centre(grid);
                 let steps = self.steps(&argument, &known, grid, centre);
                 let count = self.present(&argument, &known);
                 Ok(Computation::Mean { steps, count, grid, centre })
             }
-            "var" | "var_samp" | "var_pop" | "stddev" | "stddev_samp" | "stddev_pop" => {
+            Some(SqlStatistic::Spread { sample, root }) => {
                 let (known, grid) = self.grid(&argument, name)?;
                 let grid = for_squares(grid);
                 let centre = centre(grid);
                 let steps = self.steps(&argument, &known, grid, centre);
                 let squares = self.squares(&argument, &known, grid, centre);
                 let count = self.present(&argument, &known);
-                let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
                 Ok(Computation::Spread { steps, squares, count, grid, sample, root })
             }
-            "min" => self.quantile(&argument, name, Rank::Least),
-            "max" => self.quantile(&argument, name, Rank::Largest),
-            "median" | "approx_median" => self.quantile(&argument, name, Rank::Fraction(Probability::new(0.5)?)),
-            "percentile_cont" | "approx_percentile_cont" => {
+            Some(SqlStatistic::Least) => self.quantile(&argument, name, Rank::Least),
+            Some(SqlStatistic::Largest) => self.quantile(&argument, name, Rank::Largest),
+            Some(SqlStatistic::Median) => self.quantile(&argument, name, Rank::Fraction(Probability::new(0.5)?)),
+            Some(SqlStatistic::Fraction(_)) => {
                 let descending = parameters.order_by.first().is_some_and(|order| !order.asc);
                 let fraction =
                     parameters.args.get(1).cloned().map(|one| made_total(&self.describer, one)).transpose()?;
@@ -302,19 +287,19 @@ impl Builder<'_> {
                 };
                 self.quantile(&argument, name, Rank::of(fraction))
             }
-            _ => refused(unanswered(name)),
+            Some(SqlStatistic::Pair(_)) | None => refused(unanswered(name)),
         }
     }
 
     /// What two columns have in common, in the rows in which both are present.
-    fn pair(&mut self, asked: Asked, function: &AggregateFunction) -> Result<Computation> {
+    fn pair(&mut self, asked: PairStatistic, function: &AggregateFunction) -> Result<Computation> {
         let (name, parameters) = (function.func.name(), &function.params);
         let [y, x] = parameters.args.as_slice() else {
-            return Err(self.describer.source.error(name, format!("{name} takes two columns")));
+            return Err(self.describer.source.error_at_call(name, format!("{name} takes two columns")));
         };
         if parameters.distinct || !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
             let sentence = format!("{name} with DISTINCT, ORDER BY or NULL treatment is not answered");
-            return Err(self.describer.source.error(name, sentence));
+            return Err(self.describer.source.error_at_call(name, sentence));
         }
         let read = |argument: &Expr| -> Result<Expr> {
             let argument = made_total(&self.describer, argument.clone().unalias())?;
@@ -371,13 +356,13 @@ impl Builder<'_> {
             let sentence = format!(
                 "a left join names no owner in '{argument}' where it finds no row; count the owner of the left table, or use an inner join"
             );
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         if bare {
             let each = self.bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
             if !distinct && !each {
                 let sentence = "COUNT of the owner column counts rows; write COUNT(*) or COUNT(DISTINCT …)";
-                return Err(self.describer.source.error("count", sentence));
+                return Err(self.describer.source.error_at_call("count", sentence));
             }
             return Ok(Computation::Count(self.measure(owners())));
         }
@@ -395,7 +380,7 @@ impl Builder<'_> {
         // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         let expression = Some(argument);
         let measure = Measure { what: What::Different, expression, attributes: known.attributes, range: (0, 1) };
@@ -449,7 +434,9 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
             DataType::Boolean => ": write CASE WHEN … THEN 1 ELSE 0 END",
             _ => "",
         };
-        return Err(source.error(name, format!("{name}({argument}) needs numbers, not {}{remedy}", type_word(&kind))));
+        return Err(
+            source.error_at_call(name, format!("{name}({argument}) needs numbers, not {}{remedy}", type_word(&kind)))
+        );
     }
     let Some((lower, upper)) = known.interval else {
         let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -461,7 +448,7 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
                 "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge (of a truth value, write CASE WHEN … THEN 1 ELSE 0 END)"
             ),
         };
-        return Err(source.error(name, sentence));
+        return Err(source.error_at_call(name, sentence));
     };
     let step = match (kind.is_integer(), known.granularity) {
         (true, _) => 1.0,
@@ -473,7 +460,7 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
             "{name}({argument}) has bounds of ±{} in steps of {step}, which is too fine; declare tighter bounds or a coarser granularity",
             lower.abs().max(upper.abs())
         );
-        return Err(source.error(name, sentence));
+        return Err(source.error_at_call(name, sentence));
     }
     Ok((known, Grid { lower, upper, step }))
 }
@@ -492,7 +479,7 @@ fn have_bounds(describer: &Describer<'_>, expression: &Expr) -> Result<bool> {
 
 /// The sentence about an aggregate that there is none of.
 fn unanswered(name: &str) -> String {
-    format!("the aggregate {name} is not answered; these are: {ANSWERED}")
+    format!("the aggregate {name} is not answered; these are: {}", SqlAggregate::answered())
 }
 
 fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {

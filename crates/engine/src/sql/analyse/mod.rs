@@ -7,11 +7,12 @@ pub(crate) mod compared;
 pub(crate) mod dates;
 pub(crate) mod describe;
 pub(crate) mod distinct;
-pub(crate) mod function;
+pub(crate) mod execution;
 pub(crate) mod limits;
 pub(crate) mod measure;
 pub(crate) mod pair;
 pub(crate) mod per_owner;
+pub(crate) mod position;
 pub(crate) mod possible;
 pub(crate) mod query;
 pub(crate) mod refusals;
@@ -25,21 +26,26 @@ use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use crate::room::with_room;
+use crate::sql::functions::{self, SqlAggregate};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
 use below::Below;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use datafusion::sql::sqlparser::tokenizer::Location;
+use execution::Execution;
 use per_owner::PerOwner;
+use position::Positions;
 use query::{GroupKey, Query};
 use sets::{Set, Sets};
 use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 use union::Branch;
 
-/// A query, cut at its aggregate.
-#[derive(Clone)]
-pub(crate) struct Cut {
+/// A query, cut at its aggregate: what was analysed of it.
+pub(crate) struct QueryParts {
     /// The whole plan, its types coerced.
     pub plan: LogicalPlan,
     /// The aggregate in it.
@@ -54,27 +60,85 @@ pub(crate) struct Cut {
     pub sets: Vec<Set>,
     /// Names that the query does not use.
     pub hidden: Hidden,
+}
+
+/// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was analysed.
+#[derive(Clone)]
+pub(crate) struct PrivateQuery {
+    parts: Arc<QueryParts>,
+    /// How it runs; none where it has several groupings, each of which runs by itself.
+    execution: Option<Arc<Execution>>,
     /// The other branches of a UNION ALL whose first branch this is: they read rows in the same release.
-    pub beside: Vec<Cut>,
+    beside: Vec<PrivateQuery>,
+}
+
+impl Deref for PrivateQuery {
+    type Target = QueryParts;
+
+    fn deref(&self) -> &QueryParts {
+        &self.parts
+    }
 }
 
 /// A UNION ALL of released results.
-pub(crate) struct United {
+#[derive(Clone)]
+pub(crate) struct UnionOfQueries {
     /// The whole plan.
     pub plan: LogicalPlan,
     /// Each branch as a query of its own, and what it gives to the union.
-    pub branches: Vec<(Cut, LogicalPlan)>,
+    pub branches: Vec<(PrivateQuery, LogicalPlan)>,
 }
 
 /// A query of either form.
-pub(crate) enum Asked {
+#[derive(Clone)]
+pub(crate) enum SqlQuery {
     /// One query.
-    One(Box<Cut>),
+    One(PrivateQuery),
     /// Several, in one answer.
-    Several(United),
+    Several(UnionOfQueries),
 }
 
-impl Cut {
+impl SqlQuery {
+    /// The private queries in it.
+    pub fn queries(&self) -> impl Iterator<Item = &PrivateQuery> {
+        let (one, several) = match self {
+            Self::One(query) => (Some(query), &[][..]),
+            Self::Several(union) => (None, &union.branches[..]),
+        };
+        one.into_iter().chain(several.iter().map(|(query, _)| query))
+    }
+}
+
+impl PrivateQuery {
+    /// How many cells its answer has, in all of its groupings; those of unknown keys are not counted.
+    pub fn cells(&self) -> u64 {
+        match self.sets.is_empty() {
+            true => self.query.cells().unwrap_or(0),
+            false => self.sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Of its parts, none of which changes from here on.
+    fn of(parts: QueryParts) -> Result<Self> {
+        let execution = parts.sets.is_empty().then(|| Execution::of(&parts)).transpose()?;
+        Ok(Self { parts: Arc::new(parts), execution: execution.map(Arc::new), beside: Vec::new() })
+    }
+
+    /// The same as the first branch of a UNION ALL.
+    pub fn with_beside(self, beside: Vec<Self>) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// The other branches of a UNION ALL whose first branch this is.
+    pub fn beside(&self) -> &[Self] {
+        &self.beside
+    }
+
+    /// How it runs.
+    pub fn execution(&self) -> Result<&Execution> {
+        self.execution.as_deref().ok_or_else(|| Error::machine("a query of several groupings runs as one"))
+    }
+
     /// The keys by which an owner's rows are bounded.
     pub fn row_keys(&self) -> &[GroupKey] {
         self.per_owner.as_ref().map_or(&self.query.keys, |first| &first.keys)
@@ -121,21 +185,46 @@ pub(crate) struct Source<'a> {
     pub sql: &'a str,
     /// Whether the keys that can occur are public and all of them published, those without rows too.
     pub lists_keys: bool,
+    /// Where in it what stands, once that is asked.
+    positions: OnceLock<Positions>,
 }
 
-impl Source<'_> {
-    /// A refusal at the first place where `word` stands in the query, if it does.
+impl<'a> Source<'a> {
+    /// Of a query.
+    pub fn new(sql: &'a str, lists_keys: bool) -> Self {
+        Self { sql, lists_keys, positions: OnceLock::new() }
+    }
+
+    /// A refusal at the first place where a word, a name, an operator or a string stands in the query, if it does.
     pub fn error(&self, word: &str, sentence: impl Into<String>) -> Error {
-        let (sql, low) = (self.sql.to_lowercase(), word.to_lowercase());
-        let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        let is_whole =
-            |at: usize| !is_letter(sql[..at].chars().next_back()) && !is_letter(sql[at + low.len()..].chars().next());
-        // The name n is not meant where COUNT has one.
-        let places = || sql.match_indices(&low).map(|(at, _)| at);
-        let offset = places().find(|at| is_whole(*at)).or_else(|| places().next());
-        match offset {
-            Some(offset) if !word.is_empty() => Error::at(Place::of_offset(&Origin::Query, self.sql, offset), sentence),
-            _ => Error::input(format!("query: {}", sentence.into())),
+        Self::at(self.positions().word(word), sentence.into())
+    }
+
+    /// A refusal at the first call of a function.
+    pub fn error_at_call(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().call(name), sentence.into())
+    }
+
+    /// A refusal where a column is read first.
+    pub fn error_at_column(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().column(name), sentence.into())
+    }
+
+    /// Whether a word stands in the query.
+    pub fn holds(&self, word: &str) -> bool {
+        self.positions().word(word).is_some()
+    }
+
+    fn positions(&self) -> &Positions {
+        self.positions.get_or_init(|| Positions::of(self.sql))
+    }
+
+    fn at(found: Option<Location>, sentence: String) -> Error {
+        match found {
+            Some(Location { line, column }) => {
+                Error::at(Place { origin: Origin::Query, line: line as usize, column: column as usize }, sentence)
+            }
+            None => Error::input(format!("query: {sentence}")),
         }
     }
 }
@@ -144,17 +233,22 @@ impl Source<'_> {
 ///
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
-pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    in_room(|| analysed(Source { sql, lists_keys: true }, bounding, project, backend))
+pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
+    in_room(|| analysed(Source::new(sql, true), bounding, project, backend))
 }
 
 /// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
-pub(crate) fn analyse_what_occurs(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
-    in_room(|| analysed(Source { sql, lists_keys: false }, bounding, project, backend))
+pub(crate) fn analyse_what_occurs(
+    sql: &str,
+    bounding: Bounding,
+    project: &Project,
+    backend: &Backend,
+) -> Result<PrivateQuery> {
+    in_room(|| analysed(Source::new(sql, false), bounding, project, backend))
 }
 
 /// The same for a query that may be a UNION ALL of several.
-pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
+pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
     in_room(|| several(sql, bounding, project, backend))
 }
 
@@ -163,19 +257,19 @@ fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     with_room(work).map_err(Error::quoting_little)
 }
 
-fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Asked> {
-    let source = Source { sql, lists_keys: true };
+fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
+    let source = Source::new(sql, true);
     let (plan, hidden) = planned(&source, project, backend)?;
     let Some(branches) = union::branches(&plan, &source)? else {
-        return cut(plan, hidden, bounding, project, &source).map(|cut| Asked::One(Box::new(cut)));
+        return cut(plan, hidden, bounding, project, &source).map(SqlQuery::One);
     };
     let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, project, &source)?, branch.part));
     let branches = branches.into_iter().map(cut).collect::<Result<Vec<_>>>()?;
     union::refuse_too_long(&branches, &source)?;
-    Ok(Asked::Several(United { plan, branches }))
+    Ok(SqlQuery::Several(UnionOfQueries { plan, branches }))
 }
 
-fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<Cut> {
+fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     let (plan, hidden) = planned(&source, project, backend)?;
     if union::branches(&plan, &source)?.is_some() {
         return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
@@ -205,7 +299,7 @@ pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Res
 type Parameter = (usize, Option<DataType>);
 
 fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
-    let source = Source { sql, lists_keys: true };
+    let source = Source::new(sql, true);
     let statement = refuse::check(&source, project)?;
     let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
     let plan = backend.wait(backend.context.state().statement_to_plan(statement));
@@ -224,13 +318,19 @@ fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Param
 const MOST_PARAMETERS: usize = 1_000;
 
 /// A plan, cut at its one aggregate.
-fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project, source: &Source<'_>) -> Result<Cut> {
+fn cut(
+    plan: LogicalPlan,
+    hidden: Hidden,
+    bounding: Bounding,
+    project: &Project,
+    source: &Source<'_>,
+) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
     dates::refuse_above(&plan, source)?;
     let whole = |aggregate, below, query| {
         let (plan, hidden) = (plan.clone(), hidden.clone());
-        Cut { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden, beside: Vec::new() }
+        QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
     };
     if let Some(sets) = Sets::of(&aggregate, source)? {
         let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
@@ -239,7 +339,7 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
             below,
             whole,
             |aggregate, below| measure::query(aggregate, below, bounding, source),
-            |cut| per_owner::unfolded(cut, source),
+            |parts| per_owner::unfolded(parts, source).and_then(PrivateQuery::of),
             source,
         );
     }
@@ -251,7 +351,7 @@ fn cut(plan: LogicalPlan, hidden: Hidden, bounding: Bounding, project: &Project,
     }
     let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
     let query = measure::query(&aggregate, &below, bounding, source)?;
-    per_owner::unfolded(whole(aggregate, below, query), source)
+    per_owner::unfolded(whole(aggregate, below, query), source).and_then(PrivateQuery::of)
 }
 
 /// The refusal of two columns of one name.
@@ -269,17 +369,16 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
                         "a name with capital letters stands in double quotes: write \"{}\"",
                         capital.name
                     );
-                    return source.error(&field.name, sentence);
+                    return source.error_at_column(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
                     true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };
-                source.error(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
+                source.error_at_column(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
             }
-            SchemaError::AmbiguousReference { field } => source
-                .error(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
+            SchemaError::AmbiguousReference { field } => source.error_at_column(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
             SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
                 same_name(source, name)
             }
@@ -288,14 +387,13 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
             let message = other.strip_backtrace();
             let line = message.lines().next().unwrap_or_default().to_string();
             // Whatever the backend's reason is: MIN and MAX are all that it knows of dates.
-            let ranked = ["median", "percentile_cont", "approx_percentile_cont"];
             let of_dates = line.contains("Date32") || line.contains("Timestamp");
-            if let Some(name) = ranked.iter().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
+            if let Some(name) = SqlAggregate::of_ranks().find(|name| of_dates && line.contains(&format!("'{name}'"))) {
                 let sentence = format!(
                     "{} takes numbers: write MEDIAN(day - DATE '2000-01-01') for days from a date on, or release kind quantiles, whose answers are dates and times",
                     name.to_uppercase()
                 );
-                return source.error(name, sentence);
+                return source.error_at_call(name, sentence);
             }
             if let Some(refusal) = refusals::of(&line, source) {
                 return refusal;
@@ -306,10 +404,10 @@ fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
             if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
                 let sentence = format!(
                     "there is no function {name}; the aggregates are {}; of functions on private rows {}",
-                    measure::ANSWERED,
-                    function::answered()
+                    SqlAggregate::answered(),
+                    functions::answered()
                 );
-                return source.error(name, sentence);
+                return source.error_at_call(name, sentence);
             }
             source.error("", format!("the query cannot be planned: {}", refusals::plain(&line)))
         }

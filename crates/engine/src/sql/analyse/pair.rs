@@ -3,52 +3,13 @@
 //! Of the rows in which both are present: their number n and the sums of x, y, x², y² and xy, each as far as it is needed, with x and y taken from the middles of their
 //! bounds. Nothing else is released, and all of these are computed from it, as are their intervals.
 
+use crate::sql::functions::PairStatistic;
 use crate::tables::functions::Grid;
-
-/// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Asked {
-    /// Of the sample or of the population.
-    Covariance {
-        sample: bool,
-    },
-    Correlation,
-    /// How much y grows with x.
-    Slope,
-    /// y where x is 0.
-    Intercept,
-    /// The square of the correlation.
-    Determination,
-}
-
-impl Asked {
-    /// By the name of the aggregate.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "covar_samp" => Self::Covariance { sample: true },
-            "covar_pop" => Self::Covariance { sample: false },
-            "corr" => Self::Correlation,
-            "regr_slope" => Self::Slope,
-            "regr_intercept" => Self::Intercept,
-            "regr_r2" => Self::Determination,
-            _ => return None,
-        })
-    }
-
-    /// Whether the squares of x are needed, and those of y.
-    pub fn squares(self) -> (bool, bool) {
-        match self {
-            Self::Covariance { .. } => (false, false),
-            Self::Slope | Self::Intercept => (true, false),
-            Self::Correlation | Self::Determination => (true, true),
-        }
-    }
-}
 
 /// Of which measures it is made (indices).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
-    pub asked: Asked,
+    pub asked: PairStatistic,
     pub x: Moments,
     pub y: Moments,
     /// The sum of products, and its step.
@@ -94,20 +55,21 @@ impl Pair {
         };
         let common = measure(self.products) * self.step - sum(&self.x) * sum(&self.y) / n;
         match self.asked {
-            Asked::Covariance { sample } => {
+            PairStatistic::Covariance { sample } => {
                 let divisor = if sample { n - 1.0 } else { n };
                 (common / divisor, vec![divisor])
             }
-            Asked::Slope => (common / spread(&self.x), vec![n, spread(&self.x)]),
-            Asked::Intercept => {
+            PairStatistic::Slope => (common / spread(&self.x), vec![n, spread(&self.x)]),
+            PairStatistic::Intercept => {
                 let slope = common / spread(&self.x);
                 let mean = |moments: &Moments| moments.middle() + sum(moments) / n;
                 (mean(&self.y) - slope * mean(&self.x), vec![n, spread(&self.x)])
             }
-            Asked::Correlation | Asked::Determination => {
+            PairStatistic::Correlation | PairStatistic::Determination => {
                 let (x, y) = (spread(&self.x), spread(&self.y));
                 let squared = common * common / (x * y);
-                let value = if self.asked == Asked::Correlation { squared.sqrt() * common.signum() } else { squared };
+                let value =
+                    if self.asked == PairStatistic::Correlation { squared.sqrt() * common.signum() } else { squared };
                 (value, vec![n, x, y])
             }
         }
@@ -130,13 +92,13 @@ impl Pair {
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self.asked {
             // The sample's is twice that of a population of two rows.
-            Asked::Covariance { sample } => {
+            PairStatistic::Covariance { sample } => {
                 let most = self.x.half() * self.y.half() * if sample { 2.0 } else { 1.0 };
                 Some((-most, most))
             }
-            Asked::Correlation => Some((-1.0, 1.0)),
-            Asked::Determination => Some((0.0, 1.0)),
-            Asked::Slope | Asked::Intercept => None,
+            PairStatistic::Correlation => Some((-1.0, 1.0)),
+            PairStatistic::Determination => Some((0.0, 1.0)),
+            PairStatistic::Slope | PairStatistic::Intercept => None,
         }
     }
 }
@@ -161,19 +123,19 @@ mod tests {
         let cov = mean(&|row| (row.0 - mx) * (row.1 - my));
         let (vx, vy) = (mean(&|row| (row.0 - mx).powi(2)), mean(&|row| (row.1 - my).powi(2)));
         let asked = [
-            (Asked::Covariance { sample: false }, cov),
-            (Asked::Covariance { sample: true }, cov * 10.0 / 9.0),
-            (Asked::Correlation, cov / (vx * vy).sqrt()),
-            (Asked::Determination, cov * cov / (vx * vy)),
-            (Asked::Slope, cov / vx),
-            (Asked::Intercept, my - cov / vx * mx),
+            (PairStatistic::Covariance { sample: false }, cov),
+            (PairStatistic::Covariance { sample: true }, cov * 10.0 / 9.0),
+            (PairStatistic::Correlation, cov / (vx * vy).sqrt()),
+            (PairStatistic::Determination, cov * cov / (vx * vy)),
+            (PairStatistic::Slope, cov / vx),
+            (PairStatistic::Intercept, my - cov / vx * mx),
         ];
         for (asked, expected) in asked {
             let pair = Pair { asked, x: x.clone(), y: y.clone(), products: 3, step: 0.25, count: 0 };
             let found = pair.published(&|index| sums[index]);
             assert!((found - expected).abs() < 1e-12, "{asked:?}: {found}, not {expected}");
         }
-        let pair = Pair { asked: Asked::Slope, x, y, products: 3, step: 0.25, count: 0 };
+        let pair = Pair { asked: PairStatistic::Slope, x, y, products: 3, step: 0.25, count: 0 };
         assert!(pair.published(&|index| if index == 4 { 0.0 } else { sums[index] }).is_nan());
     }
 }

@@ -14,6 +14,7 @@
 //!   each has the attributes of all of them;
 //! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.
 
+use super::QueryParts;
 use super::below::{Below, Ownership};
 use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown};
 use super::measure::{bounds, grid, group_key, made_total, only_where};
@@ -21,7 +22,8 @@ use super::possible::Aggregated;
 use super::query::GroupKey;
 use crate::error::{Error, Result};
 use crate::project::Bounding;
-use crate::sql::{Cut, Source};
+use crate::sql::Source;
+use crate::sql::functions::{SqlAggregate, SqlStatistic};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::Grid;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
@@ -224,21 +226,23 @@ impl Reader<'_> {
 
     fn function(&mut self, function: &AggregateFunction) -> Result<(How, Known)> {
         let (name, parameters) = (function.func.name(), &function.params);
-        let refused = |sentence: String| Err(self.describer.source.error(name, sentence));
-        if !matches!(name, "count" | "sum" | "avg" | "min" | "max") {
+        let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
+        let Some(statistic) = SqlAggregate::named(name).filter(|one| one.per_owner).map(|one| one.statistic) else {
             return refused(format!(
-                "{name} is not answered in a sub-query that makes one row for each owner; COUNT, SUM, AVG, MIN and MAX are"
+                "{name} is not answered in a sub-query that makes one row for each owner; {} are",
+                SqlAggregate::answered_per_owner()
             ));
-        }
+        };
+        let is_count = statistic == SqlStatistic::Count;
         if !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
             return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
         }
-        if parameters.distinct && name != "count" {
+        if parameters.distinct && !is_count {
             return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
         }
         let argument = match parameters.args.as_slice() {
             [argument] => argument.clone(),
-            [] if name == "count" => lit(1i64),
+            [] if is_count => lit(1i64),
             _ => return refused(format!("{name} takes one argument")),
         };
         let argument = made_total(&self.describer, argument.unalias())?;
@@ -246,19 +250,23 @@ impl Reader<'_> {
             Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
             None => argument,
         };
-        if name == "count" {
+        if is_count {
             return self.count(argument, parameters.distinct);
         }
         let (known, grid) = grid(&self.describer, &argument, &name.to_uppercase())?;
         let whole = self.describer.kind(&argument)?.is_integer();
         let many = self.rows as f64;
-        let (interval, granularity) = match name {
-            "sum" => ((grid.lower.min(grid.lower * many), grid.upper.max(grid.upper * many)), Some(grid.step)),
-            "avg" => ((grid.lower, grid.upper), None),
+        let (interval, granularity) = match statistic {
+            SqlStatistic::Sum => {
+                ((grid.lower.min(grid.lower * many), grid.upper.max(grid.upper * many)), Some(grid.step))
+            }
+            SqlStatistic::Mean => ((grid.lower, grid.upper), None),
             _ => ((grid.lower, grid.upper), Some(grid.step)),
         };
         let largest = interval.0.abs().max(interval.1.abs());
-        if name == "sum" && (largest / grid.step >= LARGEST_WHOLE || (whole && largest >= LARGEST_WHOLE)) {
+        if statistic == SqlStatistic::Sum
+            && (largest / grid.step >= LARGEST_WHOLE || (whole && largest >= LARGEST_WHOLE))
+        {
             let sentence = format!(
                 "SUM({}) of up to {} rows of an owner may be too large to be exact; declare tighter bounds, a coarser granularity or fewer rows per owner",
                 shown(&argument),
@@ -267,10 +275,10 @@ impl Reader<'_> {
             return refused(sentence);
         }
         let place = self.value(grid.units(cast(argument, DataType::Float64), 0, false), DataType::Int64, &known);
-        let how = match name {
-            "sum" => How::Sum(place, grid),
-            "avg" => How::Mean(place, grid),
-            "min" => How::Least(place, grid),
+        let how = match statistic {
+            SqlStatistic::Sum => How::Sum(place, grid),
+            SqlStatistic::Mean => How::Mean(place, grid),
+            SqlStatistic::Least => How::Least(place, grid),
             _ => How::Largest(place, grid),
         };
         Ok((how, Known { interval: Some(interval), granularity, ..Known::default() }))
@@ -290,7 +298,7 @@ impl Reader<'_> {
         }
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
-            return Err(self.describer.source.error("count", sentence));
+            return Err(self.describer.source.error_at_call("count", sentence));
         }
         let place = self.value(cast(argument, DataType::Utf8), DataType::Utf8, &known);
         Ok((How::Different(place), up_to(0.0, self.rows)))
@@ -386,27 +394,27 @@ impl Flat {
     }
 }
 
-/// Turns a query over inner rows into one over the rows below them: the keys and values of `cut` are then over the columns of inner rows.
-pub(crate) fn unfolded(mut cut: Cut, source: &Source<'_>) -> Result<Cut> {
-    let Some(first) = cut.below.first.take() else { return Ok(cut) };
-    let plan = cut.below.plan.clone();
+/// Turns a query over inner rows into one over the rows below them: its keys and values are then over the columns of inner rows.
+pub(crate) fn unfolded(mut parts: QueryParts, source: &Source<'_>) -> Result<QueryParts> {
+    let Some(first) = parts.below.first.take() else { return Ok(parts) };
+    let plan = parts.below.plan.clone();
     let mut attempt = || -> Outcome<Vec<Expr>> {
         let flat = Flat::of(&plan)?;
-        for key in &mut cut.query.keys {
+        for key in &mut parts.query.keys {
             key.expression = flat.over(&key.expression, &plan)?;
         }
-        for expression in cut.query.measures.iter_mut().filter_map(|measure| measure.expression.as_mut()) {
+        for expression in parts.query.measures.iter_mut().filter_map(|measure| measure.expression.as_mut()) {
             *expression = flat.over(expression, &plan)?;
         }
-        for ranked in &mut cut.query.ranked {
+        for ranked in &mut parts.query.ranked {
             ranked.expression = flat.over(&ranked.expression, &plan)?;
         }
         Ok(flat.conditions)
     };
     let conditions = attempt().map_err(|error| source.error("", error.message().to_string()))?;
-    cut.per_owner = Some(PerOwner { conditions, ..first.per_owner });
-    cut.below = first.below;
-    Ok(cut)
+    parts.per_owner = Some(PerOwner { conditions, ..first.per_owner });
+    parts.below = first.below;
+    Ok(parts)
 }
 
 impl PerOwner {

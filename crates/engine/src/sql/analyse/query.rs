@@ -13,6 +13,7 @@ use scumble::quantity::{Epsilon, Probability};
 use scumble::scope::Scope;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// What a query asks for.
 #[derive(Debug, Clone)]
@@ -64,7 +65,7 @@ impl GroupKey {
 
 /// All keys that can occur.
 #[derive(Debug, Clone)]
-pub(crate) struct PublicKeys(Vec<Part>);
+pub(crate) struct PublicKeys(Arc<[Part]>);
 
 /// What can occur in some of the columns of a key, whatever is in the others.
 #[derive(Debug, Clone)]
@@ -102,7 +103,7 @@ impl PublicKeys {
     /// The keys of `count` columns; none where a column is in no part.
     pub fn new(parts: Vec<Part>, count: usize) -> Option<Self> {
         let listed = |key: usize| parts.iter().any(|part| part.keys.contains(&key));
-        (0..count).all(listed).then_some(Self(parts))
+        (0..count).all(listed).then(|| Self(parts.into()))
     }
 
     /// How many there are.
@@ -115,7 +116,7 @@ impl PublicKeys {
     pub fn all(&self) -> Vec<Vec<ScalarValue>> {
         let columns = self.0.iter().map(|part| part.keys.len()).sum();
         let mut all = vec![vec![(0, ScalarValue::Null); columns]];
-        for part in &self.0 {
+        for part in self.0.iter() {
             let ranked = |domain: &Vec<ScalarValue>| domain.iter().cloned().zip(0..).collect();
             let ranks: Vec<HashMap<ScalarValue, usize>> = part.domains.iter().map(ranked).collect();
             let with = |cell: &[(usize, ScalarValue)], values: &[ScalarValue]| {

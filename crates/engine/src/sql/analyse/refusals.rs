@@ -16,7 +16,7 @@ pub(crate) fn of(line: &str, source: &Source<'_>) -> Option<Error> {
         let name = column.rsplit('.').next().unwrap_or(column);
         let sentence =
             format!("{name} is neither in GROUP BY nor inside of an aggregate: write GROUP BY {name}, or leave it out");
-        return Some(source.error(name, sentence));
+        return Some(source.error_at_column(name, sentence));
     }
     let of_arguments =
         ["failed to match any signature", "Failed to coerce arguments", "No function matches the given name"];
@@ -27,7 +27,7 @@ pub(crate) fn of(line: &str, source: &Source<'_>) -> Option<Error> {
             "{} does not take what it is given here: another number of values is needed, or numbers where texts, truth values or dates stand (CASE WHEN … THEN 1 ELSE 0 END makes a number of a truth value, day - DATE '2000-01-01' one of a date, COUNT(*) FILTER (WHERE …) counts rows)",
             name.to_uppercase()
         );
-        return Some(source.error(name, sentence));
+        return Some(source.error_at_call(name, sentence));
     }
     if let Some(types) = quoted("common argument type for comparison operation ", '|') {
         let sentence = match types.contains("Boolean") {
@@ -81,7 +81,7 @@ pub(crate) fn of(line: &str, source: &Source<'_>) -> Option<Error> {
     }
     if line.contains("Aggregate function calls cannot be nested") {
         let sentence = "an aggregate stands inside of another: leave one of them out (SUM(COUNT(*)) OVER () adds up the counts of all groups)";
-        return Some(source.error(quoted("nested inside '", '(').unwrap_or_default(), sentence));
+        return Some(source.error_at_call(quoted("nested inside '", '(').unwrap_or_default(), sentence));
     }
     None
 }

@@ -8,6 +8,7 @@ use crate::project::{Column, Domain, Project};
 use crate::room::with_room;
 use crate::sql::Source;
 use crate::sql::analyse::{distinct, limits};
+use crate::sql::functions::{self, Spelling, SqlAggregate};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
     Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor,
@@ -75,22 +76,26 @@ fn in_other_words(mut statement: Statement) -> Statement {
     distinct::as_groups(&mut statement);
     let _ = visit_expressions_mut(&mut statement, |expression| {
         if let Expr::Function(function) = expression {
-            match function.name.to_string().to_lowercase().as_str() {
-                "variance" => function.name = ObjectName::from(vec![Ident::new("var_samp")]),
-                "mod" => {
-                    if let Some([left, right]) = plain_arguments(function) {
-                        let nested = |one: &Expr| Box::new(Expr::Nested(Box::new(one.clone())));
-                        let (left, right) = (nested(left), nested(right));
-                        let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
-                        *expression = Expr::Nested(Box::new(remainder));
-                    }
-                }
-                _ => {}
+            let name = function.name.to_string();
+            if let Some(known) = SqlAggregate::renamed(&name) {
+                function.name = ObjectName::from(vec![Ident::new(known)]);
+            }
+            if spelling(&name) == Spelling::Remainder
+                && let Some([left, right]) = plain_arguments(function)
+            {
+                let nested = |one: &Expr| Box::new(Expr::Nested(Box::new(one.clone())));
+                let (left, right) = (nested(left), nested(right));
+                let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
+                *expression = Expr::Nested(Box::new(remainder));
             }
         }
         ControlFlow::<()>::Continue(())
     });
     statement
+}
+
+fn spelling(name: &str) -> Spelling {
+    functions::written(name).map_or(Spelling::Planned, |record| record.spelling)
 }
 
 /// The two arguments of a function, if it has two and nothing else.
@@ -205,10 +210,11 @@ impl Visitor for Refuser<'_> {
             Expr::GroupingSets(sets) | Expr::Rollup(sets) if sets.len() > MOST_SETS => {
                 refused(expression, &format!("at most {MOST_SETS} groupings share a cost; list fewer"))
             }
-            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("version") => {
-                refused(expression, "version() says nothing about rows; scumble --version prints the program's")
-            }
-            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("to_char") => to_char(function),
+            Expr::Function(function) => match spelling(&function.name.to_string()) {
+                Spelling::Refused(sentence) => refused(function, sentence),
+                Spelling::WithPercentSigns(sentence) if !has_percent_signs(function) => refused(function, sentence),
+                _ => ControlFlow::Continue(()),
+            },
             Expr::Value(value) => self.moment(value, &value.value),
             Expr::TypedString(typed) => self.moment(expression, &typed.value.value),
             _ => ControlFlow::Continue(()),
@@ -235,17 +241,13 @@ impl Refuser<'_> {
     }
 }
 
-/// A format of PostgreSQL's would be published as it stands.
-fn to_char(function: &Function) -> Refused {
+/// Whether the second argument of a function has percent signs, if it is a string that is written out.
+fn has_percent_signs(function: &Function) -> bool {
     match plain_arguments(function) {
-        Some([_, Expr::Value(format)]) => match &format.value {
-            Value::SingleQuotedString(text) if !text.contains('%') => refused(
-                function,
-                "TO_CHAR takes a format with percent signs here: '%Y-%m' is year and month, '%d.%m.%Y' a date",
-            ),
-            _ => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
+        Some([_, Expr::Value(format)]) => {
+            !matches!(&format.value, Value::SingleQuotedString(text) if !text.contains('%'))
+        }
+        _ => true,
     }
 }
 

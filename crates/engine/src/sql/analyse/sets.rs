@@ -3,11 +3,12 @@
 //! Each grouping is a query of its own, with its own keys, bounds and sensitivities, and has its share of the cost: whoever adds them up finds what
 //! releasing them one by one would have cost. What stands above the aggregate sees one table, with NULL in the keys that a row is not grouped by.
 
+use super::QueryParts;
 use super::below::Below;
 use super::measure::MOST_NUMBERS;
 use super::query::{GroupKey, Query};
 use crate::error::Result;
-use crate::sql::{Cut, Source};
+use crate::sql::{PrivateQuery, Source};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
@@ -21,7 +22,7 @@ pub(crate) const MOST_SETS: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Set {
     /// The query of this grouping alone.
-    pub cut: Cut,
+    pub cut: PrivateQuery,
     /// Which key of all each of its keys is, by index.
     places: Vec<usize>,
     /// What tells the groupings apart: a bit for each key that this one does not group by, the last key first.
@@ -74,11 +75,11 @@ impl Sets {
         self,
         mut aggregate: Aggregate,
         below: Below,
-        whole: impl Fn(Aggregate, Below, Query) -> Cut,
+        whole: impl Fn(Aggregate, Below, Query) -> QueryParts,
         query: impl Fn(&Aggregate, &Below) -> Result<Query>,
-        unfolded: impl Fn(Cut) -> Result<Cut>,
+        unfolded: impl Fn(QueryParts) -> Result<PrivateQuery>,
         source: &Source<'_>,
-    ) -> Result<Cut> {
+    ) -> Result<PrivateQuery> {
         let (mut sets, mut keys) = (Vec::new(), vec![None; self.keys.len()]);
         for places in self.sets {
             let group_expr = places.iter().map(|place| self.keys[*place].clone()).collect();
@@ -114,10 +115,10 @@ impl Sets {
         });
         query.public = None;
         aggregate.group_expr = self.keys.into_iter().chain([id]).collect();
-        let mut cut = whole(aggregate, below, query);
-        cut.below.first = None;
-        cut.sets = sets;
-        Ok(cut)
+        let mut parts = whole(aggregate, below, query);
+        parts.below.first = None;
+        parts.sets = sets;
+        PrivateQuery::of(parts)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The charge is spent before the numbers are known, so a division by a noisy zero, a product that 64 bits do not hold or a text that is
 //! no number must not take the answer away. All of this is post-processing and costs nothing.
 
+use crate::sql::functions::{self, Growth};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -257,16 +258,17 @@ fn whole(column: &ArrayRef, row: usize) -> Option<i64> {
 }
 
 impl Guarded {
-    /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, for `repeat`
-    /// and `replace` as often as they may stand in it, for `lpad` and `rpad` as many characters as are asked for (for fewer than none, they fail by a panic).
+    /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, as often
+    /// as they may stand in it, or as many characters as are asked for (for fewer than none, functions that pad fail by a panic).
     fn fits(&self, columns: &[ArrayRef], row: usize, longest: usize) -> bool {
         let length = |column: &ArrayRef| text_length(column, row);
         let all: usize = columns.iter().map(length).sum();
-        let times = match (self.inner.name(), columns) {
-            ("repeat", [_, times]) => whole(times, row).map_or(0, |times| usize::try_from(times).unwrap_or(0)),
+        let growth = functions::named(self.inner.name()).map_or(Growth::Few, |record| record.growth);
+        let times = match (growth, columns) {
+            (Growth::Repeated, [_, times]) => whole(times, row).map_or(0, |times| usize::try_from(times).unwrap_or(0)),
             // A letter may be replaced by the whole of another text; no text at all stands between all letters.
-            ("replace", [_, _, by]) => 1 + length(by),
-            ("lpad" | "rpad", [_, wanted, ..]) => {
+            (Growth::Replaced, [_, _, by]) => 1 + length(by),
+            (Growth::Padded, [_, wanted, ..]) => {
                 let wanted = whole(wanted, row).unwrap_or(0);
                 return usize::try_from(wanted).is_ok_and(|wanted| wanted.saturating_mul(4) <= longest);
             }

@@ -7,7 +7,7 @@
 use super::measure::MOST_NUMBERS;
 use super::sets::MOST_SETS;
 use crate::error::{Error, Result};
-use crate::sql::{Cut, Source};
+use crate::sql::{PrivateQuery, Source};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DataFusionError;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union};
@@ -33,7 +33,7 @@ pub(crate) fn branches(plan: &LogicalPlan, source: &Source<'_>) -> Result<Option
 }
 
 /// Refuses an answer that is too long, as that of one query would be.
-pub(crate) fn refuse_too_long(branches: &[(Cut, LogicalPlan)], source: &Source<'_>) -> Result<()> {
+pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: &Source<'_>) -> Result<()> {
     let groupings: usize = branches.iter().map(|(cut, _)| cut.sets.len().max(1)).sum();
     if groupings > MOST_SETS {
         let sentence = format!(
@@ -42,11 +42,7 @@ pub(crate) fn refuse_too_long(branches: &[(Cut, LogicalPlan)], source: &Source<'
         return Err(source.error("union", sentence));
     }
     let columns = branches.first().map_or(0, |(cut, _)| cut.plan.schema().fields().len()) as u64;
-    let cells = |cut: &Cut| match cut.sets.is_empty() {
-        true => cut.query.cells().unwrap_or(0),
-        false => cut.sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add),
-    };
-    let cells = branches.iter().map(|(cut, _)| cells(cut)).fold(0, u64::saturating_add);
+    let cells = branches.iter().map(|(cut, _)| cut.cells()).fold(0, u64::saturating_add);
     if cells.saturating_mul(columns) > MOST_NUMBERS {
         return Err(source.error("union", format!(
             "the UNION ALL has {cells} cells of {columns} columns in all of its branches, and an answer has at most {MOST_NUMBERS} numbers and keys; release them in several queries"

@@ -9,8 +9,7 @@ use super::executed::Executed;
 use super::per_owner::{Programme, Summer};
 use super::sums::{KeyColumn, OwnerColumn, Sums, SumsByKey, numbers_of};
 use crate::error::{Error, Result};
-use crate::sql::Cut;
-use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::execution::{Execution, RowOwners};
 use crate::tables::bounding::{Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, Part, Rows, Tie};
 use crate::tables::hash::Quick;
 use crate::tables::intern::{Interner, Name};
@@ -42,15 +41,21 @@ const READING: f64 = 0.7;
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 /// The cells of the kept rows.
-pub(crate) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Cells> {
-    match &cut.per_owner {
-        None => cells(cut, &*gathered(cut, rows, backend, bounds, ranks)?, backend, None),
+pub(crate) fn bounded(
+    execution: &Execution,
+    rows: Executed,
+    backend: &Backend,
+    bounds: Bounds,
+    ranks: Ranks,
+) -> Result<Cells> {
+    match execution.first() {
+        None => cells(execution, &*gathered(execution, rows, backend, bounds, ranks)?, backend, None),
         Some(first) => {
-            let shared = gathered(cut, rows, backend, first.bounds, ranks)?;
+            let shared = gathered(execution, rows, backend, first.bounds, ranks)?;
             let names = std::mem::take(&mut locked(&shared.groups).names);
-            let programme = Programme::new(cut, first, &names)?;
+            let programme = Programme::new(execution, first, &names)?;
             let summed = |parts: Parts<'_>| {
-                let mut summer = Summer::new(cut, &programme, shared.quick);
+                let mut summer = Summer::new(execution, &programme, shared.quick);
                 for part in parts {
                     shared.each(&shared.taken(part), first.bounds, |piece, tie| {
                         piece.finish(tie, |place, values| summer.row(place, values))?;
@@ -60,26 +65,26 @@ pub(crate) fn bounded(cut: &Cut, rows: Executed, backend: &Backend, bounds: Boun
                 }
                 summer.cells()
             };
-            all_cells(cut, on_all_processors(&shared, backend, summed)?)
+            all_cells(execution, on_all_processors(&shared, backend, summed)?)
         }
     }
 }
 
 /// Makes all that is done with the rows of owners, and looks at no value.
-pub(crate) fn preflight(cut: &Cut) -> Result<()> {
-    cut.per_owner.as_ref().map_or(Ok(()), |first| Programme::new(cut, first, &[]).map(drop))
+pub(crate) fn preflight(execution: &Execution) -> Result<()> {
+    execution.first().map_or(Ok(()), |first| Programme::new(execution, first, &[]).map(drop))
 }
 
 /// The cells that several processors found.
-fn all_cells(cut: &Cut, found: Vec<SumsByKey>) -> Result<Cells> {
+fn all_cells(execution: &Execution, found: Vec<SumsByKey>) -> Result<Cells> {
     let mut all = SumsByKey::new();
     for (key, sums) in found.into_iter().flatten() {
         all.entry(key).or_default().add(sums);
     }
     let mut cells = Cells::new();
     for (key, sums) in all {
-        let Some(key) = key_of(cut, key)? else { return Err(violated("a row without a key")) };
-        placed(&mut cells, key, sums.cell(cut))?;
+        let Some(key) = key_of(execution, key)? else { return Err(violated("a row without a key")) };
+        placed(&mut cells, key, sums.cell(execution))?;
     }
     Ok(cells)
 }
@@ -129,9 +134,9 @@ pub(crate) struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    pub fn new(cut: &Cut, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
+    pub fn new(execution: &Execution, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
         let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
-        Ok(Self { shared: gathered(cut, rows, backend, bounds, ranks)?, backend, bounds })
+        Ok(Self { shared: gathered(execution, rows, backend, bounds, ranks)?, backend, bounds })
     }
 
     /// What each owner has, one after the other.
@@ -163,20 +168,26 @@ impl<'a> Gathered<'a> {
     }
 
     /// The cells of the rows that bounds keep; with no more groups than before.
-    pub fn cells(&self, cut: &Cut, bounds: Bounds) -> Result<Cells> {
-        cells(cut, &self.shared, self.backend, Some(bounds))
+    pub fn cells(&self, execution: &Execution, bounds: Bounds) -> Result<Cells> {
+        cells(execution, &self.shared, self.backend, Some(bounds))
     }
 }
 
 /// Reads all rows and gives them to the parts.
-fn gathered(cut: &Cut, rows: Executed, backend: &Backend, bounds: Bounds, ranks: Ranks) -> Result<Arc<Shared>> {
-    let keys = cut.row_keys().len();
-    let has_owners = matches!(cut.below.owner, Ownership::Named(_));
-    let width = rows.kinds.len() - usize::from(has_owners) - keys;
+fn gathered(
+    execution: &Execution,
+    rows: Executed,
+    backend: &Backend,
+    bounds: Bounds,
+    ranks: Ranks,
+) -> Result<Arc<Shared>> {
+    let columns = execution.read();
+    let (keys, width) = (columns.keys.len(), columns.values.len());
+    let has_owners = matches!(execution.owners(), RowOwners::Named(_));
     if !has_owners && width > 0 {
         return Err(violated("values of keys"));
     }
-    let texts = rows.kinds[usize::from(has_owners) + keys..].iter().map(|kind| *kind == DataType::Utf8).collect();
+    let texts = columns.values.iter().map(|value| value.kind == DataType::Utf8).collect();
     let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, has_owners, backend)?);
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
@@ -398,8 +409,8 @@ struct Tally {
 }
 
 /// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
-fn cells(cut: &Cut, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) -> Result<Cells> {
-    let tallies = on_all_processors(shared, backend, |parts| tally(cut, shared, bounds, parts))?;
+fn cells(execution: &Execution, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) -> Result<Cells> {
+    let tallies = on_all_processors(shared, backend, |parts| tally(execution, shared, bounds, parts))?;
     let mut all = Tally::default();
     for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
         all.groups.entry(group).or_default().add(sums);
@@ -407,24 +418,24 @@ fn cells(cut: &Cut, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) 
     let groups = locked(&shared.groups);
     let mut cells = Cells::new();
     for (group, sums) in all.groups {
-        let Some(key) = key_of(cut, groups.names[group as usize].clone())? else {
+        let Some(key) = key_of(execution, groups.names[group as usize].clone())? else {
             return Err(violated("a row without a key"));
         };
-        placed(&mut cells, key, sums.cell(cut))?;
+        placed(&mut cells, key, sums.cell(execution))?;
     }
     Ok(cells)
 }
 
 /// The sums of some parts.
-fn tally(cut: &Cut, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -> Result<Tally> {
+fn tally(execution: &Execution, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -> Result<Tally> {
     // Group numbers are dense: a list is quicker than a table, once per kept row.
     let mut sums: Vec<Option<Sums>> = Vec::new();
     sums.resize_with(locked(&shared.groups).names.len(), || None);
     for part in parts {
         let visit = |piece: &Bounder<'_>, tie: Tie<'_>| {
             piece.finish(tie, |place, values| {
-                let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(cut));
-                cell.add_row(cut, place.first, values);
+                let cell = sums[place.group as usize].get_or_insert_with(|| Sums::nothing(execution));
+                cell.add_row(execution, place.first, values);
             })
         };
         match bounds {

@@ -1,8 +1,7 @@
 //! Exact integers by key: one cell for each group that a query has.
 
 use crate::error::{Error, Result};
-use crate::sql::Cut;
-use crate::sql::analyse::query::GroupKey;
+use crate::sql::analyse::execution::{CellKey, Execution};
 use datafusion::common::ScalarValue;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -26,9 +25,9 @@ pub(crate) fn violated(what: &str) -> Error {
 
 /// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two groups could
 /// become one.
-pub(crate) fn key_of(cut: &Cut, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
-    let fits = |(value, key): (&ScalarValue, &GroupKey)| value.data_type() == key.kind;
-    if values.len() != cut.query.keys.len() || !values.iter().zip(&cut.query.keys).all(fits) {
+pub(crate) fn key_of(execution: &Execution, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
+    let fits = |(value, key): (&ScalarValue, &CellKey)| value.data_type() == key.kind;
+    if values.len() != execution.keys().len() || !values.iter().zip(execution.keys()).all(fits) {
         return Err(violated("a key of another type"));
     }
     Ok(if values.iter().any(ScalarValue::is_null) { None } else { Some(values) })

@@ -3,7 +3,7 @@
 //! What decides about a row is then a list of truths by combination. A row can only be counted or not; nothing that it holds can make a question fail.
 
 use crate::error::{Error, Result};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::possible::keys::{BATCH, Planner, batch};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -24,7 +24,7 @@ pub(crate) struct Tried {
 }
 
 /// Tries the condition of a query on one table, which says of each row whether it counts, on all combinations of these columns' values.
-pub(crate) fn tried(cut: &Cut, names: &[String], values: &[ArrayRef]) -> Result<Tried> {
+pub(crate) fn tried(cut: &PrivateQuery, names: &[String], values: &[ArrayRef]) -> Result<Tried> {
     let condition = condition(&cut.below.plan)
         .ok_or_else(|| Error::input("this must be one condition on the rows of the table, without sub-queries"))?;
     let read: Vec<String> = condition.column_refs().iter().map(|column| column.name.clone()).collect();

@@ -4,16 +4,16 @@
 //! The expressions are those that were analysed: [`Backend::run`] puts no cast in.
 
 use crate::error::{Error, Result};
-use crate::sql::Cut;
-use crate::sql::analyse::below::{Ownership, conditions};
-use crate::sql::analyse::query::{Measure, What};
+use crate::sql::analyse::below::conditions;
+use crate::sql::analyse::execution::{CellRank, Execution, RowColumn, RowOwners};
+use crate::sql::analyse::query::What;
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DataFusionError};
 use datafusion::functions_aggregate::expr_fn::{count, count_distinct, sum};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast, lit, when};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast, lit};
 
 type Outcome<T> = std::result::Result<T, DataFusionError>;
 
@@ -55,12 +55,12 @@ pub(super) fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a Dat
 }
 
 /// Everything that runs over the rows of a query: the rows themselves where they have owners, otherwise their sums.
-pub(crate) fn over(cut: &Cut, rows: Executed) -> Result<Vec<Executed>> {
-    if let Ownership::Named(_) = &cut.below.owner {
+pub(crate) fn over(execution: &Execution, rows: Executed) -> Result<Vec<Executed>> {
+    if let RowOwners::Named(_) = execution.owners() {
         return Ok(vec![rows]);
     }
-    let measured = (!cut.query.measures.is_empty()).then(|| summed(cut, rows.clone()));
-    let ranked = (0..cut.query.ranked.len()).map(|index| counted(cut, rows.clone(), index));
+    let measured = (!execution.sums().is_empty()).then(|| summed(execution, rows.clone()));
+    let ranked = execution.ranked().iter().map(|ranked| counted(execution, rows.clone(), ranked));
     measured.into_iter().chain(ranked).collect()
 }
 
@@ -72,107 +72,67 @@ pub(crate) fn unfit(error: &DataFusionError) -> Error {
 }
 
 /// Each row: its owner where there is one, its keys, the values of the measures that have one, the values that are ranked.
-pub(crate) fn rows(cut: &Cut, backend: &Backend) -> Result<Executed> {
-    let plan = backend.with_sources(cut.below.plan.clone()).map_err(|error| unfit(&error))?;
+pub(crate) fn rows(execution: &Execution, backend: &Backend) -> Result<Executed> {
+    let plan = backend.with_sources(execution.plan().clone()).map_err(|error| unfit(&error))?;
     joined_on_one_type(&plan)?;
-    projected(cut, plan).map_err(|error| unfit(&error))
+    projected(execution, plan).map_err(|error| unfit(&error))
 }
 
 /// The same over another plan of what is below the aggregate.
-pub(crate) fn projected(cut: &Cut, plan: LogicalPlan) -> Outcome<Executed> {
-    let mut columns = Vec::new();
-    let mut kinds = Vec::new();
-    if let Ownership::Named(owner) = &cut.below.owner {
-        let owner = Expr::Column(owner.clone());
+pub(crate) fn projected(execution: &Execution, plan: LogicalPlan) -> Outcome<Executed> {
+    let (mut columns, mut kinds) = (Vec::new(), Vec::new());
+    if let RowOwners::Named(owned) = execution.owners() {
+        let owner = Expr::Column(owned.column.clone());
         kinds.push(owner.get_type(plan.schema())?);
-        columns.push(owner.alias(cut.hidden.name("owner")));
+        columns.push(owner.alias(&owned.name));
     }
-    for (index, key) in cut.row_keys().iter().enumerate() {
-        kinds.push(key.kind.clone());
-        columns.push(key.expression.clone().alias(key_name(cut, index)));
-    }
-    if let Some(first) = &cut.per_owner {
-        for (index, (value, kind)) in first.values.iter().enumerate() {
-            kinds.push(kind.clone());
-            columns.push(value.clone().alias(value_name(cut, index)));
-        }
-        return Ok(Executed { plan: LogicalPlanBuilder::from(plan).project(columns)?.build()?, kinds });
-    }
-    for (index, measure) in cut.query.measures.iter().enumerate() {
-        let Some(value) = value(measure)? else { continue };
-        kinds.push(if measure.what == What::Different { DataType::Utf8 } else { DataType::Int64 });
-        columns.push(value.alias(value_name(cut, index)));
-    }
-    for (index, ranked) in cut.query.ranked.iter().enumerate() {
-        kinds.push(DataType::Int64);
-        columns.push(ranked.column().alias(ranked_name(cut, index)));
-    }
-    if columns.is_empty() {
-        kinds.push(DataType::Int64);
-        columns.push(lit(1i64).alias(cut.hidden.name("row")));
+    let read = execution.read();
+    for column in read.keys.iter().chain(&read.values) {
+        kinds.push(column.kind.clone());
+        columns.push(column.expression.clone().alias(&column.name));
     }
     Ok(Executed { plan: LogicalPlanBuilder::from(plan).project(columns)?.build()?, kinds })
 }
 
-/// What a row brings to a measure, NULL for nothing: whole numbers, and texts where different ones are counted.
-pub(crate) fn value(measure: &Measure) -> Outcome<Option<Expr>> {
-    let Some(expression) = measure.column() else { return Ok(None) };
-    Ok(Some(match measure.what {
-        What::Present => when(expression.is_not_null(), lit(1i64)).end()?,
-        What::Different => cast(expression, DataType::Utf8),
-        _ => expression,
-    }))
-}
-
 /// The measures by key.
-pub(crate) fn summed(cut: &Cut, rows: Executed) -> Result<Executed> {
-    let mut kinds: Vec<DataType> = cut.query.keys.iter().map(|key| key.kind.clone()).collect();
+pub(crate) fn summed(execution: &Execution, rows: Executed) -> Result<Executed> {
+    let mut kinds = key_kinds(execution);
     let mut aggregates = Vec::new();
-    for (index, measure) in cut.query.measures.iter().enumerate() {
-        let value = || own(value_name(cut, index));
-        let small = measure.range.0.abs().max(measure.range.1.abs()) < SMALL_STEPS;
+    for one in execution.sums() {
+        let value = || one.value.map_or_else(|| lit(1i64), |place| own(&execution.columns().values[place]));
+        let small = one.range.0.abs().max(one.range.1.abs()) < SMALL_STEPS;
         let decimal = DataType::Decimal128(38, 0);
-        let (aggregate, kind) = match measure.what {
-            What::Owners | What::Rows => (count(lit(1i64)), DataType::Int64),
-            What::Present => (count(value()), DataType::Int64),
+        let (aggregate, kind) = match one.what {
+            What::Owners | What::Rows | What::Present => (count(value()), DataType::Int64),
             What::Different => (count_distinct(value()), DataType::Int64),
             What::Steps { .. } | What::Squares { .. } if small => (sum(value()), DataType::Int64),
             What::Steps { .. } | What::Squares { .. } => (sum(cast(value(), decimal.clone())), decimal),
         };
-        aggregates.push(aggregate.alias(cut.hidden.name(&format!("measure {index}"))));
+        aggregates.push(aggregate.alias(&one.name));
         kinds.push(kind);
     }
-    let plan = LogicalPlanBuilder::from(rows.plan).aggregate(keys(cut), aggregates).and_then(LogicalPlanBuilder::build);
+    let by = execution.columns().keys.iter().map(own);
+    let plan = LogicalPlanBuilder::from(rows.plan).aggregate(by, aggregates).and_then(LogicalPlanBuilder::build);
     Ok(Executed { plan: plan.map_err(|error| unfit(&error))?, kinds })
 }
 
 /// How often each value of a ranked column occurs, by key.
-pub(crate) fn counted(cut: &Cut, rows: Executed, index: usize) -> Result<Executed> {
-    let by = keys(cut).into_iter().chain([own(ranked_name(cut, index))]);
-    let times = count(lit(1i64)).alias(cut.hidden.name("times"));
+pub(crate) fn counted(execution: &Execution, rows: Executed, ranked: &CellRank) -> Result<Executed> {
+    let columns = execution.columns();
+    let by = columns.keys.iter().chain([&columns.values[ranked.value]]).map(own);
+    let times = count(lit(1i64)).alias(execution.times());
     let plan = LogicalPlanBuilder::from(rows.plan).aggregate(by, [times]).and_then(LogicalPlanBuilder::build);
-    let kinds = cut.query.keys.iter().map(|key| key.kind.clone()).chain([DataType::Int64, DataType::Int64]);
-    Ok(Executed { plan: plan.map_err(|error| unfit(&error))?, kinds: kinds.collect() })
+    let mut kinds = key_kinds(execution);
+    kinds.extend([DataType::Int64, DataType::Int64]);
+    Ok(Executed { plan: plan.map_err(|error| unfit(&error))?, kinds })
 }
 
-fn keys(cut: &Cut) -> Vec<Expr> {
-    (0..cut.query.keys.len()).map(|index| own(key_name(cut, index))).collect()
+fn key_kinds(execution: &Execution) -> Vec<DataType> {
+    execution.keys().iter().map(|key| key.kind.clone()).collect()
 }
 
-fn own(name: String) -> Expr {
-    Expr::Column(Column::new_unqualified(name))
-}
-
-fn key_name(cut: &Cut, index: usize) -> String {
-    cut.hidden.name(&format!("key {index}"))
-}
-
-fn value_name(cut: &Cut, index: usize) -> String {
-    cut.hidden.name(&format!("value {index}"))
-}
-
-fn ranked_name(cut: &Cut, index: usize) -> String {
-    cut.hidden.name(&format!("ranked {index}"))
+fn own(column: &RowColumn) -> Expr {
+    Expr::Column(Column::new_unqualified(&column.name))
 }
 
 /// Owners are compared as they are. Those of two files may have two types, which only the files tell; made alike, the texts "1" and

@@ -7,9 +7,9 @@ use super::bounded::{Gathered, bounded};
 use super::cell::{Cell, Cells, key_of, placed, violated};
 use super::executed::{counted, rows, summed};
 use crate::error::{Error, Result};
-use crate::sql::Cut;
-use crate::sql::analyse::below::Ownership;
-use crate::sql::analyse::query::{Measure, What};
+use crate::sql::PrivateQuery;
+use crate::sql::analyse::execution::{CellSum, Execution, OwnedRows, RowOwners};
+use crate::sql::analyse::query::What;
 use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::ranks::Ranks;
 use crate::tables::{Backend, failed_on_data};
@@ -32,13 +32,13 @@ pub(crate) struct Integers {
 /// Before: `ranks` do not depend on the data. After: the integers are a function of the rows as a multiset and of `ranks`, whatever the
 /// order, the partitioning and the number of threads. A cell of an unknown domain is there only if a row of it was kept: otherwise an
 /// owner could bring in more new keys than its bounds allow. Two groups are never one cell.
-pub(crate) fn integers(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<Integers> {
-    let cells = match (&cut.below.owner, cut.query.bounds) {
-        (Ownership::Named(_), Some(bounds)) => bounded(cut, rows(cut, backend)?, backend, bounds, ranks.into())?,
-        (Ownership::EachRow, None) => each_row(cut, backend)?,
-        _ => return Err(violated("rows of owners without bounds")),
+pub(crate) fn integers(query: &PrivateQuery, backend: &Backend, ranks: impl Into<Ranks>) -> Result<Integers> {
+    let execution = query.execution()?;
+    let cells = match execution.owners() {
+        RowOwners::Named(owned) => bounded(execution, rows(execution, backend)?, backend, owned.bounds, ranks.into())?,
+        RowOwners::EachRow => each_row(execution, backend)?,
     };
-    completed(cut, cells)
+    completed(execution, cells)
 }
 
 /// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
@@ -48,24 +48,25 @@ pub(crate) fn integers(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) ->
 /// # Guarantee
 /// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
 pub(crate) fn integers_beside(
-    cut: &Cut,
+    query: &PrivateQuery,
     backend: &Backend,
     ranks: impl Into<Ranks>,
     wide: Bounds,
     visit: impl FnMut(Contribution<'_>),
 ) -> Result<(Integers, Vec<Cell>)> {
-    let (Ownership::Named(_), Some(bounds)) = (&cut.below.owner, cut.query.bounds) else {
+    let execution = query.execution()?;
+    let (RowOwners::Named(OwnedRows { bounds, .. }), None) = (execution.owners(), execution.first()) else {
         return Err(violated("rows without owners under two bounds"));
     };
     let groups = match bounds.deciding().groups.max(wide.deciding().groups) {
         u64::MAX => u64::MAX,
         _ => wide.groups.saturating_add(1),
     };
-    let gathered = Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?;
+    let gathered = Gathered::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?;
     gathered.contributions(visit)?;
-    let mut wide = gathered.cells(cut, wide)?;
-    let own = completed(cut, gathered.cells(cut, bounds)?)?;
-    let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    let mut wide = gathered.cells(execution, wide)?;
+    let own = completed(execution, gathered.cells(execution, *bounds)?)?;
+    let beside = own.keys.iter().map(|key| wide.remove(key).unwrap_or_else(|| empty_cell(execution))).collect();
     Ok((own, beside))
 }
 
@@ -74,14 +75,15 @@ pub(crate) fn integers_beside(
 /// # Guarantee
 /// Each owner is visited once, with a function of the keys of its own rows ([`Contribution`]).
 pub(crate) fn contributions(
-    cut: &Cut,
+    query: &PrivateQuery,
     backend: &Backend,
     ranks: impl Into<Ranks>,
     groups: u64,
     visit: impl FnMut(Contribution<'_>),
 ) -> Result<()> {
-    let Ownership::Named(_) = &cut.below.owner else { return Err(violated("rows without owners")) };
-    Gathered::new(cut, rows(cut, backend)?, backend, groups, ranks.into())?.contributions(visit)
+    let execution = query.execution()?;
+    let RowOwners::Named(_) = execution.owners() else { return Err(violated("rows without owners")) };
+    Gathered::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?.contributions(visit)
 }
 
 /// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
@@ -89,9 +91,14 @@ pub(crate) fn contributions(
 ///
 /// # Guarantee
 /// As many keys of each number of rows as [`integers`] has cells of it.
-pub(crate) fn occurrences(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>) -> Result<BTreeMap<u64, u64>> {
-    let Ownership::EachRow = &cut.below.owner else { return Err(violated("rows of owners, counted by key")) };
-    Gathered::new(cut, rows(cut, backend)?, backend, 1, ranks.into())?.occurrences()
+pub(crate) fn occurrences(
+    query: &PrivateQuery,
+    backend: &Backend,
+    ranks: impl Into<Ranks>,
+) -> Result<BTreeMap<u64, u64>> {
+    let execution = query.execution()?;
+    let RowOwners::EachRow = execution.owners() else { return Err(violated("rows of owners, counted by key")) };
+    Gathered::new(execution, rows(execution, backend)?, backend, 1, ranks.into())?.occurrences()
 }
 
 /// Integers that another engine has computed, by key: looked at as far as integers can be, and completed.
@@ -99,29 +106,32 @@ pub(crate) fn occurrences(cut: &Cut, backend: &Backend, ranks: impl Into<Ranks>)
 /// # Guarantee
 /// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners of its cell can bring it. How far one
 /// owner moves them cannot be seen in them.
-pub(crate) fn taken(cut: &Cut, cells: HashMap<Vec<ScalarValue>, Cell>) -> Result<Integers> {
+pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, Cell>) -> Result<Integers> {
     let wrong = |what: &str| {
         Error::input(format!(
             "the integers hold {what}, which the statements never give: they were changed, or are of other statements"
         ))
     };
-    if let Some(public) = &cut.query.public {
+    if let Some(public) = execution.public() {
         let known: HashSet<Vec<ScalarValue>> = public.all().into_iter().collect();
         if cells.keys().any(|key| !known.contains(key)) {
             return Err(wrong("a key that cannot occur"));
         }
     }
     for cell in cells.values() {
-        within_range(cut, cell).map_err(wrong)?;
+        within_range(execution, cell).map_err(wrong)?;
     }
-    completed(cut, cells)
+    completed(execution, cells)
 }
 
 /// What is wrong with a cell, whatever rows it is of.
-fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str> {
-    let per_owner = cut.query.bounds.map_or(1, |bounds| bounds.rows_per_group.min(bounds.rows));
+fn within_range(execution: &Execution, cell: &Cell) -> std::result::Result<(), &'static str> {
+    let per_owner = match execution.owners() {
+        RowOwners::EachRow => 1,
+        RowOwners::Named(owned) => owned.bounds.rows_per_group.min(owned.bounds.rows),
+    };
     let mut most_rows = None;
-    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+    for (measure, sum) in execution.sums().iter().zip(&cell.sums) {
         if *sum < 0 && measure.range.0 >= 0 {
             return Err("a negative count");
         }
@@ -130,13 +140,13 @@ fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str>
             What::Owners => sum.saturating_mul(i128::from(per_owner)),
             _ => continue,
         };
-        if *sum == 0 && cut.query.public.is_none() {
+        if *sum == 0 && execution.public().is_none() {
             return Err("a key that nobody has");
         }
         most_rows = Some(most_rows.map_or(rows, |most: i128| most.min(rows)));
     }
     let Some(rows) = most_rows else { return Ok(()) };
-    for (measure, sum) in cut.query.measures.iter().zip(&cell.sums) {
+    for (measure, sum) in execution.sums().iter().zip(&cell.sums) {
         let (least, most) = match measure.what {
             What::Steps { .. } | What::Squares { .. } => measure.range,
             _ => (0, 1),
@@ -151,13 +161,13 @@ fn within_range(cut: &Cut, cell: &Cell) -> std::result::Result<(), &'static str>
 }
 
 /// A cell that nothing is in.
-fn empty_cell(cut: &Cut) -> Cell {
-    Cell { sums: vec![0; cut.query.measures.len()], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] }
+fn empty_cell(execution: &Execution) -> Cell {
+    Cell { sums: vec![0; execution.sums().len()], ranked: vec![BTreeMap::new(); execution.ranked().len()] }
 }
 
 /// All cells of a public domain in its order, or the occurring ones, sorted.
-fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
-    let keys = match &cut.query.public {
+fn completed(execution: &Execution, mut cells: Cells) -> Result<Integers> {
+    let keys = match execution.public() {
         Some(public) => public.all(),
         None => {
             let mut keys: Vec<Vec<ScalarValue>> = cells.keys().cloned().collect();
@@ -165,12 +175,12 @@ fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
             keys
         }
     };
-    let found: Vec<Cell> = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(cut))).collect();
+    let found: Vec<Cell> = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(execution))).collect();
     // No key is left over: `possible` lists all that can occur. One that were would not be published, as the moves count only the
     // cells that are listed; and not complained of, as a release that fails for one owner's key tells of it.
     #[cfg(test)]
     assert!(cells.is_empty(), "keys that cannot occur: {:?}", cells.keys());
-    for (sum, measure) in found.iter().flat_map(|cell| cell.sums.iter().zip(&cut.query.measures)) {
+    for (sum, measure) in found.iter().flat_map(|cell| cell.sums.iter().zip(execution.sums())) {
         if *sum < 0 && measure.range.0 >= 0 {
             return Err(violated("a negative count"));
         }
@@ -179,34 +189,34 @@ fn completed(cut: &Cut, mut cells: Cells) -> Result<Integers> {
 }
 
 /// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.
-fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
+fn each_row(execution: &Execution, backend: &Backend) -> Result<Cells> {
     let mut cells = Cells::new();
-    let keys = cut.query.keys.len();
-    if !cut.query.measures.is_empty() {
-        for batch in summed(cut, rows(cut, backend)?)?.collect(backend)? {
+    let keys = execution.keys().len();
+    if !execution.sums().is_empty() {
+        for batch in summed(execution, rows(execution, backend)?)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (key, sums) = row_of(&batch, row, keys)?;
-                let Some(key) = key_of(cut, key)? else { continue };
-                if sums.len() != cut.query.measures.len() {
+                let Some(key) = key_of(execution, key)? else { continue };
+                if sums.len() != execution.sums().len() {
                     return Err(violated("too few or too many sums"));
                 }
-                within_counts(cut, &sums)?;
-                placed(&mut cells, key, Cell { sums, ..empty_cell(cut) })?;
+                within_counts(execution, &sums)?;
+                placed(&mut cells, key, Cell { sums, ..empty_cell(execution) })?;
             }
         }
     }
-    for (index, ranked) in cut.query.ranked.iter().enumerate() {
-        for batch in counted(cut, rows(cut, backend)?, index)?.collect(backend)? {
+    for (index, one) in execution.ranked().iter().enumerate() {
+        for batch in counted(execution, rows(execution, backend)?, one)?.collect(backend)? {
             for row in 0..batch.num_rows() {
                 let (mut key, counts) = row_of(&batch, row, keys + 1)?;
                 let steps = key.pop();
-                let Some(key) = key_of(cut, key)? else { continue };
+                let Some(key) = key_of(execution, key)? else { continue };
                 let Some(ScalarValue::Int64(steps)) = steps else { return Err(violated("a rank of another type")) };
                 let Some(steps) = steps else { continue };
                 let [times] = counts[..] else { return Err(violated("too few or too many counts")) };
                 let times = u64::try_from(times).map_err(|_| violated("a negative count"))?;
-                let cell = cells.entry(key).or_insert_with(|| empty_cell(cut));
-                if cell.ranked[index].insert(ranked.key(steps), times).is_some() {
+                let cell = cells.entry(key).or_insert_with(|| empty_cell(execution));
+                if cell.ranked[index].insert(one.ranked.key(steps), times).is_some() {
                     return Err(violated("a value twice"));
                 }
             }
@@ -216,11 +226,11 @@ fn each_row(cut: &Cut, backend: &Backend) -> Result<Cells> {
 }
 
 /// Where the number of rows of a cell is known, each sum is within this many times its row's bounds.
-fn within_counts(cut: &Cut, sums: &[i128]) -> Result<()> {
-    let measures = || cut.query.measures.iter().zip(sums);
-    let of_rows = |(measure, sum): (&Measure, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);
+fn within_counts(execution: &Execution, sums: &[i128]) -> Result<()> {
+    let measures = || execution.sums().iter().zip(sums);
+    let of_rows = |(measure, sum): (&CellSum, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);
     let Some(rows) = measures().find_map(of_rows) else { return Ok(()) };
-    let within = |(measure, sum): (&Measure, &i128)| {
+    let within = |(measure, sum): (&CellSum, &i128)| {
         let (least, most) = (i128::from(measure.range.0.min(0)), i128::from(measure.range.1.max(0)));
         (rows.saturating_mul(least)..=rows.saturating_mul(most)).contains(sum)
     };
@@ -252,32 +262,33 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_as_planned_is_refused() {
         let tables = Tables::of(PROJECT, &[]);
-        let cut = tables.cut("SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k").unwrap();
+        let query = tables.cut("SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k").unwrap();
+        let execution = query.execution().unwrap();
         let text = |text: &str| ScalarValue::Utf8(Some(text.to_string()));
-        assert_eq!(key_of(&cut, vec![text("a")]).unwrap(), Some(vec![text("a")]));
-        assert_eq!(key_of(&cut, vec![ScalarValue::Utf8(None)]).unwrap(), None);
+        assert_eq!(key_of(execution, vec![text("a")]).unwrap(), Some(vec![text("a")]));
+        assert_eq!(key_of(execution, vec![ScalarValue::Utf8(None)]).unwrap(), None);
         let other_types =
             [ScalarValue::Int64(Some(1)), ScalarValue::Utf8View(Some("a".to_string())), ScalarValue::Null];
         for other in other_types {
-            assert!(key_of(&cut, vec![other]).is_err());
+            assert!(key_of(execution, vec![other]).is_err());
         }
-        assert!(key_of(&cut, vec![text("a"), text("a")]).is_err() && key_of(&cut, Vec::new()).is_err());
+        assert!(key_of(execution, vec![text("a"), text("a")]).is_err() && key_of(execution, Vec::new()).is_err());
 
         let mut cells = Cells::new();
         placed(&mut cells, vec![text("a")], Cell::default()).unwrap();
         assert!(placed(&mut cells, vec![text("a")], Cell::default()).is_err());
 
         // The measures are the rows and the steps of x; two rows give from −4 to 6.
-        assert_eq!(cut.query.measures.iter().map(|measure| measure.range).collect::<Vec<_>>()[..2], [(0, 1), (-2, 3)]);
+        assert_eq!(execution.sums().iter().map(|measure| measure.range).collect::<Vec<_>>()[..2], [(0, 1), (-2, 3)]);
         let sums = |rows: i128, steps: i128| -> Vec<i128> {
-            let is_count = |measure: &Measure| matches!(measure.what, What::Rows | What::Owners);
-            cut.query.measures.iter().map(|measure| if is_count(measure) { rows } else { steps }).collect()
+            let is_count = |measure: &CellSum| matches!(measure.what, What::Rows | What::Owners);
+            execution.sums().iter().map(|measure| if is_count(measure) { rows } else { steps }).collect()
         };
-        let within = |rows, steps| within_counts(&cut, &sums(rows, steps)).is_ok();
+        let within = |rows, steps| within_counts(execution, &sums(rows, steps)).is_ok();
         assert!(within(2, 6) && within(2, -4) && !within(2, 7) && !within(2, -5) && !within(0, 1) && !within(-1, 0));
 
         let cell = |rows| Cell { sums: sums(rows, 0), ranked: Vec::new() };
         let negative: Cells = [(vec![text("a")], cell(-1))].into();
-        assert!(completed(&cut, negative).is_err());
+        assert!(completed(execution, negative).is_err());
     }
 }

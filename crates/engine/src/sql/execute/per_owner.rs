@@ -3,11 +3,10 @@
 
 use super::sums::{KeyColumn, Sums, SumsByKey, whole_numbers};
 use crate::error::Result;
-use crate::sql::Cut;
+use crate::sql::analyse::execution::{Execution, RowColumn};
 use crate::sql::analyse::per_owner::{How, PerOwner};
 use crate::sql::analyse::possible::keys::Planner;
-use crate::sql::analyse::query::What;
-use crate::sql::execute::executed::{unfit, value};
+use crate::sql::execute::executed::unfit;
 use crate::tables::bounding::KeptRow;
 use crate::tables::failed_on_data;
 use crate::tables::functions::Grid;
@@ -61,41 +60,33 @@ impl Typed {
 
 impl<'a> Programme<'a> {
     /// For the groups of these inner keys.
-    pub fn new(cut: &Cut, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> Result<Self> {
-        Self::planned(cut, first, names).map_err(|error| unfit(&error))
+    pub fn new(execution: &Execution, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> Result<Self> {
+        Self::planned(execution, first, names).map_err(|error| unfit(&error))
     }
 
-    fn planned(cut: &Cut, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> Outcome<Self> {
+    fn planned(execution: &Execution, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> Outcome<Self> {
         let fields = first.columns.iter().map(|column| Field::new(&column.name, column.kind.clone(), true));
         let fields = fields.chain([Field::new(OWNER, DataType::UInt32, false)]);
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let planner = Planner::new(&schema)?;
-        let typed = |expression: &datafusion::logical_expr::Expr, kind: DataType| -> Outcome<Typed> {
-            let expression = planner.physical(expression)?;
+        let typed = |column: &RowColumn| -> Outcome<Typed> {
+            let (expression, kind) = (planner.physical(&column.expression)?, column.kind.clone());
             match expression.data_type(&schema)? == kind {
                 true => Ok(Typed { expression, kind }),
                 false => Err(DataFusionError::Internal("a column of another type than planned".to_string())),
             }
         };
-        let mut values = Vec::new();
-        for measure in &cut.query.measures {
-            let kind = if measure.what == What::Different { DataType::Utf8 } else { DataType::Int64 };
-            values.extend(value(measure)?.map(|expression| typed(&expression, kind)).transpose()?);
-        }
-        for ranked in &cut.query.ranked {
-            values.push(typed(&ranked.column(), DataType::Int64)?);
-        }
+        let columns = execution.columns();
         let of_key = |index: usize| match names.is_empty() {
             true => Ok(datafusion::arrow::array::new_empty_array(&first.keys[index].kind)),
             false => ScalarValue::iter_to_array(names.iter().map(|name| name[index].clone())),
         };
-        let outer_keys = cut.query.keys.iter().map(|key| typed(&key.expression, key.kind.clone()));
         Ok(Self {
             first,
             keys: (0..first.keys.len()).map(of_key).collect::<Outcome<_>>()?,
             conditions: first.conditions.iter().map(|one| planner.physical(one)).collect::<Outcome<_>>()?,
-            outer_keys: outer_keys.collect::<Outcome<_>>()?,
-            values,
+            outer_keys: columns.keys.iter().map(typed).collect::<Outcome<_>>()?,
+            values: columns.values.iter().map(typed).collect::<Outcome<_>>()?,
             schema,
         })
     }
@@ -160,7 +151,7 @@ enum Made {
 
 /// Sums up the inner rows of some owners.
 pub(in crate::sql) struct Summer<'a> {
-    cut: &'a Cut,
+    execution: &'a Execution,
     programme: &'a Programme<'a>,
     quick: Quick,
     /// The values of the inner row that is being made, and which of them are listed.
@@ -183,7 +174,7 @@ pub(in crate::sql) struct Summer<'a> {
 }
 
 impl<'a> Summer<'a> {
-    pub fn new(cut: &'a Cut, programme: &'a Programme<'a>, quick: Quick) -> Self {
+    pub fn new(execution: &'a Execution, programme: &'a Programme<'a>, quick: Quick) -> Self {
         let first = programme.first;
         let listed = |place: usize| first.columns.iter().any(|column| column.how == How::Different(place));
         let made = first.columns.iter().map(|column| match column.how {
@@ -194,7 +185,7 @@ impl<'a> Summer<'a> {
         let mut running = vec![Running::default(); first.values.len()];
         running.iter_mut().for_each(Running::clear);
         Self {
-            cut,
+            execution,
             programme,
             quick,
             running,
@@ -303,7 +294,7 @@ impl<'a> Summer<'a> {
             if new {
                 let key = keys.iter().map(|column| ScalarValue::try_from_array(column, row));
                 self.names.push(key.collect::<Outcome<_>>()?);
-                self.cells.push((None, Sums::nothing(self.cut)));
+                self.cells.push((None, Sums::nothing(self.execution)));
             }
             row_values.clear();
             row_values.extend(values.iter().map(|column| column[row]));
@@ -311,7 +302,7 @@ impl<'a> Summer<'a> {
             let (last, sums) = &mut self.cells[cell as usize];
             // The rows of one owner come one after the other.
             let first = last.replace(owner) != Some(owner);
-            sums.add_row(self.cut, first, &row_values);
+            sums.add_row(self.execution, first, &row_values);
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use super::cell::Cell;
 use crate::calendar::shown_day;
-use crate::sql::Cut;
-use crate::sql::analyse::query::{Ranked, What};
+use crate::sql::analyse::execution::{CellRank, Execution};
+use crate::sql::analyse::query::What;
 use crate::tables::functions::MOMENT;
 use crate::tables::hash::Key;
 use crate::tables::intern::Name;
@@ -104,37 +104,36 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Nothing yet.
-    pub fn nothing(cut: &Cut) -> Self {
-        let measures = cut.query.measures.len();
+    pub fn nothing(execution: &Execution) -> Self {
+        let measures = execution.sums().len();
         Self {
             numbers: vec![0; measures],
             different: vec![HashSet::new(); measures],
-            ranked: vec![HashMap::new(); cut.query.ranked.len()],
+            ranked: vec![HashMap::new(); execution.ranked().len()],
         }
     }
 
     /// Takes in a row: whether it is its owner's first in this cell, and its values, first those of measures, then those that are ranked.
     // A call for each kept row was 4% of a bounded group-by.
     #[inline(always)]
-    pub fn add_row(&mut self, cut: &Cut, first: bool, values: &[i64]) {
-        let mut next = values.iter();
-        for (index, measure) in cut.query.measures.iter().enumerate() {
-            let value = if measure.expression.is_some() { next.next().copied() } else { None };
-            let value = value.filter(|value| *value != NOTHING);
-            match measure.what {
+    pub fn add_row(&mut self, execution: &Execution, first: bool, values: &[i64]) {
+        let present = |place: usize| values.get(place).copied().filter(|value| *value != NOTHING);
+        for (index, one) in execution.sums().iter().enumerate() {
+            let value = one.value.and_then(present);
+            match one.what {
                 What::Owners => self.numbers[index] += i128::from(first),
                 What::Rows => self.numbers[index] += 1,
                 What::Different => drop(value.map(|value| self.different[index].insert(value))),
                 // The sensitivity rests on the range: it is kept here, whatever the plan gave.
                 _ => {
-                    let value = value.map(|value| value.clamp(measure.range.0, measure.range.1));
+                    let value = value.map(|value| value.clamp(one.range.0, one.range.1));
                     self.numbers[index] += i128::from(value.unwrap_or(0));
                 }
             }
         }
-        for (counts, value) in self.ranked.iter_mut().zip(next) {
-            if *value != NOTHING {
-                *counts.entry(*value).or_default() += 1;
+        for (counts, one) in self.ranked.iter_mut().zip(execution.ranked()) {
+            if let Some(value) = present(one.value) {
+                *counts.entry(value).or_default() += 1;
             }
         }
     }
@@ -151,18 +150,18 @@ impl Sums {
         }
     }
 
-    pub fn cell(self, cut: &Cut) -> Cell {
+    pub fn cell(self, execution: &Execution) -> Cell {
         let mut sums = self.numbers;
-        for (index, measure) in cut.query.measures.iter().enumerate() {
-            if measure.what == What::Different {
+        for (index, one) in execution.sums().iter().enumerate() {
+            if one.what == What::Different {
                 sums[index] = self.different[index].len() as i128;
             }
         }
-        let keyed = |(ranked, counts): (&Ranked, HashMap<i64, u64>)| {
-            let keyed = counts.into_iter().map(|(steps, times)| (ranked.key(steps), times));
+        let keyed = |(one, counts): (&CellRank, HashMap<i64, u64>)| {
+            let keyed = counts.into_iter().map(|(steps, times)| (one.ranked.key(steps), times));
             keyed.collect::<BTreeMap<u128, u64>>()
         };
-        Cell { sums, ranked: cut.query.ranked.iter().zip(self.ranked).map(keyed).collect() }
+        Cell { sums, ranked: execution.ranked().iter().zip(self.ranked).map(keyed).collect() }
     }
 }
 

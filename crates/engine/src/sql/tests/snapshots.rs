@@ -6,7 +6,7 @@ use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::query::{Computation, Query, Rank, What};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::executed::{over, projected};
-use crate::sql::{Cut, above, text as window};
+use crate::sql::{PrivateQuery, above, text as window};
 use crate::tables::bounding::Bounds;
 use scumble::event::{Moves, Shift};
 use std::fmt::Write;
@@ -59,7 +59,7 @@ fn check(name: &str, sql: &str) {
 }
 
 /// All that is known of a query before a row is read.
-fn explained(tables: &Tables, cut: &Cut) -> String {
+fn explained(tables: &Tables, cut: &PrivateQuery) -> String {
     let query = &cut.query;
     let whose = match &cut.below.owner {
         Ownership::Named(column) => format!("each row is that of {column}"),
@@ -103,7 +103,8 @@ fn explained(tables: &Tables, cut: &Cut) -> String {
         let from = output.aggregates.iter().map(|aggregate| computed(&query.aggregates[*aggregate]));
         writeln!(text, "column {}: {}", output.name, listed(from)).unwrap();
     }
-    for executed in over(cut, projected(cut, cut.below.plan.clone()).unwrap()).unwrap() {
+    let execution = cut.execution().unwrap();
+    for executed in over(execution, projected(execution, cut.below.plan.clone()).unwrap()).unwrap() {
         writeln!(text, "\nexecuted\n{}", indented(&executed.plan.display_indent().to_string())).unwrap();
     }
     let statements = window::statements(cut, &tables.project);

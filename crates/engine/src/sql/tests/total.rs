@@ -1,7 +1,7 @@
 //! Every function, operator and cast that is accepted on private rows, on the worst values of every type, as it runs: none may fail.
 
 use super::*;
-use crate::sql::analyse::function::{Argument, FUNCTIONS};
+use crate::sql::functions::{Argument, on_rows};
 use crate::support::effort;
 
 const TABLE: &str = r#"
@@ -163,7 +163,7 @@ fn functions_fail_on_no_value() {
     let tables = tables();
     let arguments = arguments();
     let mut accepted = Vec::new();
-    for (name, allowed) in FUNCTIONS {
+    for (name, allowed) in on_rows() {
         let mut all = Vec::new();
         for (index, one) in arguments.iter().enumerate().step_by(effort(3, 2)) {
             let other = &arguments[(index * 17 + 5) % arguments.len()];

@@ -10,7 +10,7 @@
 //! - *Groups and slots* are ranked where an owner has more than may stay. Where that is not so, all places are within the bounds in any order.
 //! - *Owners.* Of a group that keeps anything the first row stays, so that counting first rows counts owners.
 
-use super::super::Cut;
+use super::super::PrivateQuery;
 use super::{Engine, Names, group_text, row_text};
 use crate::tables::bounding::Bounds;
 use datafusion::arrow::datatypes::DataType;
@@ -18,7 +18,7 @@ use datafusion::arrow::datatypes::DataType;
 const ENGINE: Engine = Engine::Postgres;
 
 /// The parts behind `scumble_rows`, ending in `scumble_kept`.
-pub(crate) fn kept(cut: &Cut, names: &Names, bounds: Bounds, secret: &str) -> String {
+pub(crate) fn kept(cut: &PrivateQuery, names: &Names, bounds: Bounds, secret: &str) -> String {
     let Bounds { groups, rows_per_group, rows } = bounds.deciding();
     let has_slots = groups.saturating_mul(rows_per_group) > rows;
     let is_bounded = |bound: u64| bound < u64::MAX;

@@ -5,18 +5,17 @@
 //! the order of texts (by a language or by bytes), LIKE (what escapes), capital letters, rounding halves, casts from fractions (cut off or rounded) and
 //! from texts, parts of dates, and times (with how many decimals, in which zone).
 
-use super::super::Cut;
+use super::super::PrivateQuery;
 use super::{Engine, Outcome};
+use crate::sql::above::formula::Rounding;
 use crate::sql::analyse::query::What;
+use crate::sql::functions::{self, Dialects, Shape};
 use crate::tables::functions::MOMENT;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
-
-/// The functions of which all engines give the same.
-const FUNCTIONS: [&str; 5] = ["abs", "ceil", "coalesce", "floor", "nullif"];
 
 /// The comparisons.
 const COMPARISONS: [Operator; 6] =
@@ -68,7 +67,7 @@ pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> Outcome<()> {
 }
 
 /// Refuses keys and different values of types that engines write differently.
-pub(crate) fn check_keys(cut: &Cut) -> Outcome<()> {
+pub(crate) fn check_keys(cut: &PrivateQuery) -> Outcome<()> {
     if cut.query.keys.iter().any(|key| key.kind == MOMENT) {
         return Err(untold("GROUP BY a time"));
     }
@@ -86,7 +85,7 @@ pub(crate) fn check_keys(cut: &Cut) -> Outcome<()> {
 
 /// Our comparisons tell -0 from 0, which others do not. Columns hold no -0; a fraction that is computed may be one, and is compared with a number that is
 /// written out and not 0. (Where we clamp, both are the same.)
-pub(crate) fn check_zeros(cut: &Cut) -> Outcome<()> {
+pub(crate) fn check_zeros(cut: &PrivateQuery) -> Outcome<()> {
     cut.below.plan.apply(|node| {
         let inputs = node.inputs();
         let schema = if inputs.is_empty() { node.schema().as_ref().clone() } else { merge_schema(&inputs) };
@@ -152,7 +151,11 @@ fn one_node(node: &Expr, schema: &DFSchema) -> Outcome<()> {
         | Expr::Case(_)
         | Expr::InList(_) => Ok(()),
         Expr::IsUnknown(_) | Expr::IsNotUnknown(_) => Err(untold("IS UNKNOWN (write IS NULL)")),
-        Expr::ScalarFunction(call) if FUNCTIONS.contains(&call.func.name()) => Ok(()),
+        Expr::ScalarFunction(call)
+            if functions::named(call.func.name()).is_some_and(|record| record.dialects != Dialects::Embedded) =>
+        {
+            Ok(())
+        }
         Expr::ScalarFunction(call) => Err(untold(format!("the function {}", call.func.name()))),
         Expr::TryCast(cast) => Err(untold(format!("a cast to {} where it fits", cast.field.data_type()))),
         Expr::Like(_) => Err(untold("LIKE")),
@@ -219,7 +222,11 @@ fn ordered(operand: &Expr, schema: &DFSchema) -> Outcome<()> {
 
 fn casts(cast: &Cast, schema: &DFSchema) -> Outcome<()> {
     let (from, to) = (cast.expr.get_type(schema)?, cast.field.data_type());
-    let is_floor = |inner: &Expr| matches!(inner, Expr::ScalarFunction(call) if call.func.name() == "floor");
+    let is_floor = |inner: &Expr| match inner {
+        Expr::ScalarFunction(call) => functions::named(call.func.name())
+            .is_some_and(|record| matches!(record.shape, Shape::Rounded(Rounding::Down))),
+        _ => false,
+    };
     let fits = match (&from, to) {
         (from, to) if from == to => true,
         (DataType::Null, _) => true,

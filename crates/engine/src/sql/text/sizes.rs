@@ -3,10 +3,11 @@
 //! We compute beyond the largest number and get infinity, and below the least one and get 0. PostgreSQL gives an error for both, BigQuery for the first: whether a
 //! release fails would depend on a value. So tiny values of a column are 0 for other engines ([`flushed`]), and arithmetic that may go beyond is refused.
 
-use super::super::Cut;
+use super::super::PrivateQuery;
 use super::Outcome;
 use crate::project::{Column as Declared, Domain, Project};
 use crate::sql::analyse::query::What;
+use crate::sql::functions::{self, Dialects};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
@@ -74,7 +75,7 @@ pub(crate) fn flushed(plain: Expr, brought: Expr, column: &Declared) -> Outcome<
 }
 
 /// Refuses a query in which fractions may become too large or too small.
-pub(crate) fn check(cut: &Cut, project: &Project) -> Outcome<()> {
+pub(crate) fn check(cut: &PrivateQuery, project: &Project) -> Outcome<()> {
     let plan = &cut.below.plan;
     let inner = sizes(plan, project)?;
     let of = |expression: &Expr| measured(expression, plan.schema(), &inner);
@@ -156,10 +157,10 @@ fn measured(expression: &Expr, schema: &DFSchema, inner: &[Option<Size>]) -> Out
         }
         Expr::ScalarFunction(call) => {
             let all = largest(call.args.iter().map(of))?;
-            Ok(match call.func.name() {
-                "abs" | "coalesce" | "nullif" => all,
-                "ceil" | "floor" => all.map(|size| Size { least: 0, most: size.most.max(0) + 1 }),
-                _ => None,
+            Ok(match functions::named(call.func.name()).map(|record| record.dialects) {
+                Some(Dialects::AsLarge) => all,
+                Some(Dialects::NextWhole) => all.map(|size| Size { least: 0, most: size.most.max(0) + 1 }),
+                Some(Dialects::Embedded) | None => None,
             })
         }
         other => {

@@ -9,7 +9,7 @@ use super::BoundingReport;
 use crate::error::Result;
 use crate::release::output::{Answers, Uncertainty};
 use crate::release::plan::Expected;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::above::Output;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::tables::Backend;
@@ -60,7 +60,7 @@ impl BoundingReport {
         (answers, rows): (&mut Answers, &[usize]),
         (noisy, private): (&Noisy, &Private),
         beside: &[Vec<i128>],
-        (cut, is_short): (&Cut, bool),
+        (cut, is_short): (&PrivateQuery, bool),
     ) -> Result<()> {
         if self.computed.is_empty() {
             return Ok(());
@@ -83,7 +83,11 @@ impl BoundingReport {
     }
 
     /// The errors to expect of these columns, if all rows were there.
-    pub(crate) fn computed_errors(&self, (cut, private): (&Cut, &Private), rows: u64) -> Result<Vec<Expected>> {
+    pub(crate) fn computed_errors(
+        &self,
+        (cut, private): (&PrivateQuery, &Private),
+        rows: u64,
+    ) -> Result<Vec<Expected>> {
         if self.computed.is_empty() {
             return Ok(Vec::new());
         }

@@ -17,7 +17,7 @@
 //! - attributes of keys, filters and joins: the same; other attributes do not move it.
 //!
 //! Here m is min(R′, g′r′) − 1 for the rows cut off, as one row at least counts of whoever has any, and min(R, gr) for those that count; g′ − 1 and min(g, R) for groups; 1 for owners
-//! beyond. Cut off is never less than nothing: min(R, Σ_{i≤g} min(nᵢ, r)) grows with each of g, r and R, and an owner counts in no more groups than it has.
+//! beyond. PrivateQuery off is never less than nothing: min(R, Σ_{i≤g} min(nᵢ, r)) grows with each of g, r and R, and an owner counts in no more groups than it has.
 //!
 //! # What the interval covers
 //! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
@@ -43,7 +43,7 @@ use crate::release::estimates::number;
 use crate::release::field::{Field, Form};
 use crate::release::plan::Expected;
 use crate::release::price::noise::{Aside, Noise, described};
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::above::Output;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::analyse::sensitivity;
@@ -289,7 +289,7 @@ impl BoundingReport {
     }
 
     /// The errors to expect of what the report says.
-    pub fn expected(&self, (cut, private): (&Cut, &Private), rows: u64) -> Result<Vec<Expected>> {
+    pub fn expected(&self, (cut, private): (&PrivateQuery, &Private), rows: u64) -> Result<Vec<Expected>> {
         let line = |column: String, error: f64, about: &str| Expected {
             column,
             standard_error: Some(error),

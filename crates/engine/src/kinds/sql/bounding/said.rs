@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::release::estimates::number;
 use crate::release::output::{Answers, Uncertainty};
 use crate::release::price::noise::Noise;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Measure;
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::Integers;
@@ -84,7 +84,7 @@ impl BoundingReport {
         (answers, rows): (&mut Answers, &[usize]),
         (noisy, private): (&Noisy, &Private),
         chance: &mut dyn Chance,
-        cut: &Cut,
+        cut: &PrivateQuery,
     ) -> Result<()> {
         let (noises, measures) = (&private.report, &cut.query.measures);
         let drawn = self.drawn(looked, noisy, noises, chance)?;

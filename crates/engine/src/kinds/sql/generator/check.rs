@@ -15,7 +15,7 @@ use crate::release::output::Answers;
 use crate::sql::analyse::sensitivity::of_owners;
 use crate::sql::execute::integers::{Integers, integers, integers_beside};
 use crate::sql::text::statements;
-use crate::sql::{Asked, Cut, analyse_several, preflight};
+use crate::sql::{PrivateQuery, SqlQuery, analyse_several, preflight};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
 use crate::tables::hash::Key;
@@ -128,7 +128,7 @@ fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
 }
 
 /// The groupings of a query, each of which is run.
-fn groupings(cut: &Cut) -> Vec<&Cut> {
+fn groupings(cut: &PrivateQuery) -> Vec<&PrivateQuery> {
     if cut.sets.is_empty() { vec![cut] } else { cut.sets.iter().map(|set| &set.cut).collect() }
 }
 
@@ -141,15 +141,15 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     /// The query under these bounds, or each branch of a UNION ALL.
-    fn branches(&self, bounding: Bounding) -> crate::Result<Vec<Cut>> {
+    fn branches(&self, bounding: Bounding) -> crate::Result<Vec<PrivateQuery>> {
         Ok(match analyse_several(&self.sql, bounding, &self.project, &self.backend)? {
-            Asked::One(cut) => vec![*cut],
-            Asked::Several(union) => union.branches.into_iter().map(|(cut, _)| cut).collect(),
+            SqlQuery::One(cut) => vec![cut],
+            SqlQuery::Several(union) => union.branches.into_iter().map(|(cut, _)| cut).collect(),
         })
     }
 
     /// All that must hold of one grouping; gives its integers.
-    fn grouping(&mut self, cut: &Cut, context: &SessionContext) -> Result<Integers, Failure> {
+    fn grouping(&mut self, cut: &PrivateQuery, context: &SessionContext) -> Result<Integers, Failure> {
         let case = self.case;
         let base = self.run(cut, &case.rows)?;
         // Some is not written as text.
@@ -183,7 +183,7 @@ impl Trial<'_> {
     }
 
     /// The integers of one pass; their keys are looked at.
-    fn run(&mut self, cut: &Cut, rows: &Rows) -> Result<Integers, Failure> {
+    fn run(&mut self, cut: &PrivateQuery, rows: &Rows) -> Result<Integers, Failure> {
         self.give(rows);
         let found = integers(cut, &self.backend, self.key());
         let found = found.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
@@ -203,7 +203,7 @@ impl Trial<'_> {
     }
 
     /// One pass with the ranks that other engines make too, and the text that they are given.
-    fn same_by_windows(&self, cut: &Cut, context: &SessionContext) -> Result<(), Failure> {
+    fn same_by_windows(&self, cut: &PrivateQuery, context: &SessionContext) -> Result<(), Failure> {
         let base = integers(cut, &self.backend, Ranks::sha(&self.case.secret()));
         let base = base.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
         let found = windows::cells(cut, &self.project, &self.backend, context, self.case);
@@ -225,7 +225,7 @@ impl Trial<'_> {
         Ok(compared && cuts.len() == queries.len())
     }
 
-    fn branch_in_sqlite(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
+    fn branch_in_sqlite(&mut self, cut: &PrivateQuery, query: &RandomQuery) -> Result<bool, Failure> {
         if cut.sets.is_empty() {
             return self.same_as(cut, query);
         }
@@ -238,7 +238,7 @@ impl Trial<'_> {
         Ok(compared)
     }
 
-    fn same_as(&mut self, cut: &Cut, query: &RandomQuery) -> Result<bool, Failure> {
+    fn same_as(&mut self, cut: &PrivateQuery, query: &RandomQuery) -> Result<bool, Failure> {
         let expected = super::oracle::groups(&self.case.world, &self.case.rows, query);
         let Some(expected) = expected else { return Ok(false) };
         let found = self.run(cut, &self.case.rows)?;
@@ -246,7 +246,7 @@ impl Trial<'_> {
     }
 
     /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour than is claimed.
-    fn reported(&mut self, cut: &Cut, bounds: Bounds, base: &Integers) -> Result<(), Failure> {
+    fn reported(&mut self, cut: &PrivateQuery, bounds: Bounds, base: &Integers) -> Result<(), Failure> {
         let twice = |bound: u64| bound.saturating_mul(2);
         let [groups, rows_per_group, rows] = [bounds.groups, bounds.rows_per_group, bounds.rows].map(twice);
         let wide = Bounds { groups, rows_per_group, rows };
@@ -272,7 +272,13 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn tally(&mut self, cut: &Cut, rows: &Rows, bounds: Bounds, wide: Bounds) -> Result<(Integers, Tally), Failure> {
+    fn tally(
+        &mut self,
+        cut: &PrivateQuery,
+        rows: &Rows,
+        bounds: Bounds,
+        wide: Bounds,
+    ) -> Result<(Integers, Tally), Failure> {
         self.give(rows);
         let mut tally = Tally::default();
         let found = integers_beside(cut, &self.backend, self.key(), wide, |owner| tally.add(owner, bounds, wide));
@@ -306,13 +312,14 @@ impl Trial<'_> {
 
 /// Noise on the integers of each grouping, and what stands above the aggregate.
 fn answered(
-    cut: &Cut,
+    cut: &PrivateQuery,
     bases: &[Integers],
     priced: &PricedQuery,
     bits: &mut InsecureSeededSource,
 ) -> crate::Result<Answers> {
-    let mut noise =
-        |cut: &Cut, base: &Integers, private: &Private| noised(cut, base.clone(), private, &mut Drawn(&mut *bits));
+    let mut noise = |cut: &PrivateQuery, base: &Integers, private: &Private| {
+        noised(cut, base.clone(), private, &mut Drawn(&mut *bits))
+    };
     if cut.sets.is_empty() {
         return answers(cut, &noise(cut, &bases[0], &priced.private), &priced.private);
     }

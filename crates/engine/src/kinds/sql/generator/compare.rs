@@ -3,7 +3,7 @@
 use super::oracle::{Group, different};
 use super::query::{Function, RandomQuery};
 use super::value::Value;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::Integers;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// Whether the query's keys and aggregates can be distinguished from the plan's; what differs, where something does.
 pub(crate) fn same(
     query: &RandomQuery,
-    cut: &Cut,
+    cut: &PrivateQuery,
     found: &Integers,
     expected: BTreeMap<Vec<Value>, Group>,
 ) -> Result<bool, String> {
@@ -44,7 +44,7 @@ pub(crate) fn same(
 }
 
 /// The integers that a computation uses.
-fn from_cell(computation: &Computation, cut: &Cut, cell: Option<&Cell>) -> Vec<i128> {
+fn from_cell(computation: &Computation, cut: &PrivateQuery, cell: Option<&Cell>) -> Vec<i128> {
     let sum = |measure: &usize| cell.map_or(0, |cell| cell.sums[*measure]);
     match computation {
         Computation::Count(measure) | Computation::Sum { steps: measure, .. } => vec![sum(measure)],
@@ -63,7 +63,7 @@ fn from_cell(computation: &Computation, cut: &Cut, cell: Option<&Cell>) -> Vec<i
 }
 
 /// The same integers from a group's rows: nothing is clamped here, as bounds that are right never clamp.
-fn from_rows(computation: &Computation, cut: &Cut, function: Function, arguments: &[Value]) -> Vec<i128> {
+fn from_rows(computation: &Computation, cut: &PrivateQuery, function: Function, arguments: &[Value]) -> Vec<i128> {
     let counted = match function {
         Function::Different => different(arguments),
         _ => arguments.iter().filter(|value| !value.is_null()).count() as i128,
@@ -99,7 +99,7 @@ fn distinct(query: &RandomQuery) -> Vec<usize> {
 }
 
 /// Which of our keys each key of the plan is; none where that cannot be said.
-fn key_order(query: &RandomQuery, cut: &Cut) -> Option<Vec<usize>> {
+fn key_order(query: &RandomQuery, cut: &PrivateQuery) -> Option<Vec<usize>> {
     if cut.query.keys.len() == query.grouped.len() {
         return Some(query.grouped.clone());
     }

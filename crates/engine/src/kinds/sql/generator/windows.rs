@@ -2,7 +2,7 @@
 
 use super::check::Case;
 use crate::project::Project;
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::execute::cell::Cell;
 use crate::sql::execute::integers::Integers;
 use crate::sql::text::functions::sha256;
@@ -47,7 +47,7 @@ fn is_empty(cell: &Cell) -> bool {
 
 /// Runs the statements on the tables.
 pub(crate) fn cells(
-    cut: &Cut,
+    cut: &PrivateQuery,
     project: &Project,
     backend: &Backend,
     context: &SessionContext,

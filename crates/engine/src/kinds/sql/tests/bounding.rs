@@ -336,7 +336,7 @@ fn intervals_of_what_is_computed_hold_the_raw_numbers() {
 }
 
 /// The answers as they are published without ORDER BY: the plan above the aggregate takes most of a run's time.
-fn in_order(cut: &Cut, noisy: &Noisy, private: &Private) -> (crate::release::output::Answers, Vec<usize>) {
+fn in_order(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> (crate::release::output::Answers, Vec<usize>) {
     let column = |name: &str, cells: Vec<Cell>, uncertainty| crate::release::output::AnswerColumn {
         name: name.to_string(),
         cells,

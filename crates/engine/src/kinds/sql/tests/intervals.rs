@@ -40,7 +40,7 @@ fn values(rows: i128) -> impl Fn(i128) -> i128 {
 }
 
 /// The exact measures of a group.
-fn exact(cut: &Cut, rows: i128) -> Vec<i128> {
+fn exact(cut: &PrivateQuery, rows: i128) -> Vec<i128> {
     let value = values(rows);
     let sum = |of: &dyn Fn(i128) -> i128| -> i128 {
         let turns = rows / 7;
