@@ -117,7 +117,7 @@ fn what_leaves() -> BTreeMap<String, String> {
     let (published, unshown) = (&published, &unshown);
     let [_, json] = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
     let mut leaves = BTreeMap::from([
-        // What went in: crates/cli/tests/it/one_entry_each.rs kills its release.
+        // What went in: crates/cli/tests/it/ledger/kills.rs kills its release.
         ("project.toml".to_string(), project_file()),
         ("plan.json".to_string(), format!("{:#}\n", serde_json::Value::Array(plans))),
         ("ledger.json".to_string(), format!("{:#}\n", ledger.export().unwrap())),
