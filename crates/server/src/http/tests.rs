@@ -1,15 +1,17 @@
 use super::*;
 use axum::body::to_bytes;
+use scumble_testing::Folder;
 use std::collections::BTreeSet;
 use tower::ServiceExt;
 
 const PROJECT: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\na = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
 
-fn app(folder: &std::path::Path) -> Arc<App> {
-    std::fs::write(folder.join("t.csv"), "a\n1\n2\n").unwrap();
-    let project = folder.join("scumble.toml");
-    std::fs::write(&project, PROJECT).unwrap();
-    let project = scumble_engine::project::Project::open(&project).unwrap();
+fn folder() -> Folder {
+    Folder::with(&[("t.csv", "a\n1\n2\n"), ("scumble.toml", PROJECT)])
+}
+
+fn app(folder: &Folder) -> Arc<App> {
+    let project = scumble_engine::project::Project::open(&folder.file("scumble.toml")).unwrap();
     let service = Arc::new(Service::new(project, None, None).unwrap());
     let (sessions, _) = Sessions::begin().unwrap();
     Arc::new(App { service, sessions, answer_time: None, hosts: vec!["here".to_string()], is_secure: false })
@@ -27,8 +29,8 @@ async fn status(router: &Router, method: &str, path: &str) -> (u16, String) {
 /// The document has every route of the table, with its role, its body and its refusals; and the router answers every path of the document, and no other.
 #[tokio::test]
 async fn the_description_is_that_of_every_route() {
-    let folder = tempfile::tempdir().unwrap();
-    let router = router(app(folder.path()));
+    let folder = folder();
+    let router = router(app(&folder));
     let (_, text) = status(&router, "GET", "/openapi.json").await;
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["openapi"], "3.1.0");
@@ -71,8 +73,8 @@ async fn the_description_is_that_of_every_route() {
 
 #[tokio::test]
 async fn another_name_than_its_own_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let router = router(app(folder.path()));
+    let folder = folder();
+    let router = router(app(&folder));
     let request =
         axum::http::Request::builder().uri("/healthz").header(HOST, "evil.example").body(Body::empty()).unwrap();
     assert_eq!(router.oneshot(request).await.unwrap().status().as_u16(), 403);

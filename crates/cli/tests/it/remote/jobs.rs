@@ -1,6 +1,7 @@
 //! Jobs as a user runs them: the statements of a release for another engine, and its integers taken back.
 
 use crate::support::Folder;
+use scumble_testing::postgres::{PASSWORD, Postgres};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -164,11 +165,6 @@ fn unknown_keys_need_an_owner_and_kinds_that_need_rows_have_no_job() {
     let two = ["release", "--only", "by town", "--only", "by clinic", "--integers", "results"];
     folder.refused(&two, 2, "takes the integers of one release");
 }
-
-#[path = "../../../../engine/tests/support/postgres.rs"]
-mod postgres;
-
-use postgres::{PASSWORD, Postgres};
 
 const SERVED: &str = r#"
 [dataset.visits]

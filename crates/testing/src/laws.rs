@@ -42,10 +42,12 @@ impl Law {
         Self((-reach..=reach).map(|z| (z, weight(z) / total)).collect())
     }
 
+    /// Discrete Laplace noise of this scale.
     pub fn discrete_laplace(scale: f64) -> Self {
         Self::of_weights((40.0 * scale).ceil() as i64 + 2, |z| (-(z.abs() as f64) / scale).exp())
     }
 
+    /// Discrete Gaussian noise of this σ.
     pub fn discrete_gaussian(sigma: f64) -> Self {
         Self::of_weights((10.0 * sigma).ceil() as i64 + 2, |z| (-(z * z) as f64 / (2.0 * sigma * sigma)).exp())
     }
@@ -69,10 +71,12 @@ impl Law {
         }
     }
 
+    /// P\[Z = z\].
     pub fn mass(&self, z: i64) -> f64 {
         self.0.get(&z).copied().unwrap_or(0.0)
     }
 
+    /// P\[Z ≥ z\].
     pub fn at_least(&self, z: i64) -> f64 {
         self.0.range(z..).map(|(_, mass)| mass).sum()
     }
@@ -82,6 +86,7 @@ impl Law {
         self.at_least(q + 1) + self.0.range(..-q).map(|(_, mass)| mass).sum::<f64>()
     }
 
+    /// Every integer with its mass.
     pub fn iter(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
         self.0.iter().map(|(z, mass)| (*z, *mass))
     }

@@ -1,7 +1,5 @@
 //! A PostgreSQL server of the system's packages, in a folder that is gone with the test.
 
-#![allow(dead_code)] // Each test needs a part of it.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
