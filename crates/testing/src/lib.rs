@@ -7,6 +7,7 @@ pub mod laws;
 pub mod other_engines;
 pub mod postgres;
 pub mod program;
+pub mod projects;
 pub mod tables;
 
 pub use folder::Folder;

@@ -12,6 +12,7 @@ mod ledger;
 mod needs;
 mod nested;
 mod pictures;
+mod refusals;
 mod replay;
 mod strings;
 #[path = "../support/mod.rs"]

@@ -1,20 +1,10 @@
 //! Layouts of tables: separators, decimal commas, encodings, packed files, words for what is missing, JSON lines, Arrow files.
 
 use crate::support::{Folder, refused};
+use scumble_testing::projects::GERMAN_ROWS as GERMAN;
+use scumble_testing::projects::german as project;
 use serde_json::Value;
 use std::fs;
-
-/// Four people, as a German spreadsheet writes them.
-const GERMAN: &str =
-    "name;größe;alter;raucher\nMüller;1,75;44,0;ja\n'Meier; Anna';1,6;NA;nein\nÖzil;;30;nein\nSchmidt;1,9;51;ja\n";
-
-fn project(source: &str, table: &str) -> String {
-    format!(
-        "[dataset.people]\nsource = \"{source}\"\n{table}\n[dataset.people.columns]\nname = {{ type = \"category\" }}\n\
-         'größe' = {{ type = \"float\", lower = 0, upper = 3, granularity = 0.01 }}\nalter = {{ type = \"int\", lower = 0, upper = 120 }}\n\
-         raucher = {{ type = \"category\", values = [\"ja\", \"nein\"] }}\n"
-    )
-}
 
 /// How many people there are, how many have an age, the sum of ages and of heights: with hardly any noise.
 fn numbers(folder: &Folder) -> [i64; 4] {
@@ -59,97 +49,6 @@ fn a_file_without_a_line_of_names_tabs_and_json_lines() {
                  {\"name\": \"Schmidt\", \"größe\": 1.9, \"alter\": \"51\", \"raucher\": \"ja\"}\n";
     let folder = Folder::with(&[("people.jsonl", lines), ("scumble.toml", &project("people.jsonl", ""))]);
     assert_eq!(numbers(&folder), TRUTH);
-}
-
-/// What a table's declaration lacks is said with file, line, column and remedy, and nothing is charged.
-#[test]
-fn refusals_name_the_remedy() {
-    let usual = GERMAN.replace('\'', "\"");
-    for (file, layout, words) in [
-        (
-            usual.as_str(),
-            "",
-            "people.csv has no column 'name': the file seems to be separated by ';'; say separator = \";\" for the table",
-        ),
-        (
-            &usual,
-            "separator = \";\"",
-            "people.csv:2: the value in column 'größe' is declared as float and is no number",
-        ),
-        (&usual, "separator = \";\"", "say decimal = \",\" for the table"),
-        (&usual, "separator = \";\"\ndecimal = \",\"", "people.csv:3: the value in column 'alter' is declared as int"),
-        (&usual, "separator = \";\"\ndecimal = \",\"", "say null = [\"NA\"] for the table"),
-        (
-            "name,größe,alter,raucher\nA,1,1,ja \n",
-            "",
-            "people.csv:2: the value in column 'raucher' begins or ends with a space: say trim = true",
-        ),
-        (
-            "'name','größe','alter','raucher'\n'A','1','1','ja'\n",
-            "",
-            "people.csv has no column 'name': if fields stand in ', say quote = \"'\" for the table",
-        ),
-        (
-            "name,größe,alter,raucher\nA,'1','1',ja\n",
-            "",
-            "people.csv:2: the value in column 'größe' is declared as float and is no number; correct it, leave it empty, or declare the column as category (if fields stand in ', say quote = \"'\" for the table)",
-        ),
-        (&usual, "decimal = \",\"", "separator and decimal must differ"),
-        (&usual, "separator = \"ab\"", "this must be one sign"),
-        (&usual, "quote = \",\"", "separator and quote must differ"),
-        (&usual, "encoding = \"klingon\"", "this is no encoding"),
-        (&usual, "header = false", "needs them here, as in header = [\"id\", \"age\"]"),
-        (&usual, "separater = \";\"", "did you mean 'separator'?"),
-        (
-            "a,b\n\u{0}\n",
-            "header = [\"name\", \"größe\", \"alter\", \"raucher\"]",
-            "people.csv:1: this row has 2 fields, and the table's header has 4",
-        ),
-    ] {
-        let folder = Folder::with(&[("people.csv", file), ("scumble.toml", &project("people.csv", layout))]);
-        let output = folder.run(&["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=1"]);
-        refused(&output, 2, words);
-        assert!(!folder.file("scumble.ledger").exists(), "{words}: nothing is charged");
-    }
-    let folder = Folder::with(&[("people.csv", ""), ("scumble.toml", &project("people.csv", ""))]);
-    fs::write(folder.file("people.csv"), b"name,gr\xf6\xdfe,alter,raucher\n").unwrap();
-    refused(
-        &folder.run(&["check"]),
-        2,
-        "people.csv:1: the line of column names is not UTF-8 text; say how it is written, as in encoding = \"windows-1252\"",
-    );
-}
-
-#[test]
-fn json_lines_and_packed_files_that_are_damaged() {
-    for (name, bytes, words) in [
-        ("people.jsonl", &b"{\"name\": \"a\"}\n[1]\n"[..], "people.jsonl:1: the first object has no key 'größe'"),
-        (
-            "people.jsonl",
-            "{\"name\": 1, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n[1]\n".as_bytes(),
-            "people.jsonl:2: this line is no JSON object",
-        ),
-        (
-            "people.jsonl",
-            "{\"name\": {}, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n".as_bytes(),
-            "people.jsonl:1: the value in column 'name' is a list or an object",
-        ),
-        (
-            "people.csv.gz",
-            b"name\n",
-            "people.csv.gz is not packed as its name says: let its name end without .gz or .zst, or pack it",
-        ),
-        ("people.csv.zst", b"name\n", "people.csv.zst is not packed as its name says"),
-        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz ends in the middle of what is packed in it"),
-        ("people.csv", b"\x1f\x8b\x08\x00packed", "people.csv is packed with gzip: let its name end in .gz"),
-        ("people.jsonl", b"\x28\xb5\x2f\xfdpacked", "people.jsonl is packed with zstd: let its name end in .zst"),
-        ("people.arrow", b"ARROW1", "people.arrow is damaged or is no Arrow file"),
-        ("people.xlsx", b"", "people.xlsx is no file that can be read by its name"),
-    ] {
-        let folder = Folder::with(&[("scumble.toml", &project(name, ""))]);
-        fs::write(folder.file(name), bytes).unwrap();
-        refused(&folder.run(&["check"]), 2, words);
-    }
 }
 
 /// The names that a table's declaration gives to columns are remembered: with others, the same values would be other attributes.
@@ -202,28 +101,6 @@ fn a_renamed_file_is_checked_again() {
         2,
         "a.tsv:1: this row has 1 field, and the table's header has 2; the file is read with tabs between its fields",
     );
-}
-
-#[test]
-fn values_that_no_row_can_have_are_refused() {
-    for (layout, values, words) in [
-        ("trim = true", "\"ja \"", "the value 'ja ' of column 'c' begins or ends with a space"),
-        ("null = [\"ja\"]", "\"ja\"", "the value 'ja' of column 'c' stands for a missing value"),
-    ] {
-        let project = format!(
-            "[dataset.t]\nsource = \"t.csv\"\n{layout}\n[dataset.t.columns]\nc = {{ type = \"category\", values = [{values}] }}\n"
-        );
-        let folder = Folder::with(&[("scumble.toml", &project), ("t.csv", "c\nja\n")]);
-        refused(&folder.run(&["check"]), 2, words);
-    }
-    // What may be the first row of a file without names is not said.
-    let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nageing = { type = \"int\" }\n";
-    let folder = Folder::with(&[("scumble.toml", project), ("t.csv", "aging,5,5\nb,6,7\n")]);
-    let sentence = refused(&folder.run(&["check"]), 2, "columns 2 and 3 have the same name");
-    assert!(!sentence.contains("'5'"), "{sentence}");
-    folder.write("t.csv", "aging,5\n");
-    let sentence = refused(&folder.run(&["check"]), 2, "has no column 'ageing'");
-    assert!(!sentence.contains("aging,") && !sentence.contains("'aging'"), "{sentence}");
 }
 
 /// A file .tsv was read with tabs whatever the table said, and the remedy was to say what it said already.

@@ -1,19 +1,12 @@
 //! The release kind `anonymized-histogram`, end to end.
 
 use crate::support::{Folder, epsilon, exactly};
+use scumble_testing::projects::accounts as project;
 
 /// A power law: value v occurs ⌊2000/v⌋ times, 399 values, in rows with another column beside.
 fn accounts() -> String {
     let rows = (1..400).flat_map(|value| std::iter::repeat_n(format!("pw{value},{}\n", value % 2), 2000 / value));
     format!("password,tall\n{}", rows.collect::<String>())
-}
-
-fn project(dataset: &str, release: &str) -> String {
-    format!(
-        "[dataset.accounts]\nsource = \"accounts.csv\"\n{dataset}\n\
-         [dataset.accounts.columns]\npassword = {{ type = \"category\" }}\ntall = {{ type = \"int\", lower = 0, upper = 1 }}\n\
-         [[release]]\nname = \"frequencies\"\nkind = \"anonymized-histogram\"\ntable = \"accounts\"\n{release}\n"
-    )
 }
 
 fn folder(dataset: &str, release: &str) -> Folder {
@@ -138,30 +131,6 @@ fn combinations_of_columns_need_no_list_and_rows_without_a_value_do_not_count() 
         (&answers["statistics"]["distinct_values"], &answers["statistics"]["elements"]),
         (&21.into(), &450.into())
     );
-}
-
-#[test]
-fn wrong_requests_are_refused_in_a_sentence() {
-    let columns = "columns = [\"password\"]";
-    for (dataset, release, words) in [
-        ("", format!("{columns}\ncost = {{ rho = 0.1 }}"), "has a pure epsilon"),
-        ("", format!("{columns}\naccuracy = {{ within = 10, confidence = 0.9 }}"), "has a pure epsilon"),
-        ("", "columns = [\"pasword\"]\ncost = { epsilon = 1 }".into(), "did you mean 'password'?"),
-        ("", "columns = []\ncost = { epsilon = 1 }".into(), "at least one column"),
-        (
-            "",
-            format!("{columns}\ncost = {{ epsilon = 1 }}\nlayout = \"rows-and-stripes\""),
-            "did you mean 'rows-and-strips'?",
-        ),
-        ("", format!("{columns}\ncost = {{ epsilon = 1 }}\nat_most = 0"), "at least 1"),
-        ("", format!("{columns}\ncost = {{ epsilon = 1 }}\nat_most = 9000000000000"), "2^40"),
-        ("", format!("{columns}\ncost = {{ epsilon = 1e-12 }}"), "for an anonymized histogram"),
-        ("public = true", format!("{columns}\ncost = {{ epsilon = 1 }}"), "is public"),
-    ] {
-        let folder = folder(dataset, &release);
-        folder.refused(&["release", "--quiet"], 2, words);
-        assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists());
-    }
 }
 
 /// How many people have one row, two, three …: the owner's column was refused, as nobody may read it. Who has how many is not published, and what their rows say costs nothing.

@@ -1,6 +1,7 @@
 //! Conjunctions that are looked up after one release, and pairs of many binary columns, as a user runs them.
 
 use crate::support::{Folder, scumble_in};
+use scumble_testing::projects::{HABITS as TABLE, HABITS_COLUMNS as COLUMNS};
 use serde_json::Value;
 
 const PEOPLE: usize = 3000;
@@ -21,18 +22,6 @@ fn people() -> String {
     };
     format!("id,smoker,insured,age,region\n{}", (0..PEOPLE).map(row).collect::<String>())
 }
-
-const TABLE: &str = r#"
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-smoker = { type = "bool" }
-insured = { type = "bool" }
-age = { type = "int", lower = 0, upper = 99 }
-region = { type = "category", values = ["north", "south", "west"] }
-"#;
-
-const COLUMNS: &str = r#"columns = ["smoker", "insured", "age >= 65", "region = north"]"#;
 
 fn folder(table: &str, release: &str) -> Folder {
     let project =
@@ -171,37 +160,6 @@ fn owners_with_several_rows_count_once_and_it_is_said() {
         "{found}"
     );
     assert!(found["note"].as_str().unwrap().contains("One row of each id counts"), "{found}");
-}
-
-#[test]
-fn what_cannot_be_asked_for_is_one_sentence_with_its_place() {
-    let plan = |release: &str, words: &str| {
-        let sentence = folder(TABLE, release).refused(&["plan"], 2, words);
-        assert!(sentence.contains("scumble.toml:"), "{sentence}");
-    };
-    let with = |more: &str| format!("{COLUMNS}\n{more}\ncost = {{ rho = 1 }}");
-    plan(&with("width = 5"), "of 4 columns there are conjunctions of 1 to 4 literals");
-    plan(&with("width = 0"), "a whole number of at least 1");
-    plan(&with("width = 2\nbias = 1.0\npeople = 10"), "above 0 and below 1");
-    plan(&with("width = 2\nbias = 0.0\npeople = 10"), "above 0 and below 1");
-    plan(&with("width = 2\nbias = -0.1\npeople = 10"), "-0.1");
-    plan(&with("width = 2\nbias = nan\npeople = 10"), "a finite number");
-    plan(&with("width = 2\nbias = 0.1"), "give people = about how many");
-    plan(&with("width = 2\nmeasure = \"sums\""), "'parities', 'counts' or 'auto'");
-    let of =
-        |columns: &str, words: &str| plan(&format!("columns = [{columns}]\nwidth = 1\ncost = {{ rho = 1 }}"), words);
-    of("", "at least one");
-    of("\"smokr\"", "smokr");
-    of("\"smoker\", \"smoker\"", "'smoker' is listed twice");
-    of("\"region\"", "neither true nor false");
-    of("\"age\"", "has 100 values");
-    of("\"region = east\"", "true of no value");
-    of("\"age >= 0\"", "true of every value");
-    of("\"age >= nan\"", "compares whole numbers");
-    let many: Vec<String> = (1..99).map(|age| format!("\"age >= {age}\"")).collect();
-    plan(&format!("columns = [{}]\nwidth = 5\ncost = {{ rho = 1 }}", many.join(", ")), "lower the width");
-    let no_delta = folder(TABLE, &format!("{COLUMNS}\nwidth = 2\ncost = {{ epsilon = 1 }}"));
-    no_delta.refused(&["plan"], 2, "needs a delta");
 }
 
 #[test]

@@ -179,62 +179,6 @@ fn published_rules_run_as_sql() {
     }
 }
 
-/// One sentence with its place, and nothing is charged.
-#[test]
-fn what_cannot_be_learnt_is_refused() {
-    let check = |more: &str, words: &str| {
-        let folder = project(&release("r", more));
-        folder.refused(&["release"], 2, words);
-        assert!(!folder.file("out").exists());
-    };
-    let cost = "cost = { epsilon = 1 }";
-    let distribution = |more: &str| format!("concept = \"distribution\"\ncolumns = [\"ward\"]\n{more}\n{cost}");
-    check(&distribution("label = \"ill\""), "a distribution predicts no label: leave 'label' out");
-    check(&distribution("positive = \"west\""), "'positive' is for a label, and a distribution has none");
-    check(&distribution("rules = [\"age > 3\"]"), "'rules' are for the concept 'list'");
-    check("concept = \"distribution\"\ncolumns = []\ncost = { epsilon = 1 }", "give at least one column");
-    check(
-        "concept = \"distribution\"\ncolumns = [\"ward\"]\naccuracy = { within = 3, confidence = 0.9 }",
-        "the accuracy of a distribution cannot be asked for",
-    );
-    check(&format!("concept = \"point\"\ncolumns = [\"ward\"]\n{cost}"), "needs 'label', the column that is predicted");
-    check(&format!("concept = \"tree\"\nlabel = \"ill\"\ncolumns = [\"age\"]\n{cost}"), "the concept is 'point'");
-    check(
-        &format!("concept = \"point\"\nlabel = \"age\"\ncolumns = [\"ward\"]\n{cost}"),
-        "a label is a bool, an int with the bounds 0 and 1",
-    );
-    check(&format!("concept = \"point\"\nlabel = \"ward\"\ncolumns = [\"age\"]\n{cost}"), "needs 'positive'");
-    check(
-        &format!("concept = \"point\"\nlabel = \"ward\"\npositive = \"east\"\ncolumns = [\"age\"]\n{cost}"),
-        "'east' is no value of the column 'ward'",
-    );
-    check(&format!("concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ill\"]\n{cost}"), "listed twice");
-    check(&format!("concept = \"threshold\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "one column of type int");
-    check(&format!("concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "over columns of type bool");
-    check(
-        "concept = \"parity\"\nlabel = \"ill\"\ncolumns = [\"smokes\"]\ncost = { rho = 1 }",
-        "takes an epsilon, and no delta",
-    );
-    check(
-        "concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\naccuracy = { within = 3, confidence = 0.9 }",
-        "the accuracy of a rule cannot be asked for",
-    );
-    check(
-        &format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\n{cost}"),
-        "'rules' are for the concept 'list'",
-    );
-    let list =
-        |rules: &str| format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\nrules = {rules}\n{cost}");
-    check(&list("[]"), "list 1 to 1000 rules");
-    check(&list("[\"ward = 'west'\"]"), "reads 'ward', which is not among the columns of the release");
-    check(&list("[\"age + 1\"]"), "no truth value");
-    check(&list("[\"10 / age > 3\"]"), "may divide by zero");
-    check(&list("[\"age > random() * 100\"]"), "the function random is not answered");
-    // The stack overflowed.
-    let long = vec!["age = 1"; 3000].join(" OR ");
-    check(&list(&format!("[\"{long}\"]")), "operators");
-}
-
 /// A point by heavy hitters: each attribute pays what it was granted, a person more; and it is found.
 #[test]
 fn a_cost_per_attribute_finds_the_point() {

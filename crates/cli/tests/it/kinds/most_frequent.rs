@@ -1,25 +1,7 @@
 //! Keys and the most frequent values, of domains that are listed, unknown and huge, as a user runs them.
 
 use crate::support::{Folder, epsilon, exactly};
-
-const PROJECT: &str = r#"
-[dataset.searches]
-source = "searches.csv"
-owner = "user"
-max_rows_per_owner = 200
-[dataset.searches.columns]
-term = { type = "category" }
-page = { type = "category", values = ["news", "mail", "maps", "shop", "help"] }
-
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-town = { type = "category" }
-sex = { type = "category", values = ["f", "m"] }
-
-[budget]
-person = { epsilon = 1000, delta = 1e-6 }
-"#;
+use scumble_testing::projects::SEARCHES as PROJECT;
 
 /// 600 users who each search for up to 40 terms: `t0` all, `t1` 560, `t2` 520, the others from 326 down; and for a term that nobody else searches for.
 fn folder(releases: &str) -> Folder {
@@ -95,37 +77,6 @@ fn the_most_frequent_values_of_every_domain() {
     // What only one user looked for is nowhere; and the report has the numbers.
     assert!(!folder.read("out/gap.csv").contains("only"));
     assert!(folder.read("out/report.html").contains("lead with 95% intervals"));
-}
-
-#[test]
-fn what_is_wrong_with_a_top_is_said_in_a_sentence() {
-    let refused = |kind: &str, fields: &str, cost: &str, words: &str| {
-        let folder = folder(&release("r", kind, cost, fields));
-        folder.refused(&["plan"], 2, words);
-        folder.refused(&["release"], 2, words);
-        assert!(!folder.file("out").exists(), "nothing is written");
-    };
-    let top = |fields: &str, cost: &str, words: &str| refused("top", fields, cost, words);
-    let term = "table = \"searches\"\ncolumn = \"term\"";
-    top(term, "epsilon = 1", "say how many values: number = 10");
-    top(&format!("{term}\nnumber = 3\nlead = 50"), "epsilon = 1", "give number or lead, not both");
-    top(&format!("{term}\nnumber = 1001"), "epsilon = 1", "number may be at most 1000, not 1001");
-    top(&format!("{term}\nnumber = 3\nmethod = \"best\""), "epsilon = 1", "method must be 'counts', 'gap' or 'auto'");
-    top(&format!("{term}\nlead = 2"), "epsilon = 1", "not even one value is sure to be found by a lead of 2");
-    top(&format!("{term}\nnumber = 3\nmax_bytes = 18"), "epsilon = 1", "max_bytes must be 1 to 17, not 18");
-    top(&format!("{term}\nnumber = 3\nmax_bytes = 16"), "rho = 1", "which has a pure epsilon");
-    let page = "table = \"searches\"\ncolumn = \"page\"";
-    top(&format!("{page}\nnumber = 5"), "epsilon = 1", "there are only 5 values");
-    top(&format!("{page}\nnumber = 2\nmax_bytes = 16"), "epsilon = 1", "whose values are not listed");
-    top("table = \"searches\"\ncolumn = \"trem\"\nnumber = 1", "epsilon = 1", "did you mean 'term'?");
-    refused("histogram", &format!("{page}\nmax_bytes = 16"), "epsilon = 1", "whose values are not listed");
-    refused("histogram", &format!("{term}\nmax_bytes = 16"), "rho = 1", "which has a pure epsilon");
-    refused(
-        "histogram",
-        &format!("{term}\nmax_bytes = 16\nbounding_report = {{ share = 0.1 }}"),
-        "epsilon = 1",
-        "max_bytes and bounding_report",
-    );
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Small tables, and questions one after the other, as a user runs them.
 
 use crate::support::{Folder, effort, epsilon, exactly, refused};
+use scumble_testing::projects::{
+    FEW_VALUES as COLUMNS, INTERACTIVE as ASKED, SMALL_TABLE as SMALL, SMALL_TABLE_CONDITIONS as CONDITIONS,
+};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-
-const COLUMNS: &str = "[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 3 }\nsmokes = { type = \"bool\" }\n\
-    sex = { type = \"category\", values = [\"f\", \"m\"] }\nincome = { type = \"int\", lower = 0, upper = 9 }\n";
 
 /// 2000 people, all alike except for their income.
 fn people() -> String {
@@ -22,12 +22,9 @@ fn project(budget: &str, release: &str) -> String {
     )
 }
 
-/// Six rounds of ε = 10 each: what is far off by 1000 or more is measured.
-const ASKED: &str = "kind = \"interactive\"\ncolumns = [\"age\", \"smokes\", \"sex\"]\nmissing = \"never\"\npeople = 2000\nquestions = 30\nupdates = 6\n\
-    cost = { epsilon = 60 }";
-
 /// What the uniform model knows, and what it does not.
 const NEAR: &str = "age >= 0";
+
 const FAR: &str = "smokes AND sex = 'f' AND age = 0";
 
 fn folder(budget: &str, release: &str) -> Folder {
@@ -300,35 +297,6 @@ fn bad_questions_are_refused_before_anything_is_charged() {
     folder.refused(&["ask", "s", NEAR], 2, "there is no release 's'");
     refused(&folder.run(&["ask", "r"]), 2, "");
 }
-
-#[test]
-fn bad_declarations_are_refused_with_a_sentence() {
-    let wide = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\na = { type = \"int\", lower = 1, upper = 4000 }\n\
-        b = { type = \"int\", lower = 1, upper = 4000 }\n[[release]]\nname = \"r\"\ntable = \"people\"\nkind = \"interactive\"\ncolumns = [\"a\", \"b\"]\npeople = 9\ncost = { epsilon = 1 }\n";
-    for (release, words) in [
-        (ASKED.replace("people = 2000\n", ""), "needs 'people', how many owners there are"),
-        (ASKED.replace("updates = 6", "updates = 0"), "this must be a whole number of at least 1"),
-        (ASKED.replace("updates = 6", "updates = 2000000"), "1 to 1000000 times, not 2000000"),
-        (ASKED.replace("questions = 30", "questions = 0"), "this must be a whole number of at least 1"),
-        (ASKED.replace("epsilon = 60", "rho = 1"), "takes an epsilon"),
-        (ASKED.replace("columns = [\"age\", \"smokes\", \"sex\"]", "columns = []"), "at least one column"),
-        (ASKED.replace("\"sex\"]", "\"sox\"]"), "did you mean 'sex'?"),
-        (SMALL.replace("size = 4", "size = 0"), "this must be a whole number of at least 1"),
-        (SMALL.replace("size = 4", "size = 60"), "10^8 comparisons: take fewer rows, columns or values; MWEM"),
-        (SMALL.replace(CONDITIONS, "[]"), "at least one condition"),
-        (SMALL.replace(CONDITIONS, "[\"income = 3\"]"), "which is not among the columns"),
-        (SMALL.replace(CONDITIONS, "[\"age = \"]"), "this must be one condition"),
-    ] {
-        let folder = folder("", &release);
-        folder.refused(&["plan"], 2, words);
-    }
-    let folder = Folder::with(&[("people.csv", "a,b\n"), ("scumble.toml", wide)]);
-    folder.refused(&["plan"], 2, "10^7 combinations of values, not 16008001");
-}
-
-const CONDITIONS: &str = "[\"smokes\", \"age = 0 AND sex = 'f'\", \"age > 1\"]";
-const SMALL: &str = "kind = \"small-table\"\ncolumns = [\"age\", \"smokes\", \"sex\"]\nmissing = \"never\"\nsize = 4\n\
-    conditions = [\"smokes\", \"age = 0 AND sex = 'f'\", \"age > 1\"]\npeople = 2000\ncost = { epsilon = 8 }";
 
 #[test]
 fn a_small_table_answers_all_its_conditions() {

@@ -32,32 +32,6 @@ fn names_that_collide_are_refused() {
     );
 }
 
-/// A release called " x " wrote the files of x, and the next release of x found its files changed.
-#[test]
-fn names_that_collide_are_refused_with_their_place() {
-    let project = |name: &str| {
-        format!(
-            "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = {{ type = \"int\", lower = 0, upper = 9 }}\n\
-             [[release]]\nname = \"{name}\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = {{ epsilon = 1 }}\n"
-        )
-    };
-    let folder = Folder::with(&[("people.csv", "age\n1\n2\n")]);
-    for (name, sentence) in [
-        (
-            " x ",
-            "scumble.toml:6:8: a release's name becomes a file name, and begins and ends with no space: write name = \"x\"",
-        ),
-        (
-            "Report",
-            "scumble.toml:6:8: a release cannot be called 'report', because report.json is the report's own file",
-        ),
-        ("../x", "scumble.toml:6:8: a release's name becomes a file name: 1 to 150 letters"),
-    ] {
-        folder.write("scumble.toml", &project(name));
-        folder.refused(&["plan"], 2, sentence);
-    }
-}
-
 /// Columns that are called as one of ours are refused where both would be published, with the place, before anything is charged.
 #[test]
 fn columns_that_are_called_as_one_of_ours_are_refused() {

@@ -1,25 +1,8 @@
 //! Dates and times, as a user has them: in files, in declarations, in queries.
 
 use crate::support::{Folder, refused};
+use scumble_testing::projects::{FLIGHTS as PROJECT, FLIGHTS_ROWS as FLIGHTS};
 use serde_json::Value;
-
-const FLIGHTS: &str = "\
-day,departs
-2013-01-31,2013-01-31T23:30:00Z
-2013-02-28,2013-02-28 12:00
-2012-02-29,2013-03-31T00:30:00+00:00
-2013-12-31,2013-12-31T23:59:59.5
-,
-1066-10-14,9999-12-31T00:00:00
-";
-
-const PROJECT: &str = r#"
-[dataset.flights]
-source = "flights.csv"
-[dataset.flights.columns]
-day     = { type = "date", lower = "2013-01-01", upper = "2013-12-31" }
-departs = { type = "timestamp", lower = "2013-01-01T00:00:00", upper = "2013-12-31T23:59:59", zone = "Europe/Berlin" }
-"#;
 
 fn folder() -> Folder {
     Folder::with(&[("flights.csv", FLIGHTS), ("scumble.toml", PROJECT)])
@@ -132,85 +115,6 @@ cost = { epsilon = 100000 }
     assert!(folder.read("out/days.csv").contains("2013-01-01,2,"));
 }
 
-/// What is not answered is said with its reason, before anything is charged.
-#[test]
-fn refusals_of_dates() {
-    let folder = folder();
-    for (sql, words) in [
-        (
-            "SELECT departs, COUNT(*) AS n FROM flights GROUP BY departs",
-            "a column of times has a group for nearly every row; group by DATE_TRUNC('month', …)",
-        ),
-        ("SELECT COUNT(*) AS n FROM flights WHERE departs - day IS NOT NULL", "is a duration, which is not answered"),
-        (
-            "SELECT COUNT(*) AS n FROM flights WHERE day + INTERVAL '300 years' > day",
-            "may be before 1678 or after 2261",
-        ),
-        (
-            "SELECT COUNT(*) AS n FROM flights WHERE day > '2013-13-01'",
-            "is no date or time from 1678 to 2261 as in '2013-12-31'",
-        ),
-        (
-            "SELECT COUNT(*) AS n FROM flights WHERE EXTRACT(CENTURY FROM day) = 21",
-            "know these parts of dates and times: year, isoyear, quarter, month",
-        ),
-        (
-            "SELECT DATE_TRUNC('decade', day) AS d, COUNT(*) AS n FROM flights GROUP BY 1",
-            "the unit of DATE_TRUNC must be written out, as one of second, minute, hour",
-        ),
-        ("SELECT MAX(day) - MIN(day) AS days FROM flights", "computes with dates after the aggregate"),
-        ("SELECT AVG(day) AS d FROM flights", "AVG does not take what it is given here"),
-    ] {
-        sentence(&folder, sql, words);
-    }
-    assert!(!folder.file("scumble.ledger").exists(), "nothing is charged");
-}
-
-/// Declarations and files that do not fit: place, column and remedy.
-#[test]
-fn refusals_of_declarations_and_files() {
-    let declared = |day: &str| {
-        format!("[dataset.flights]\nsource = \"flights.csv\"\n[dataset.flights.columns]\nday = {{ {day} }}\n")
-    };
-    for (day, words) in [
-        ("type = \"date\", lower = \"2013-01-01\"", "lower and upper come together"),
-        (
-            "type = \"date\", lower = \"2013-01-01\", upper = \"31.12.2013\"",
-            "scumble.toml:4:54: this must be a date from 1678-01-01 to 2261-12-31",
-        ),
-        ("type = \"date\", lower = 2013-01-01, upper = 2013-12-31", "in quotation marks, as in \"2013-12-31\""),
-        ("type = \"date\", lower = \"2014-01-01\", upper = \"2013-12-31\"", "the bounds are inverted"),
-        ("type = \"date\", lower = \"1700-01-01\", upper = \"2213-12-31\"", "more than 500 years apart"),
-        ("type = \"timestamp\", lower = \"2013-01-01\", upper = \"2013-12-31\"", "as in \"2013-12-31T23:59:59\""),
-        (
-            "type = \"timestamp\", zone = \"Berlin\"",
-            "this is no time zone: give one of the tz database, as in \"Europe/Berlin\"",
-        ),
-        ("type = \"dat\"", "(did you mean 'date'?); types are: int, float, category, bool, date, timestamp"),
-        ("type = \"date\", zone = \"UTC\"", "unknown key 'zone'"),
-    ] {
-        let folder = Folder::with(&[("flights.csv", FLIGHTS), ("scumble.toml", &declared(day))]);
-        refused(&folder.run(&["check"]), 2, words);
-    }
-    for (kind, file, words) in [
-        (
-            "date",
-            "day\n2013-01-31\n31.01.2013\n",
-            "flights.csv:3: the value in column 'day' is declared as date and is no date as in 2013-12-31; write it so",
-        ),
-        ("date", "day\n2013-02-30\n", "flights.csv:2: the value in column 'day' is declared as date"),
-        (
-            "timestamp",
-            "day\n2013-02-28T25:00\n",
-            "flights.csv:2: the value in column 'day' is declared as timestamp and is no time as in 2013-12-31T23:59:59",
-        ),
-    ] {
-        let folder = Folder::with(&[("flights.csv", file), ("scumble.toml", &declared(&format!("type = \"{kind}\"")))]);
-        let said = refused(&folder.run(&["check"]), 2, words);
-        assert!(!said.contains("31.01"), "no value is said: {said}");
-    }
-}
-
 /// Without bounds no groups are listed: years are selected privately, and sums need bounds.
 #[test]
 fn dates_without_bounds() {
@@ -272,56 +176,6 @@ name = { type = "category" }
     folder.write("scumble.toml", project);
     folder.write("airlines.csv", "name\nUA\nDL\n");
     sentence(&folder, "SELECT COUNT(*) AS n FROM people", "its column 'carrier' was");
-}
-
-#[test]
-fn refusals_of_bins_maps_and_key_sets() {
-    for (column, words) in [
-        (
-            "type = \"int\", bins = [0]",
-            "scumble.toml:4:28: bins are where intervals begin, at least two and at most 10000, as in [0, 18, 65]",
-        ),
-        ("type = \"int\", bins = [0, 18, 18]", "bins must ascend"),
-        ("type = \"int\", bins = [0, 18.5]", "this must be a whole number"),
-        ("type = \"int\", bins = [0, 18], lower = 0, upper = 9", "a column with bins has no lower"),
-        ("type = \"int\", bins = [0, 18], labels = [\"a\"]", "there are 2 bins and 1 labels"),
-        ("type = \"int\", bins = [0, 18], labels = [\"a\", \"a\"]", "two bins are called 'a'"),
-        ("type = \"int\", labels = [\"a\"]", "labels are those of bins"),
-        ("type = \"bool\", bins = [0, 1]", "unknown key 'bins'"),
-        (
-            "type = \"category\", values = [\"a\"], map = { b = \"c\" }",
-            "map makes 'c' of 'b', which is not among the values; list it",
-        ),
-        (
-            "type = \"category\", values = [\"a\", \"b\"], map = { b = \"a\" }",
-            "map makes another text of the value 'b', so no row can have it",
-        ),
-        (
-            "type = \"category\", unlisted = \"other\"",
-            "unlisted is what values are called that are not listed: list values",
-        ),
-        (
-            "type = \"category\", values = { table = \"w\", column = \"name\" }",
-            "there is no table 'w' in the project file",
-        ),
-        (
-            "type = \"category\", values = { table = \"t\", column = \"v\" }",
-            "which is private: say public = true there, if it is about nobody",
-        ),
-        ("type = \"category\", values = { table = \"p\", column = \"nam\" }", "table 'p' has no declared column 'nam'"),
-        ("type = \"category\", values = { table = \"p\", colum = \"name\" }", "did you mean 'column'?"),
-        (
-            "type = \"category\", values = { table = \"same\", column = \"v\" }",
-            "table 'same' is declared public and reads the same file as table 't', which is private",
-        ),
-    ] {
-        let project = format!(
-            "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nv = {{ {column} }}\n[dataset.p]\nsource = \"p.csv\"\npublic = true\n[dataset.p.columns]\nname = {{ type = \"category\" }}\n\
-             [dataset.same]\nsource = \"./t.csv\"\npublic = true\n[dataset.same.columns]\nv = {{ type = \"category\" }}\n"
-        );
-        let folder = Folder::with(&[("t.csv", "v\n1\n"), ("p.csv", "name\nUA\n"), ("scumble.toml", &project)]);
-        refused(&folder.run(&["check"]), 2, words);
-    }
 }
 
 /// `year=2013/month=01/…`: what folders are called after are columns like others.

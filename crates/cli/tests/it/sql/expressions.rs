@@ -1,24 +1,7 @@
 //! Expressions and keys of queries that once published more than they were charged for, or took the program down.
 
 use crate::support::Folder;
-
-const PROJECT: &str = r#"
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-sex = { type = "category", values = ["f", "m", "x"] }
-state = { type = "category" }
-age = { type = "int", lower = 0, upper = 120 }
-y = { type = "float", lower = 0, upper = 100 }
-b = { type = "bool" }
-[dataset.visits]
-source = "visits.csv"
-owner = "id"
-max_rows_per_owner = 2
-[dataset.visits.columns]
-clinic = { type = "category", values = ["a", "b"] }
-cost = { type = "int", lower = 0, upper = 10 }
-"#;
+use scumble_testing::projects::MIXED as PROJECT;
 
 /// This many people, the first `x` of them x, the others m; and two visits.
 fn folder(x: usize, people: usize) -> Folder {
@@ -98,28 +81,6 @@ fn a_sum_of_mixed_branches_is_a_sum_of_fractions() {
     // y is 1, 3, …, 49 twice: 2·625·0.04.
     let sum: f64 = table[1][0].parse().unwrap();
     assert!((sum - 50.0).abs() < 0.01, "{sum}");
-}
-
-#[test]
-fn too_large_queries_are_refused_before_the_charge() {
-    // 5,000 ORs and 10,000 additions overflowed the stack; 4,000 sums of counts hung after the charge; 300,000 cells of five
-    // aggregates were aborted after it.
-    let folder = folder(0, 10);
-    let many = |one: &str, times: usize, between: &str| vec![one; times].join(between);
-    let queries = [
-        (format!("SELECT COUNT(*) FROM people WHERE {}", many("age=1", 5_000, " OR ")), "deep"),
-        (format!("SELECT COUNT(*) FROM people WHERE {} > 0", many("age", 10_000, "+")), "deep"),
-        (format!("SELECT {} FROM people", many("COUNT(*)", 4_000, "+")), "deep"),
-        (format!("SELECT {} FROM people", many("COUNT(*) FILTER (WHERE age=1)", 2_000, ",")), "release"),
-        (
-            "SELECT age, CAST(y*2 AS INT) AS a2, sex, b, COUNT(*), SUM(age), SUM(y), AVG(y), COUNT(y), COUNT(age), COUNT(b), COUNT(sex) FROM people GROUP BY 1, 2, 3, 4".to_string(),
-            "numbers",
-        ),
-    ];
-    for (sql, words) in queries {
-        folder.refused(&["query", &sql, "--cost", "epsilon=1"], 2, words);
-    }
-    assert!(!folder.file("scumble.ledger").exists());
 }
 
 #[test]

@@ -91,16 +91,3 @@ fn unknown_keys_are_selected_in_each_grouping() {
     // Two towns with one sex each, both towns, and all.
     assert_eq!(rows(&folder).len(), 2 + 2 + 1);
 }
-
-#[test]
-fn groupings_that_are_not_answered_are_refused() {
-    let folder = folder("");
-    let query = |sql: &str, words: &str| {
-        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
-    };
-    query("SELECT sex, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((sex), (sex))", "one grouping twice");
-    query(
-        "SELECT COUNT(*) AS n FROM people GROUP BY CUBE (age, age + 1, age + 2, age + 3, age + 4, age + 5, age + 6)",
-        "more than 64 groupings",
-    );
-}

@@ -1,18 +1,7 @@
 //! Several counts and sums of a cell with one noise, as a user runs it.
 
 use crate::support::{Folder, epsilon, exactly};
-
-const PROJECT: &str = r#"
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-sex = { type = "category", values = ["f", "m"] }
-smokes = { type = "bool" }
-income = { type = "int", lower = 0, upper = 100 }
-town = { type = "category" }
-"#;
-
-const SQL: &str = "SELECT sex, COUNT(*) AS n, COUNT(*) FILTER (WHERE smokes) AS smokers, SUM(income) AS income FROM people GROUP BY sex";
+use scumble_testing::projects::{INCOMES as PROJECT, INCOMES_QUERY as SQL};
 
 fn folder(more: &str) -> Folder {
     let row = |i: usize| format!("{},{},{},t{}\n", ["f", "m"][i % 2], i.is_multiple_of(3), i % 101, i % 4);
@@ -66,31 +55,4 @@ fn where_there_is_a_delta_each_number_has_its_own_noise() {
     assert!(auto.stdout(&["plan", "--details"]).contains("but there is a delta"));
     let asked = folder(&format!("{budget}{}", release(SQL, "epsilon = 0.5", "noise = \"joint\"")));
     assert!(asked.stdout(&["plan", "--details"]).contains("share one noise"));
-}
-
-#[test]
-fn joint_noise_that_is_not_to_be_had_is_refused_in_a_sentence() {
-    let refused = |sql: &str, cost: &str, more: &str, words: &str| {
-        let folder = folder(&release(sql, cost, more));
-        folder.refused(&["plan"], 2, words);
-        folder.refused(&["release"], 2, words);
-    };
-    let joint = "noise = \"joint\"";
-    refused(SQL, "rho = 0.1", joint, "joint noise is for a cost in epsilon");
-    refused("SELECT AVG(income) AS a, COUNT(*) AS n FROM people", "epsilon = 1", joint, "published as they are");
-    refused("SELECT COUNT(*) AS n, 2 * SUM(income) AS s FROM people", "epsilon = 1", joint, "published as they are");
-    refused("SELECT COUNT(*) AS n FROM people", "epsilon = 1", joint, "for two numbers or more");
-    refused(
-        "SELECT town, COUNT(*) AS n, SUM(income) AS s FROM people GROUP BY town",
-        "epsilon = 1, delta = 1e-6",
-        joint,
-        "for groups that are public",
-    );
-    refused(
-        "SELECT sex, COUNT(*) AS n, SUM(income) AS s FROM people GROUP BY ROLLUP (sex)",
-        "epsilon = 1",
-        joint,
-        "one grouping",
-    );
-    refused(SQL, "epsilon = 1", "noise = \"shared\"", "noise must be 'each', 'joint' or 'auto'");
 }

@@ -1,5 +1,6 @@
 //! Queries: what is answered, how exactly, and what is refused.
 
+mod advice;
 mod dates_and_bins;
 mod expressions;
 mod grouping_sets;
@@ -8,6 +9,5 @@ mod joint_noise;
 mod outputs;
 mod page;
 mod per_owner;
-mod refusals;
 mod samples;
 mod union_all;

@@ -39,34 +39,6 @@ fn every_example_is_answered() {
     }
 }
 
-#[test]
-fn what_is_not_answered_is_refused() {
-    let folder = folder();
-    let refusals = blocks("refused");
-    assert!(refusals.len() >= 6, "{}", refusals.len());
-    for sql in refusals {
-        folder.refused(&["query", sql, "--cost", "epsilon=1,delta=1e-8"], 2, "");
-    }
-    assert!(!folder.file("out").exists(), "nothing is written");
-}
-
-/// Who misspells a function sees what there is.
-#[test]
-fn unknown_functions_list_what_exists() {
-    let folder = folder();
-    let query = |sql: &str, words: &str| folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
-    query("SELECT AVG(FOO(cost)) FROM visits", "there is no function");
-    query("SELECT AVG(FOO(cost)) FROM visits", "sqrt, starts_with");
-    query("SELECT SUM(SIN(cost)) FROM visits", "sin is not answered on private rows; these are: abs, ");
-    query("SELECT ARRAY_AGG(cost) FROM visits", "these are: COUNT, COUNT(DISTINCT …), SUM");
-    // The page lists the same functions as the refusal.
-    let said = query("SELECT SUM(SIN(cost)) FROM visits", "these are: ");
-    let listed = said.split("these are: ").nth(1).unwrap().split(", and MOD").next().unwrap();
-    for name in listed.split(", ") {
-        assert!(PAGE.contains(&format!("`{name}`")), "the page does not mention {name}");
-    }
-}
-
 /// POWER failed on what is no number or has no end, and was taken away; now that is NULL, as with SQRT and LN.
 #[test]
 fn powers_are_null_where_they_are_no_numbers() {

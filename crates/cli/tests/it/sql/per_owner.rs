@@ -1,18 +1,7 @@
 //! "What does a person spend on average?": one row for each owner first, then the aggregate.
 
 use crate::support::{Folder, epsilon, exactly};
-
-const PROJECT: &str = r#"
-[dataset.visits]
-source = "visits.csv"
-owner = "person"
-max_rows_per_owner = 5
-[dataset.visits.columns]
-clinic = { type = "category", values = ["north", "south"] }
-cost = { type = "float", lower = 0, upper = 100, granularity = 0.01 }
-[budget]
-person = { epsilon = 1000 }
-"#;
+use scumble_testing::projects::SPENDING as PROJECT;
 
 /// 2000 people with one to five visits, of 10.25 each in the north and 30.5 in the south.
 fn visits() -> (String, f64) {
@@ -76,24 +65,4 @@ fn people_by_their_number_of_visits() {
         assert!((row["people"].as_f64().unwrap() - 400.0).abs() < 2.0, "{rows}");
     }
     assert_eq!(rows.as_array().unwrap().len(), 5);
-}
-
-#[test]
-fn what_is_not_answered_is_said_in_one_sentence() {
-    let (folder, _) = folder("");
-    let query = |sql: &str, words: &str| {
-        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
-    };
-    query(
-        "SELECT AVG(n) FROM (SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic)",
-        "where the inner one groups by the owner column 'person'",
-    );
-    query(
-        "SELECT AVG(m) FROM (SELECT person, MEDIAN(cost) AS m FROM visits GROUP BY person)",
-        "COUNT, SUM, AVG, MIN and MAX are",
-    );
-    query(
-        "SELECT AVG(total) FROM visits v JOIN (SELECT person, SUM(cost) AS total FROM visits GROUP BY person) t ON v.person = t.person",
-        "join the tables inside of the sub-query",
-    );
 }

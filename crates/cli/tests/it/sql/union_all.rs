@@ -1,26 +1,8 @@
 //! UNION ALL of released results: several queries share one cost, and each row keeps its own error.
 
 use crate::support::{Folder, epsilon, exactly};
+use scumble_testing::projects::TOWNS as PROJECT;
 use serde_json::Value;
-
-const PROJECT: &str = r#"
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-sex = { type = "category", values = ["f", "m"] }
-city = { type = "category", values = ["Ulm", "Bonn", "Trier"] }
-town = { type = "category" }
-age = { type = "int", lower = 0, upper = 100 }
-[dataset.visits]
-source = "visits.csv"
-owner = "person"
-max_rows_per_owner = 4
-max_groups_per_owner = 2
-[dataset.visits.columns]
-clinic = { type = "category", values = ["north", "south"] }
-[budget]
-person = { epsilon = 1000, delta = 1e-6 }
-"#;
 
 fn folder(releases: &str) -> Folder {
     let person = |i: usize| {
@@ -146,59 +128,4 @@ fn unknown_keys_are_selected_in_each_branch() {
     assert_eq!(rows(&folder).len(), 2 + 1 + 2 + 2);
     let notes = folder.json_file("out/r.json")["answers"]["notes"].to_string();
     assert!(notes.contains("Groups in part 1, by town are not public") && notes.contains("in part 2"), "{notes}");
-}
-
-#[test]
-fn unions_that_are_not_answered_are_refused() {
-    let folder = folder("");
-    let query = |sql: &str, words: &str| {
-        folder.refused(&["query", sql, "--cost", "epsilon=1"], 2, words);
-    };
-    let count = "SELECT sex AS k, COUNT(*) AS n FROM people GROUP BY sex";
-    query(&format!("{count} UNION {count}"), "UNION compares rows and is not answered; write UNION ALL");
-    query(&format!("{count} INTERSECT {count}"), "INTERSECT is not answered");
-    query(&format!("{count} UNION ALL SELECT COUNT(*) FROM people"), "must have the same number of columns");
-    query(
-        &format!("{count} UNION ALL SELECT COUNT(*), city FROM people GROUP BY city"),
-        "column 1 of the UNION ALL ('k') is a text in one SELECT and a number in another",
-    );
-    query(&format!("{count} UNION ALL SELECT sex, age FROM people"), "the query has no aggregate");
-    query(&format!("{count} UNION ALL SELECT 'x', 1"), "the query has no aggregate");
-    query(
-        "SELECT COUNT(*) AS n FROM (SELECT sex FROM people UNION ALL SELECT sex FROM people)",
-        "UNION ALL below an aggregate is not answered; aggregate each part by itself",
-    );
-    query(&format!("SELECT SUM(n) AS n FROM ({count} UNION ALL {count})"), "UNION ALL below an aggregate");
-    query(
-        &format!("(({count}) UNION ALL ({count}) LIMIT 1) UNION ALL {count}"),
-        "over one UNION ALL inside of another are not answered; write them around the outer one",
-    );
-    query(&vec![count; 33].join(" UNION ALL "), "it reads more than 32 tables");
-    let cube = "SELECT 'x', COUNT(*) FROM people GROUP BY CUBE (sex, city, age, age + 1, age + 2, age + 3)";
-    query(
-        &format!("{count} UNION ALL {cube}"),
-        "the UNION ALL has 65 groupings in all of its branches, and at most 64 share a cost; list fewer",
-    );
-    query(
-        "SELECT COUNT(*) AS n FROM people WHERE city IN (SELECT city FROM people UNION ALL SELECT city FROM people)",
-        "UNION ALL below",
-    );
-    assert!(!folder.file("out").exists(), "nothing is written");
-    // What looks at one query alone.
-    let visits =
-        "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic UNION ALL SELECT 'all', COUNT(*) FROM visits";
-    let reported =
-        format!("{}bounding_report = {{ share = 0.5, max_rows_per_owner = 8 }}\n", release(visits, "epsilon = 1"));
-    self::folder(&reported).refused(
-        &["plan"],
-        2,
-        "this is a UNION ALL of several: release the one that you need it for by itself",
-    );
-    let suggested = self::folder(&release(visits, "epsilon = 1"));
-    let command = ["plan", "--suggest-bounds", "r", "--cost", "epsilon=1"];
-    suggested.refused(
-        &command,
-        2,
-        "release 'r' is a UNION ALL of several queries: choose the bounds of each by itself",
-    );
 }
