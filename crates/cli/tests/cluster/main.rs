@@ -2,18 +2,16 @@
 //!
 //! Run with `cargo test -p scumble-cli --features cluster-tests --test cluster`: the default build has no clusters.
 
-#[path = "../../../engine/tests/support/elsewhere.rs"]
-mod elsewhere;
 #[allow(dead_code, reason = "helpers of all tests of the program")]
 #[path = "../it/support.rs"]
 mod support;
 mod whole;
 
-use elsewhere::{BOUNDS, PROJECT, QUERIES, tables};
 use scumble_cluster::datafusion::dataframe::DataFrameWriteOptions;
 use scumble_cluster::datafusion::prelude::{SessionConfig, SessionContext};
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::integers_of_both;
+use scumble_testing::other_engines::{BOUNDS, PROJECT, QUERIES, tables};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

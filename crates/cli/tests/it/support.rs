@@ -1,11 +1,13 @@
 //! The program as a user runs it: anywhere, in a folder with a project in it, or with a document on its standard input.
 
+pub use scumble_testing::effort;
+use scumble_testing::program::run_on;
+pub use scumble_testing::program::{printed, refused};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Command, Output};
 
 /// Runs the program.
 pub fn scumble(arguments: &[&str]) -> Output {
@@ -19,32 +21,7 @@ pub fn scumble_in(folder: &Path, arguments: &[&str]) -> Output {
 
 /// Runs the program with this document on standard input.
 pub fn scumble_on(arguments: &[&str], document: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_scumble"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A refusal may come before all of the input is read.
-    let _ = child.stdin.take().unwrap().write_all(document.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-/// What a run that must have succeeded printed.
-pub fn printed(output: Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A run that must have been refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
-pub fn refused(output: &Output, status: i32, words: &str) -> String {
-    let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(status), "{sentence}");
-    assert!(output.stdout.is_empty(), "{sentence}");
-    assert!(sentence.contains(words), "said: {sentence}\n not: {words}");
-    assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
-    sentence
+    run_on(Command::new(env!("CARGO_BIN_EXE_scumble")).args(arguments), document)
 }
 
 /// SHA-256 in hexadecimal, as ledger and reports write it.
@@ -57,19 +34,21 @@ pub fn digest_bytes(bytes: &[u8]) -> Vec<u8> {
     Sha256::digest(bytes).to_vec()
 }
 
-/// A temporary folder.
-pub struct Folder(tempfile::TempDir);
+/// A temporary folder in which the program runs.
+pub struct Folder(scumble_testing::Folder);
+
+impl Deref for Folder {
+    type Target = scumble_testing::Folder;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 impl Folder {
     /// A folder with these files.
     pub fn with(files: &[(&str, &str)]) -> Self {
-        let folder = Self(tempfile::tempdir().unwrap());
-        files.iter().for_each(|(name, text)| folder.write(name, text));
-        folder
-    }
-
-    pub fn path(&self) -> &Path {
-        self.0.path()
+        Self(scumble_testing::Folder::with(files))
     }
 
     /// Makes the last entries of the ledger undone, and the files of a release: as they are where somebody died before.
@@ -85,18 +64,6 @@ impl Folder {
         self.stdout(&["ledger", "verify"]);
     }
 
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.path().join(name)
-    }
-
-    pub fn write(&self, name: &str, text: &str) {
-        fs::write(self.file(name), text).unwrap();
-    }
-
-    pub fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
     pub fn run(&self, arguments: &[&str]) -> Output {
         scumble_in(self.path(), arguments)
     }
@@ -108,10 +75,6 @@ impl Folder {
 
     pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.stdout(arguments)).unwrap()
-    }
-
-    pub fn json_file(&self, name: &str) -> Value {
-        serde_json::from_str(&self.read(name)).unwrap()
     }
 
     /// A run that must be refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
@@ -128,9 +91,4 @@ pub fn epsilon(cost: &Value) -> f64 {
 /// All of it was spent, and no more.
 pub fn exactly(spent: f64, cost: f64) {
     assert!(spent <= cost && spent >= cost * (1.0 - 1e-12), "{spent} is not {cost}");
-}
-
-/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
-pub fn effort(few: u64, many: u64) -> u64 {
-    if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
 }

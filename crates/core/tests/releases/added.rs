@@ -1,6 +1,5 @@
 //! Mechanisms that add noise to integers: what comes out, less what went in, has the law of the event.
 
-use crate::statistics::{DRAWS, Law, SLIP, frequency, noise, outcomes, proportional};
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::additive::{Additive, Noise};
 use scumble::mechanism::anonymized_histogram::{
@@ -16,6 +15,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale, Sigma};
 use scumble::scope::AttributeSet;
 use scumble::workload::People;
+use scumble_testing::laws::{DRAWS, Law, SLIP, frequency, noise, outcomes, proportional};
 use std::collections::BTreeMap;
 
 fn one() -> Moves {

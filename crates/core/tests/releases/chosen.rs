@@ -2,7 +2,6 @@
 //! the mechanism's definition.
 
 use crate::added::published;
-use crate::statistics::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen};
 use scumble::AttributeSet;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::Loss;
@@ -16,6 +15,7 @@ use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogr
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
 use scumble::scope::Scope;
+use scumble_testing::laws::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {

@@ -1,7 +1,6 @@
 //! Learners: each part of the budget by itself, the others so large that they decide nothing.
 
 use crate::added::published;
-use crate::statistics::{DRAWS, Law, SLIP, noise, outcomes, seen};
 use scumble::event::{Event, Quotient, Word};
 use scumble::learn::generic::Generic;
 use scumble::learn::parity::{self, Parity};
@@ -12,6 +11,7 @@ use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale};
 use scumble::{AttributeSet, Scope, Target};
+use scumble_testing::laws::{DRAWS, Law, SLIP, noise, outcomes, seen};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {

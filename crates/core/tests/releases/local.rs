@@ -1,12 +1,12 @@
 //! The local model: reports against the probabilities that their events name.
 
-use crate::statistics::{DRAWS, SLIP, outcomes};
 use scumble::AttributeSet;
 use scumble::event::{Event, Word};
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::mean::{Mean, UNIT};
 use scumble::parties::local::{Absent, Coin, FrequencyOracle, Report, ReportKind};
 use scumble::quantity::Epsilon;
+use scumble_testing::laws::{DRAWS, SLIP, outcomes};
 use std::collections::BTreeMap;
 
 /// The attribute that a report is about.

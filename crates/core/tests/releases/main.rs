@@ -2,7 +2,7 @@
 //!
 //! Seventeen of seventy hand-made slips passed the suite; four of them made the noise of a `release` smaller than its event said, and two
 //! a threshold lower. So here every public function that takes random bits is called often enough that noise which is 5% too small
-//! (10% where `SCUMBLE_THOROUGH` is not set) fails (see [`statistics`]: each comparison states what it would miss, and all of them together fail by chance with probability at
+//! (10% where `SCUMBLE_THOROUGH` is not set) fails (see `scumble_testing::laws`: each comparison states what it would miss, and all of them together fail by chance with probability at
 //! most 1e-9), and [`nothing_draws_unseen`] fails for a new function that is not in the table. Beside that every one of them is [`audited`] as a
 //! stranger would audit it, from outputs on two neighbours.
 
@@ -15,7 +15,6 @@ mod moves;
 mod questions;
 mod sensitive;
 mod shared;
-mod statistics;
 mod workloads;
 
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! Many questions: which is the first above a threshold, what is measured then, and which small table is drawn.
 
-use crate::statistics::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes, proportional};
 use scumble::event::Word;
 use scumble::mechanism::selection::Change;
 use scumble::mechanism::sparse_vector::SparseVector;
@@ -8,6 +7,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble::scope::AttributeSet;
 use scumble::workload::interactive::{Interactive, Reply};
 use scumble::workload::small_table::SmallTable;
+use scumble_testing::laws::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes, proportional};
 use std::collections::BTreeMap;
 
 /// P\[first at or above\], from both noises.

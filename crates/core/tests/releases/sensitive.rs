@@ -1,6 +1,5 @@
 //! Noise that follows the data's own sensitivity, and answers that may not come.
 
-use crate::statistics::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
 use scumble::event::{Family, SmoothNoise, Word};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
@@ -8,6 +7,7 @@ use scumble::mechanism::smooth::{Smooth, Steps};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Scale;
+use scumble_testing::laws::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
 use std::collections::BTreeMap;
 
 /// The noise of a level has the scale that the event's table says, in each family.

@@ -1,10 +1,10 @@
 //! Protocols of several parties: what they draw against what their events name.
 
-use crate::statistics::{DRAWS, Law, SLIP, noise, outcomes};
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::inner_product::InnerProduct;
 use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
 use scumble::{AttributeSet, Event, Scope};
+use scumble_testing::laws::{DRAWS, Law, SLIP, noise, outcomes};
 use std::collections::BTreeMap;
 
 fn attributes() -> AttributeSet {

@@ -1,6 +1,5 @@
 //! Many queries at once: what comes out against the ρ of the events.
 
-use crate::statistics::{DRAWS, Law, SLIP, concentrated_cost, noise, outcomes, proportional};
 use scumble::event::{Event, Word};
 use scumble::loss::filter::Spent;
 use scumble::noise::InsecureSeededSource;
@@ -13,6 +12,7 @@ use scumble::workload::projection::Projection;
 use scumble::workload::psd::Pairs;
 use scumble::workload::residual::Plan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
+use scumble_testing::laws::{DRAWS, Law, SLIP, concentrated_cost, noise, outcomes, proportional};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn rho_of(events: &[Event], scope: &Scope) -> f64 {

@@ -370,3 +370,6 @@ pub(crate) fn file_names(release: &str) -> [String; 3] {
 pub fn file_stem(name: &str) -> String {
     name.trim().to_string()
 }
+
+#[cfg(test)]
+mod tests;

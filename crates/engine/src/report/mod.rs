@@ -204,3 +204,6 @@ fn unshown_json(one: &UnshownCharge) -> Value {
     let Charge { release, kind, sequence, time, .. } = &one.charge;
     json!({ "name": release, "kind": kind, "sequence": sequence, "time": time, "why": one.why })
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,53 +13,8 @@ use scumble_engine::budget::Spent;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, Runner};
+use scumble_testing::tables::USUAL;
 use std::collections::BTreeSet;
-
-/// Rows that are persons, owners of several rows and groups, and owners of one row.
-pub const TABLES: &str = r#"
-[budget]
-person = { epsilon = 1e9, delta = 1e-4 }
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-age = { type = "int", lower = 0, upper = 9 }
-sex = { type = "category", values = ["f", "m"] }
-smokes = { type = "bool" }
-town = { type = "category" }
-income = { type = "float", lower = -10, upper = 30, granularity = 0.5 }
-[dataset.visits]
-source = "visits.csv"
-owner = "id"
-max_rows_per_owner = 120
-max_groups_per_owner = 60
-max_rows_per_group = 2
-[dataset.visits.columns]
-clinic = { type = "category" }
-day = { type = "int", lower = 0, upper = 6 }
-sex = { type = "category", values = ["f", "m"] }
-cost = { type = "int", lower = -5, upper = 50 }
-[dataset.friends]
-source = "friends.csv"
-graph = { from = "a", to = "b", vertices = 500 }
-[dataset.friends.columns]
-a = { type = "int" }
-b = { type = "int" }
-[dataset.calls]
-source = "calls.csv"
-owner = "id"
-max_rows_per_owner = 3
-graph = { from = "a", to = "b", vertices = 500 }
-[dataset.calls.columns]
-a = { type = "int" }
-b = { type = "int" }
-[dataset.once]
-source = "once.csv"
-owner = "id"
-max_rows_per_owner = 1
-[dataset.once.columns]
-day = { type = "int", lower = 0, upper = 6 }
-sex = { type = "category", values = ["f", "m"] }
-"#;
 
 /// What can be asked of a plan.
 #[derive(Clone, Copy, PartialEq)]
@@ -426,7 +381,8 @@ pub const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(
 /// A plan of one release, made without data.
 fn planned(fields: &str, kind: &str, cost: &str) -> PlannedRelease {
     let release = format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\n{fields}\n{cost}\n");
-    let project = Project::parse(std::path::Path::new("scumble.toml"), &format!("{TABLES}{release}{BASE}")).unwrap();
+    let project =
+        Project::parse(std::path::Path::new("scumble.toml"), &format!("{}{release}{BASE}", USUAL.declared())).unwrap();
     let runner = Runner::new(&project);
     runner.plan(&project.releases[0]).unwrap_or_else(|error| panic!("{kind} {fields} at {cost}: {error}"))
 }

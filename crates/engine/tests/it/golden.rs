@@ -4,19 +4,20 @@
 //! After a change that is meant, `SCUMBLE_GOLDEN=write cargo test -p scumble-engine --test it golden` writes the files anew, and their diff is part
 //! of the review. Times, digests and the folder's path are masked: they differ from run to run.
 
-use crate::costs::{BASE, BEYOND, CASES, Case, TABLES};
+use crate::costs::{BASE, BEYOND, CASES, Case};
 use crate::support::Folder;
 use scumble_engine::ledger::Ledger;
 use scumble_engine::release::{Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
+use scumble_testing::tables::USUAL;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const SEED: u64 = 20_261_118;
 
-/// Rows for the tables of [`TABLES`], from a small generator, so that no file of data has to be kept.
+/// Rows for the tables of [`USUAL`], from a small generator, so that no file of data has to be kept.
 fn tables() -> [(&'static str, String); 5] {
     let mut state = 1u64;
     let mut next = move |below: u64| {
@@ -45,7 +46,7 @@ fn tables() -> [(&'static str, String); 5] {
 
 /// One release for each case; what is answered one question after the other is not released at once.
 fn project_file() -> String {
-    let mut text = TABLES.to_string();
+    let mut text = USUAL.declared();
     for (number, case) in CASES.iter().chain(BEYOND).filter(|case| case.kind != "interactive").enumerate() {
         let Case { kind, fields, .. } = case;
         let cost = if case.pure && !case.selects { "epsilon = 2" } else { "epsilon = 2, delta = 1e-7" };
@@ -117,7 +118,7 @@ fn what_leaves() -> BTreeMap<String, String> {
     let (published, unshown) = (&published, &unshown);
     let [_, json] = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
     let mut leaves = BTreeMap::from([
-        // What went in: crates/cli/tests/it/one_entry_each.rs kills its release.
+        // What went in: crates/cli/tests/it/ledger/kills.rs kills its release.
         ("project.toml".to_string(), project_file()),
         ("plan.json".to_string(), format!("{:#}\n", serde_json::Value::Array(plans))),
         ("ledger.json".to_string(), format!("{:#}\n", ledger.export().unwrap())),

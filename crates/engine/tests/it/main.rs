@@ -12,6 +12,7 @@ mod needs;
 mod nested;
 mod old_ledgers;
 mod pictures;
+mod refusals;
 mod replay;
 mod strings;
 #[path = "../support/mod.rs"]

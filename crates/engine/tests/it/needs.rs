@@ -5,6 +5,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, Runner};
+use scumble_testing::tables::LARGE;
 use std::path::Path;
 
 /// Graphs of 2^30 vertices ended the process after the charge: memory for the vertices alone could not be had, and the charge was lost. Now nothing is charged, and the ledger is not even made.
@@ -31,68 +32,46 @@ fn more_vertices_than_memory_holds_are_refused_before_the_charge() {
     }
 }
 
-/// Large public sizes for every kind.
-const LARGE: &str = r#"
-[dataset.t]
-source = "t.csv"
-[dataset.t.columns]
-n = { type = "int", lower = 0, upper = 8999 }
-m = { type = "int", lower = 0, upper = 99 }
-f = { type = "float", lower = 0, upper = 1 }
-s = { type = "category", values = ["a", "b"] }
-b = { type = "bool" }
-c = { type = "category" }
-[dataset.g]
-source = "g.csv"
-graph = { from = "a", to = "b", vertices = 100000000 }
-[dataset.g.columns]
-a = { type = "int" }
-b = { type = "int" }
-[dataset.o]
-source = "o.csv"
-owner = "id"
-max_rows_per_owner = 1000
-[dataset.o.columns]
-n = { type = "int", lower = 0, upper = 8999 }
-"#;
-
 /// A release of each kind, and the least that its plan must say, in bytes; none where its public sizes make it hold next to nothing.
 const RELEASES: &[(&str, &str, u64)] = &[
-    ("sql", "sql = \"SELECT n, COUNT(*) AS k, SUM(m) AS q FROM t GROUP BY n\"", 1_000_000),
+    ("sql", "sql = \"SELECT age, COUNT(*) AS k, SUM(score) AS q FROM people GROUP BY age\"", 1_000_000),
     (
         "sql",
-        "sql = \"SELECT n AS k, COUNT(*) AS c FROM t GROUP BY n UNION ALL SELECT m, COUNT(*) FROM t GROUP BY m\"",
+        "sql = \"SELECT age AS k, COUNT(*) AS c FROM people GROUP BY age UNION ALL SELECT score, COUNT(*) FROM people GROUP BY score\"",
         1_000_000,
     ),
-    ("sql", "sql = \"SELECT n, b, COUNT(*) AS k FROM t GROUP BY ROLLUP (n, b)\"", 1_000_000),
-    ("histogram", "table = \"t\"\ncolumns = [\"n\", \"b\"]", 2_000_000),
-    ("anonymized-histogram", "table = \"t\"\ncolumn = \"c\"\nat_most = 1000000000000", 100_000_000),
-    ("anonymized-histogram", "table = \"t\"\ncolumn = \"m\"", 10_000),
-    ("cdf", "table = \"t\"\ncolumn = \"n\"", 20_000_000),
-    ("quantiles", "table = \"t\"\ncolumn = \"f\"\nquantiles = [0.5]", 0),
-    ("marginals", "table = \"t\"\ncolumns = [\"n\", \"m\"]", 10_000_000),
-    ("synthetic", "table = \"t\"\ncolumns = [\"n\", \"m\", \"b\"]", 1_000_000),
-    ("synthetic", "table = \"t\"\ncolumns = [\"m\", \"b\"]\nmethod = \"chosen\"\nrows = 10000000", 100_000_000),
-    ("conjunctions", "table = \"t\"\ncolumns = [\"b\", \"s = a\", \"m > 5\"]\nwidth = 2", 1000),
-    ("small-table", "table = \"t\"\ncolumns = [\"s\", \"b\"]\nmissing = \"never\"", 100),
-    ("interactive", "table = \"t\"\ncolumns = [\"n\", \"m\"]\npeople = 100000", 40_000_000),
-    ("heavy-hitters", "table = \"t\"\ncolumns = [\"n\", \"m\"]", 900_000),
-    ("mode", "table = \"t\"\ncolumn = \"n\"", 900_000),
-    ("top", "table = \"t\"\ncolumn = \"n\"\nnumber = 3", 900_000),
-    ("exact-if-stable", "sql = \"SELECT n, COUNT(*) FROM t GROUP BY n\"\nat_least = 100", 900_000),
-    ("learn", "table = \"t\"\nconcept = \"threshold\"\nlabel = \"b\"\ncolumns = [\"n\"]", 900_000),
-    ("learn", "table = \"t\"\nconcept = \"distribution\"\ncolumns = [\"n\", \"m\"]", 900_000),
-    ("triangles", "table = \"g\"\nmethod = \"smooth\"", 4_000_000_000),
-    ("degrees", "table = \"g\"", 4_000_000_000),
+    ("sql", "sql = \"SELECT age, smokes, COUNT(*) AS k FROM people GROUP BY ROLLUP (age, smokes)\"", 1_000_000),
+    ("histogram", "table = \"people\"\ncolumns = [\"age\", \"smokes\"]", 2_000_000),
+    ("anonymized-histogram", "table = \"people\"\ncolumn = \"town\"\nat_most = 1000000000000", 100_000_000),
+    ("anonymized-histogram", "table = \"people\"\ncolumn = \"score\"", 10_000),
+    ("cdf", "table = \"people\"\ncolumn = \"age\"", 20_000_000),
+    ("quantiles", "table = \"people\"\ncolumn = \"income\"\nquantiles = [0.5]", 0),
+    ("marginals", "table = \"people\"\ncolumns = [\"age\", \"score\"]", 10_000_000),
+    ("synthetic", "table = \"people\"\ncolumns = [\"age\", \"score\", \"smokes\"]", 1_000_000),
+    (
+        "synthetic",
+        "table = \"people\"\ncolumns = [\"score\", \"smokes\"]\nmethod = \"chosen\"\nrows = 10000000",
+        100_000_000,
+    ),
+    ("conjunctions", "table = \"people\"\ncolumns = [\"smokes\", \"sex = f\", \"score > 5\"]\nwidth = 2", 1000),
+    ("small-table", "table = \"people\"\ncolumns = [\"sex\", \"smokes\"]\nmissing = \"never\"", 100),
+    ("interactive", "table = \"people\"\ncolumns = [\"age\", \"score\"]\npeople = 100000", 40_000_000),
+    ("heavy-hitters", "table = \"people\"\ncolumns = [\"age\", \"score\"]", 900_000),
+    ("mode", "table = \"people\"\ncolumn = \"age\"", 900_000),
+    ("top", "table = \"people\"\ncolumn = \"age\"\nnumber = 3", 900_000),
+    ("exact-if-stable", "sql = \"SELECT age, COUNT(*) FROM people GROUP BY age\"\nat_least = 100", 900_000),
+    ("learn", "table = \"people\"\nconcept = \"threshold\"\nlabel = \"smokes\"\ncolumns = [\"age\"]", 900_000),
+    ("learn", "table = \"people\"\nconcept = \"distribution\"\ncolumns = [\"age\", \"score\"]", 900_000),
+    ("triangles", "table = \"friends\"\nmethod = \"smooth\"", 4_000_000_000),
+    ("degrees", "table = \"friends\"", 4_000_000_000),
     ("bounds", "for = \"base\"", 300),
 ];
 
 fn plan_of(kind: &str, fields: &str) -> Result<PlannedRelease, String> {
-    let base = "[[release]]\nname = \"base\"\nsql = \"SELECT COUNT(*) AS k FROM o\"\ncost = { epsilon = 1 }\n";
+    let base = "[[release]]\nname = \"base\"\nsql = \"SELECT COUNT(*) AS k FROM visits\"\ncost = { epsilon = 1 }\n";
     let release =
         format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\n{fields}\ncost = {{ epsilon = 1, delta = 1e-6 }}\n");
-    let text = format!("[budget]\nperson = {{ epsilon = 1e9, delta = 1e-3 }}\n{LARGE}{release}{base}")
-        .replace("[attacker]\nknows = 10\n", "");
+    let text = format!("{}{release}{base}", LARGE.declared());
     let project = Project::parse(Path::new("scumble.toml"), &text).map_err(|error| error.to_string())?;
     Runner::new(&project).plan(&project.releases[0]).map_err(|error| error.to_string())
 }

@@ -22,9 +22,10 @@ use scumble_engine::budget::Spent;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, Runner};
+use scumble_testing::tables::TINY;
 use std::collections::BTreeSet;
 use std::fs;
-use tables::{DECLARED, Table, tables};
+use tables::{Table, tables};
 
 /// Kinds that are no release with a guarantee, or have a door of their own, each with where it is looked at.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -187,7 +188,7 @@ fn audit(case: &Case, turn: usize) -> Vec<String> {
         let folder = Folder::with(&[]);
         let fields = fitting(case.fields);
         let release = format!("[[release]]\nname = \"r\"\nkind = \"{}\"\n{fields}\n{cost}\n", case.kind);
-        let project = folder.project(&format!("{DECLARED}{release}{BASE}"));
+        let project = folder.project(&format!("{}{release}{BASE}", TINY.declared()));
         let all = tables();
         all.iter().for_each(|table| folder.write(&format!("{}.csv", table.name), &table.csv()));
         let runner = Runner::new(&project);
@@ -267,7 +268,7 @@ fn nothing_leaves_but_through_mechanisms_3() {
 fn an_interactive_release() {
     let release = "[[release]]\nname = \"r\"\nkind = \"interactive\"\ntable = \"once\"\ncolumns = [\"day\", \"sex\"]\npeople = 40\ncost = { epsilon = 6, delta = 1e-3 }\n";
     let folder = Folder::with(&[]);
-    let project = folder.project(&format!("{DECLARED}{release}"));
+    let project = folder.project(&format!("{}{release}", TINY.declared()));
     let table = tables().into_iter().find(|table| table.name == "once").unwrap();
     let audit = Audit { folder: &folder, project: &project, runs: Default::default() };
     let ask = |table: &Table, bits: &mut TapedSource| {

@@ -1,39 +1,29 @@
-//! What tests share: a folder of files, a project in it, and its releases from a seed. The engine's unit tests use it too (`lib.rs`).
+//! What the engine's tests share: a folder with a project in it, and its releases from a seed. The unit tests use it too
+//! (`lib.rs`).
 
-#![allow(dead_code)] // Each test needs a part of it.
+#![allow(dead_code, unused_imports)] // Each test needs a part of it.
 
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, ReleaseOutcome, Runner};
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
-pub fn effort<T>(few: T, many: T) -> T {
-    if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
-}
+pub use scumble_testing::effort;
+use std::ops::Deref;
 
 /// A folder that is gone with the test.
-pub struct Folder(tempfile::TempDir);
+pub struct Folder(scumble_testing::Folder);
+
+impl Deref for Folder {
+    type Target = scumble_testing::Folder;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 impl Folder {
     /// With these files: names and texts.
     pub fn with(files: &[(&str, &str)]) -> Self {
-        let folder = Self(tempfile::tempdir().unwrap());
-        files.iter().for_each(|(name, text)| folder.write(name, text));
-        folder
-    }
-
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.path().join(name)
-    }
-
-    pub fn write(&self, name: &str, text: &str) {
-        fs::write(self.file(name), text).unwrap();
+        Self(scumble_testing::Folder::with(files))
     }
 
     /// A project in this folder.

@@ -5,11 +5,12 @@ use crate::access::{self, Role, hmac};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use scumble_engine::project::Project;
+use scumble_testing::Folder;
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream as Socket};
 use std::path::PathBuf;
-use tempfile::TempDir;
+
 use tokio::runtime::{Builder, Runtime};
 
 mod plans;
@@ -33,7 +34,7 @@ person = { epsilon = 400 }
 
 /// A server of 400 people, and its clients' tokens.
 struct Server {
-    folder: TempDir,
+    folder: Folder,
     ledger: PathBuf,
     address: SocketAddr,
     service: Arc<Service>,
@@ -53,7 +54,6 @@ impl Server {
     }
 
     fn with_places(project: &str, places: Arc<Addresses>, people: Arc<Connected>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
         let row = |id: usize| {
             let (sex, town) =
                 (if id.is_multiple_of(4) { "m" } else { "f" }, if id.is_multiple_of(2) { "Ulm" } else { "O'Hara" });
@@ -61,11 +61,9 @@ impl Server {
             format!("{id},{},{sex},{town},{},2020-01-0{day},2020-01-0{day}T0{day}:00:00,{truth}\n", id % 90, id % 1000)
         };
         let rows: String = (0..400).map(row).collect();
-        std::fs::write(folder.path().join("people.csv"), format!("id,age,sex,town,income,day,seen,insured\n{rows}"))
-            .unwrap();
-        let path = folder.path().join("scumble.toml");
-        std::fs::write(&path, project).unwrap();
-        let project = Project::open(&path).unwrap();
+        let table = format!("id,age,sex,town,income,day,seen,insured\n{rows}");
+        let folder = Folder::with(&[("people.csv", &table), ("scumble.toml", project)]);
+        let project = Project::open(&folder.file("scumble.toml")).unwrap();
         let ledger = project.ledger();
         let token = access::add(&ledger, "ann", Role::Analyst).unwrap();
         let viewer = access::add(&ledger, "vic", Role::Viewer).unwrap();
@@ -393,7 +391,7 @@ fn answers_have_error_columns_and_are_paid_for_once() {
     ann.query("SET scumble.fresh = on");
     let third = ann.query(sql);
     assert!(third.error.is_none() && spent(&mut ann).starts_with("epsilon 40"), "{third:?}");
-    assert!(server.folder.path().join("out").is_dir());
+    assert!(server.folder.file("out").is_dir());
 }
 
 #[test]

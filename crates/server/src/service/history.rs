@@ -71,21 +71,23 @@ mod tests {
     use super::*;
     use crate::access::{Person, Role};
     use scumble_engine::project::Project;
-    use std::path::Path;
+    use scumble_testing::Folder;
 
     const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
 
-    fn service(folder: &Path) -> Arc<Service> {
-        std::fs::write(folder.join("people.csv"), "age\n1\n").unwrap();
-        std::fs::write(folder.join("scumble.toml"), PROJECT).unwrap();
-        Arc::new(Service::new(Project::open(&folder.join("scumble.toml")).unwrap(), None, None).unwrap())
+    fn folder() -> Folder {
+        Folder::with(&[("people.csv", "age\n1\n"), ("scumble.toml", PROJECT)])
+    }
+
+    fn service(folder: &Folder) -> Arc<Service> {
+        Arc::new(Service::new(Project::open(&folder.file("scumble.toml")).unwrap(), None, None).unwrap())
     }
 
     /// Each look at an answer verified the whole ledger, in the places of everything else.
     #[tokio::test(flavor = "multi_thread")]
     async fn the_ledger_is_read_once_for_each_head() {
-        let folder = tempfile::tempdir().unwrap();
-        let service = service(folder.path());
+        let folder = folder();
+        let service = service(&folder);
         let ann = Person { name: "ann".to_string(), role: Role::Analyst };
         let nothing = service.whole().await.unwrap();
         assert!(nothing.charges.is_empty() && Arc::ptr_eq(&nothing, &service.whole().await.unwrap()));

@@ -133,13 +133,16 @@ fn texts(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scumble_testing::Folder;
 
     const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
 
-    fn service(folder: &Path) -> Arc<Service> {
-        std::fs::write(folder.join("people.csv"), "age\n1\n").unwrap();
-        std::fs::write(folder.join("scumble.toml"), PROJECT).unwrap();
-        Arc::new(Service::new(Project::open(&folder.join("scumble.toml")).unwrap(), None, None).unwrap())
+    fn folder() -> Folder {
+        Folder::with(&[("people.csv", "age\n1\n"), ("scumble.toml", PROJECT)])
+    }
+
+    fn service(folder: &Folder) -> Arc<Service> {
+        Arc::new(Service::new(Project::open(&folder.file("scumble.toml")).unwrap(), None, None).unwrap())
     }
 
     fn person(name: &str, role: Role) -> Person {
@@ -149,8 +152,8 @@ mod tests {
     /// Each report took 1.7 seconds of a processor, in the places of everything else: whoever asked for a few at once kept the server from saying that it is well.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_report_is_made_once_and_holds_up_nobody() {
-        let folder = tempfile::tempdir().unwrap();
-        let service = service(folder.path());
+        let folder = folder();
+        let service = service(&folder);
         let (ann, ben, vic) = (person("ann", Role::Analyst), person("ben", Role::Analyst), person("vic", Role::Viewer));
         // While one is made, all who want the same wait for it.
         let permit = Arc::clone(&service.reports.permit).acquire_owned().await.unwrap();
@@ -182,8 +185,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_report_is_made_anew_when_the_ledger_has_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        let service = service(folder.path());
+        let folder = folder();
+        let service = service(&folder);
         let vic = person("vic", Role::Viewer);
         let before = service.report(&vic).await.unwrap();
         let ann = person("ann", Role::Analyst);

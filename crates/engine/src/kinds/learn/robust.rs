@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Where nothing else is said: the best of the radii that were measured, or as good (`crates/core/tests/half_reachable.rs`).
+/// Where nothing else is said: the best of the radii that were measured, or as good (`crates/core/tests/methods_compared.rs`).
 const USUAL_FLIPS: u64 = 2;
 
 /// How many changed columns a rule should bear, as the field says or by itself.

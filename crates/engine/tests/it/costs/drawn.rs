@@ -3,10 +3,6 @@
 //! One run of the engine is slow, so that releases are made wide: thousands of cells with independent noise. Each comparison has a false
 //! alarm of 1e-12 and says which slip it would see.
 
-#[allow(dead_code)] // The core's own tests need the rest.
-#[path = "../../../../core/tests/releases/statistics.rs"]
-mod statistics;
-
 mod beyond;
 mod questions;
 
@@ -16,7 +12,7 @@ use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
 use scumble_engine::release::{Answers, Cell};
-use statistics::{Law, chi_square, noise, outcomes};
+use scumble_testing::laws::{Law, chi_square, noise, outcomes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

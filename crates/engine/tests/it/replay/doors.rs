@@ -2,7 +2,7 @@
 
 use super::left::{Left, differs};
 use super::moved::wrong;
-use super::tables::{Table, declared, tables};
+use super::tables::{Table, tables};
 use super::{few, some};
 use crate::support::{Folder, effort};
 use datafusion::arrow::ipc::writer::StreamWriter;
@@ -11,6 +11,7 @@ use scumble::noise::tape::TapedSource;
 use scumble_engine::Batches;
 use scumble_engine::project::Project;
 use scumble_engine::release::{Engine, Runner};
+use scumble_testing::tables::TINY;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -66,7 +67,7 @@ const MEMORY: Door = Door {
 fn through(door: &Door) {
     for (turn, (name, release)) in RELEASES.iter().enumerate() {
         let table = tables().into_iter().find(|table| table.name == *name).unwrap();
-        let text = format!("{}[[release]]\nname = \"r\"\n{release}\n", declared(name, &(door.source)(name)));
+        let text = format!("{}[[release]]\nname = \"r\"\n{release}\n", TINY.declared_alone(name, &(door.source)(name)));
         let (folder, seed) = (Folder::with(&[]), 40 + turn as u64);
         let run = |number: usize, table: &Table, bits: &mut TapedSource| {
             let project = (door.opened)(&folder, &text, table);
@@ -104,7 +105,7 @@ fn rows_in_memory() {
 fn integers_of_another_engine() {
     let text = format!(
         "{}[[release]]\nname = \"r\"\nsql = \"SELECT sex, COUNT(*) AS n, SUM(day) AS s FROM once GROUP BY sex\"\ncost = {{ epsilon = 6 }}\n",
-        declared("once", "somewhere else")
+        TINY.declared_alone("once", "somewhere else")
     );
     let table = tables().into_iter().find(|table| table.name == "once").unwrap();
     let folder = Folder::with(&[]);

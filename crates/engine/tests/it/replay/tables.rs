@@ -1,63 +1,10 @@
-//! Tiny tables, what they declare, and all of their neighbours that one owner makes.
+//! Rows of the tiny tables ([`scumble_testing::tables::TINY`] declares them), and all of their neighbours that one owner
+//! makes.
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use scumble::scope::{AttributeSet, Scope};
 use std::str::FromStr;
 use std::sync::Arc;
-
-/// Declarations: rows that are persons, owners of more rows than count, owners of one row, graphs.
-pub const DECLARED: &str = r#"
-[budget]
-person = { epsilon = 1e9, delta = 1e-2 }
-[dataset.people]
-source = "people.csv"
-[dataset.people.columns]
-age = { type = "int", lower = 0, upper = 4 }
-sex = { type = "category", values = ["f", "m"] }
-smokes = { type = "bool" }
-town = { type = "category" }
-income = { type = "float", lower = -10, upper = 30, granularity = 0.5 }
-[dataset.visits]
-source = "visits.csv"
-owner = "id"
-max_rows_per_owner = 5
-max_groups_per_owner = 3
-max_rows_per_group = 2
-[dataset.visits.columns]
-clinic = { type = "category" }
-day = { type = "int", lower = 0, upper = 3 }
-sex = { type = "category", values = ["f", "m"] }
-cost = { type = "int", lower = -5, upper = 20 }
-[dataset.friends]
-source = "friends.csv"
-graph = { from = "a", to = "b", vertices = 8 }
-[dataset.friends.columns]
-a = { type = "int" }
-b = { type = "int" }
-[dataset.calls]
-source = "calls.csv"
-owner = "id"
-max_rows_per_owner = 3
-graph = { from = "a", to = "b", vertices = 8 }
-[dataset.calls.columns]
-a = { type = "int" }
-b = { type = "int" }
-[dataset.once]
-source = "once.csv"
-owner = "id"
-max_rows_per_owner = 1
-[dataset.once.columns]
-day = { type = "int", lower = 0, upper = 3 }
-sex = { type = "category", values = ["f", "m"] }
-"#;
-
-/// The declarations of one table alone, whose rows come from there.
-pub fn declared(name: &str, source: &str) -> String {
-    let own = |part: &&str| part.starts_with(&format!("{name}]")) || part.starts_with(&format!("{name}.columns]"));
-    let (budget, parts) = DECLARED.split_once("[dataset.").unwrap();
-    let parts = parts.split("[dataset.").filter(own).map(|part| format!("[dataset.{part}"));
-    format!("{budget}{}", parts.collect::<String>()).replace(&format!("{name}.csv"), source)
-}
 
 /// A table: rows, which column names the owner, and what else may stand in each column.
 #[derive(Clone)]

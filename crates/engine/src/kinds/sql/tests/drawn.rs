@@ -1,13 +1,9 @@
 //! Unknown keys, drawn through the code that publishes them, against the δ of the event: a threshold that was one too low, and one key
 //! per owner too few, passed while the rule was written a second time in the tests.
 
-#[allow(dead_code)] // The core's own tests need the rest.
-#[path = "../../../../../core/tests/releases/statistics.rs"]
-mod statistics;
-
 use super::*;
 use scumble::event::Word;
-use statistics::{Law, frequency};
+use scumble_testing::laws::{Law, frequency};
 
 const DRAWS: usize = 100_000;
 

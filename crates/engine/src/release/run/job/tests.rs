@@ -7,13 +7,10 @@ use crate::sql::execute::integers::integers;
 use crate::support::Folder;
 use crate::tables::Backend;
 use crate::tables::ranks::Ranks;
+use scumble_testing::other_engines::{BOUNDS, PROJECT, QUERIES, tables};
+use scumble_testing::postgres::Postgres;
 use std::fs;
 use std::process::Command;
-
-#[path = "../../../../tests/support/elsewhere.rs"]
-mod elsewhere;
-
-use elsewhere::{BOUNDS, PROJECT, QUERIES, tables};
 
 /// A folder with the tables, and a project of these bounds.
 fn folder(bounds: &str) -> (Folder, Project, String) {
@@ -198,11 +195,6 @@ fn dialects_have_their_own_words() {
     let other = runner.standing_job(&request(7, QUERIES[6])).unwrap();
     assert!(other.number != job.number && other.secret != job.secret, "another release has another secret");
 }
-
-#[path = "../../../../tests/support/postgres.rs"]
-mod postgres;
-
-use postgres::Postgres;
 
 /// The project with its tables on a server.
 fn served(folder: &Folder, server: &Postgres, bounds: &str) -> Project {

@@ -1,0 +1,252 @@
+//! What is published already is kept, and nothing is paid for twice by accident.
+
+use crate::fixtures::people::{BUDGET, PEOPLE, counts, folder, ledger, people, release, spent, total};
+use serde_json::Value;
+use std::fs;
+
+/// What no answer depends on, and how a keyword is written, make no other release; another declaration is told before it is paid for.
+#[test]
+fn the_same_release_in_other_words_is_kept() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let same = [
+        counts().replace("SELECT", "select").replace("GROUP BY", "group by"),
+        counts().replace("cost =", "expected_rows = 500\ncost ="),
+        counts().replace("cost =", "noise = \"auto\"\ncost ="),
+    ];
+    for release in same {
+        folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{release}"));
+        assert!(folder.stdout(&["release"]).contains("kept: counts"), "{release}");
+    }
+    assert_eq!(spent(&folder), 0.5);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("epsilon = 0.5", "epsilon = 0.25")));
+    let planned = folder.stdout(&["plan"]);
+    assert!(
+        planned.contains(
+            "counts was published with another declaration (entry 4): this is another release, and is paid for"
+        ),
+        "{planned}"
+    );
+    let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
+    assert!(
+        told.contains(
+            "counts was published with another declaration before (ledger entry 4): this was another release, and was paid for"
+        ),
+        "{told}"
+    );
+}
+
+/// Another name makes it another release; before it is paid for, `plan` says that it need not be.
+#[test]
+fn a_renamed_release_is_told() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("\"counts\"", "\"by sex\"")));
+    let planned = folder.stdout(&["plan"]);
+    let sentence = "by sex was published as counts (entry 4): under another name it is paid for again; call it counts to keep that";
+    assert!(planned.contains(sentence), "{planned}");
+    let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
+    assert!(told.contains("by sex was published as counts before (ledger entry 4)"), "{told}");
+    // Something else under another name is nothing to tell.
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", total()));
+    assert!(!folder.stdout(&["plan"]).contains("was published as"));
+}
+
+/// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
+#[test]
+fn a_second_release_keeps_what_is_published() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    let published = folder.read("out/counts.csv");
+    let again = folder.stdout(&["release"]);
+    let line = again.lines().find(|line| line.starts_with("kept: counts, published 20")).unwrap_or_default();
+    assert!(line.ends_with(" (entry 4); --again counts pays for a new one"), "{again}");
+    assert_eq!((spent(&folder), folder.read("out/counts.csv")), (0.5, published.clone()));
+    // Where it begins a new line and how a number is written makes no other release of it.
+    let same =
+        counts().replace("epsilon = 0.5", "epsilon = 0.50").replace("COUNT(*) AS n FROM", "COUNT(*)  AS n  FROM");
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{same}"));
+    let shown = folder.json(&["release", "--json"]);
+    assert_eq!((&shown["releases"][0]["kept"], spent(&folder)), (&Value::Bool(true), 0.5), "{shown:#}");
+    assert_eq!(shown["releases"][0]["answers"], folder.json_file("out/counts.json")["answers"]);
+    // Asked for, new numbers are paid for.
+    folder.stdout(&["release", "--again", "counts"]);
+    assert_eq!(spent(&folder), 1.0);
+    folder.refused(
+        &["release", "--again", "count"],
+        2,
+        "there is no release 'count' in scumble.toml (did you mean 'counts'?)",
+    );
+}
+
+/// What is declared otherwise is another release: its cost, its query, how much of an owner counts.
+#[test]
+fn another_declaration_is_another_release() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    for (number, other) in [
+        counts().replace("epsilon = 0.5", "epsilon = 0.25"),
+        counts().replace("FROM people", "FROM people WHERE age > 17"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{other}"));
+        assert!(!folder.stdout(&["release"]).contains("kept"));
+        assert_eq!(ledger(&folder)["releases"].as_array().unwrap().len(), number + 2);
+        assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    }
+    // A new column concerns nobody: what was published did not read it.
+    let wider = PEOPLE.replace("sex =", "born = { type = \"int\", lower = 1900, upper = 2030 }\nsex =");
+    let rows = people(200).replace("age,sex\n", "born,age,sex\n").replace("\n", "\n1980,");
+    folder.write("people.csv", rows.trim_end_matches("1980,"));
+    let other = counts().replace("FROM people", "FROM people WHERE age > 17");
+    folder.write("scumble.toml", &format!("{wider}{BUDGET}{other}"));
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+}
+
+/// Rows came, and nobody said that new numbers are wanted: the old ones stay, and it is said that they are old.
+#[test]
+fn changed_data_is_said_and_kept() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    assert_eq!(folder.json(&["release", "--json"])["releases"][0]["data_changed"], Value::Bool(false));
+    folder.write("people.csv", &people(300));
+    let said = folder.stdout(&["release"]);
+    assert!(said.contains("(entry 4); the data changed since; --again counts pays"), "{said}");
+    assert_eq!(spent(&folder), 0.5);
+    // What is published needs no table any more.
+    fs::remove_file(folder.file("people.csv")).unwrap();
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+}
+
+/// The second of three releases was killed when its files were about to be written: the first is kept, the second is paid for again, the third for the first time.
+#[test]
+fn a_run_that_was_interrupted_goes_on() {
+    let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
+    let folder = folder(&all);
+    folder.stdout(&["release", "--only", "counts"]);
+    // As it is after the power failed in the second: no commit.
+    folder.stdout(&["release", "--only", "total"]);
+    folder.forget(1, "total");
+    let output = folder.run(&["release"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains(
+            "total had been charged once and not completed (ledger entry 7): that charge stays, and it was charged again"
+        ),
+        "{told}"
+    );
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("kept: counts") && said.contains("total: 1 row") && said.contains("old: 1 row"), "{said}");
+    let verdict = folder.json_file("out/report.json")["verdict"][0].as_str().unwrap().to_string();
+    assert!(
+        verdict.contains("all 4 releases together, 1 of them interrupted and perhaps not seen by anybody, let"),
+        "{verdict}"
+    );
+    let states: Vec<String> = ledger(&folder)["releases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["release"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, ["counts committed", "total interrupted", "total committed", "old committed"]);
+    assert!(folder.stdout(&["release"]).matches("kept: ").count() == 3);
+}
+
+/// The same, killed before anything of the second had left the process: it goes on with its charge, also where the budget would not pay for another.
+#[test]
+fn a_run_of_which_nothing_was_seen_goes_on_with_its_charge() {
+    let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
+    let folder = folder(&all);
+    folder.stdout(&["release", "--only", "counts"]);
+    folder.stdout(&["release", "--only", "total"]);
+    folder.forget(2, "total");
+    let (before, plan) = (spent(&folder), folder.run(&["plan"]));
+    let said = String::from_utf8_lossy(&plan.stdout);
+    assert!(said.contains("total was charged, and nothing of it was seen (entry 7): a release goes on with that charge, at no further cost"), "{said}");
+    let output = folder.run(&["release", "--only", "total"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    let words = "total had been charged, and nothing of it was seen (ledger entry 7): it went on with that charge, and nothing more was charged";
+    assert!(told.contains(words), "{told}");
+    assert_eq!(spent(&folder), before);
+    let states: Vec<Value> =
+        ledger(&folder)["releases"].as_array().unwrap().iter().map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["committed", "committed"]);
+    folder.stdout(&["ledger", "verify"]);
+}
+
+/// Files that are gone or changed are not paid for in silence.
+#[test]
+fn lost_outputs_are_a_sentence_and_no_charge() {
+    let folder = folder(&[counts(), total()].concat());
+    folder.stdout(&["release"]);
+    let published = folder.read("out/counts.csv");
+    folder.write("out/counts.csv", "sex,n\nf,100\n");
+    let said = folder.refused(&["release"], 2, "out/counts.csv is not what was published; nothing was charged");
+    assert!(said.contains("entry 4") && said.contains("pay for new numbers with --again counts"), "{said}");
+    folder.write("out/counts.csv", &published);
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    let json = folder.read("out/counts.json");
+    folder.write("out/counts.json", &json.replace("\"n\"", "\"m\""));
+    folder.refused(&["release"], 2, "out/counts.json is not what was published");
+    fs::remove_dir_all(folder.file("out")).unwrap();
+    let said = folder.refused(&["release"], 2, "out/counts.csv is not there any more (and so with another release)");
+    assert!(said.contains("--again counts --again total"), "{said}");
+    folder.refused(&["release", "--out", "elsewhere"], 2, "name its folder with --out");
+    assert_eq!(spent(&folder), 1.0);
+    folder.stdout(&["release", "--again", "counts", "--again", "total"]);
+    assert_eq!(spent(&folder), 2.0);
+}
+
+/// A table that is not what it was is refused, whether or not something of it is kept.
+#[test]
+fn a_kept_release_is_of_the_table_that_it_was_of() {
+    let folder = folder(&total());
+    folder.stdout(&["release"]);
+    let owned = PEOPLE.replace("source =", "owner = \"sex\"\nmax_rows_per_owner = 1\nsource =").replace("sex = {", "#");
+    folder.write("scumble.toml", &format!("{owned}{BUDGET}{}", total()));
+    folder.refused(&["release"], 2, "is not what earlier releases of this ledger read");
+}
+
+/// A ledger from before it knew what was declared: the events and the rule tell.
+#[test]
+fn a_release_of_an_older_ledger_is_kept_too() {
+    let folder = folder(&counts());
+    folder.stdout(&["release"]);
+    // The same entries without the field, with the chain that they have then.
+    let base = rusqlite::Connection::open(folder.file("scumble.ledger")).unwrap();
+    let bodies: Vec<(i64, String)> = base
+        .prepare("SELECT sequence, body FROM entry ORDER BY sequence")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let mut before = vec![0u8; 32];
+    let (mut links, count) = (serde_json::Map::new(), bodies.len());
+    for (sequence, body) in bodies {
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        let entry = body["entry"].as_str().unwrap().to_string();
+        body.as_object_mut().unwrap().retain(|key, _| key != "request" && key != "files");
+        if entry == "reserve" {
+            links.iter().for_each(|(name, link)| body["after"][name] = link.clone());
+        }
+        let text = body.to_string();
+        let hash =
+            crate::support::digest_bytes(&[&before[..], &(sequence as u64).to_be_bytes(), text.as_bytes()].concat());
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        links.insert(entry, serde_json::json!({ "entry": sequence, "hash": hex }));
+        base.execute("UPDATE entry SET body = ?2, hash = ?3 WHERE sequence = ?1", (sequence, &text, &hash)).unwrap();
+        base.execute("UPDATE head SET hash = ?1", [&hash]).unwrap();
+        before = hash;
+        links.retain(|name, _| ["declaration", "data", "budget"].contains(&name.as_str()));
+    }
+    base.pragma_update(None, "user_version", 2).unwrap();
+    drop(base);
+    folder.stdout(&["ledger", "verify"]);
+    assert!(folder.stdout(&["release"]).contains("kept: counts"));
+    assert_eq!(ledger(&folder)["entries"].as_u64(), Some(count as u64));
+    folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("0.5", "0.25")));
+    assert!(!folder.stdout(&["release"]).contains("kept"));
+}

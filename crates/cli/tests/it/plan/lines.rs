@@ -1,0 +1,87 @@
+//! What `scumble plan` says in its lines.
+
+use crate::fixtures::people::{OWN_NAMES, PEOPLE, counts, folder, total};
+use crate::support::Folder;
+
+/// A plan was pages of tables, and said that nothing fits with status 0.
+#[test]
+fn a_plan_is_one_line_for_each_release() {
+    let keys = "[[release]]\nname = \"towns\"\nsql = \"SELECT town, COUNT(*) AS n FROM visits GROUP BY town\"\ncost = { epsilon = 1.0, delta = 1e-9 }\n";
+    let visits = "[dataset.visits]\nsource = \"visits.csv\"\nowner = \"id\"\nmax_rows_per_owner = 4\nmax_groups_per_owner = 2\nmax_rows_per_group = 3\n\
+        [dataset.visits.columns]\ntown = { type = \"category\" }\n";
+    let budget = "[budget]\nperson = { epsilon = 2.0, delta = 1e-6 }\nattributes = { sex = { epsilon = 0.6 } }\n";
+    let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{visits}{budget}{}{keys}", counts()))]);
+    let text = folder.stdout(&["plan"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    // The budget of sex is the tighter one: 0.5 of 0.6.
+    assert!(lines[0].starts_with("counts: costs a person epsilon 0.5, sex 0.5; n ± "), "{text}");
+    assert!(
+        lines[1].starts_with("towns: costs a person epsilon 1 at delta ") && lines[1].contains("a key needs about "),
+        "{text}"
+    );
+    assert!(
+        lines[1].ends_with("of each owner at most 2 groups with at most 3 rows in each, and at most 4 rows in all count; the rest is cut off"),
+        "{text}"
+    );
+    assert_eq!(lines[2], "everything fits the budget together");
+    assert!(folder.stdout(&["plan", "--details"]).lines().count() > 20);
+    // What does not fit: status 3, and both forms say so.
+    let small = budget.replace("epsilon = 2.0", "epsilon = 0.75");
+    folder.write("scumble.toml", &format!("{PEOPLE}{visits}{small}{}{keys}", counts()));
+    for arguments in [&["plan"][..], &["plan", "--json"], &["plan", "--details"]] {
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("release 'towns' was refused and nothing was charged"), "{said}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains("counts") && printed.contains("towns"), "the plan is there all the same: {printed}");
+    }
+}
+
+/// What is published already does not count against a plan.
+#[test]
+fn a_plan_knows_what_is_published() {
+    let folder =
+        folder(&[counts(), total()].concat().replace("epsilon = 0.5", "epsilon = 1.5").replacen("1.5", "0.5", 1));
+    folder.stdout(&["release"]);
+    let text = folder.stdout(&["plan"]);
+    assert!(text.contains("counts: published 20") && text.contains("(entry 4); kept, at no further cost"), "{text}");
+    assert!(text.ends_with("everything fits the budget together\n"), "{text}");
+    assert_eq!(folder.json(&["plan", "--json"])["releases"][0]["published"]["sequence"], 4);
+}
+
+/// The line of a plan says what a key needs to show, also where several groupings or queries have thresholds of their own.
+#[test]
+fn the_line_of_a_plan_says_what_a_key_needs() {
+    for sql in [
+        "SELECT free, place, COUNT(*) AS n FROM t GROUP BY ROLLUP(free, place)",
+        "SELECT free AS k, COUNT(*) AS n FROM t GROUP BY free UNION ALL SELECT place AS k, COUNT(*) AS n FROM t GROUP BY place",
+    ] {
+        let project =
+            format!("{OWN_NAMES}[[release]]\nname = \"r\"\nsql = \"{sql}\"\ncost = {{ epsilon = 1, delta = 1e-9 }}\n");
+        let folder = Folder::with(&[("scumble.toml", project.as_str()), ("t.csv", "count,n,free,place\n")]);
+        let said = folder.stdout(&["plan"]);
+        assert!(said.contains("; a key needs about "), "{said}");
+    }
+    let lead = format!(
+        "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\nkind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"gap\"\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
+    );
+    let folder = Folder::with(&[("scumble.toml", lead.as_str()), ("t.csv", "count,n,free,place\n")]);
+    let said = folder.stdout(&["plan"]);
+    assert!(
+        said.contains("; a value needs about ") && said.contains(" owners more than the next one to show"),
+        "{said}"
+    );
+    for release in [
+        "kind = \"top\"\ncolumn = \"free\"\nnumber = 3\nmethod = \"counts\"",
+        "kind = \"heavy-hitters\"\ncolumns = [\"free\", \"place\"]",
+    ] {
+        let project = format!(
+            "{OWN_NAMES}[[release]]\nname = \"r\"\ntable = \"t\"\n{release}\ncost = {{ epsilon = 1, delta = 1e-9 }}\n"
+        );
+        let folder = Folder::with(&[("scumble.toml", project.as_str()), ("t.csv", "count,n,free,place\n")]);
+        let said = folder.stdout(&["plan"]);
+        assert!(said.contains("; a key needs about "), "{said}");
+    }
+}

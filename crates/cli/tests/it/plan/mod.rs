@@ -1,0 +1,6 @@
+//! Plans, and the project file that they are made from.
+
+mod lines;
+mod names;
+mod project_file;
+mod statements;

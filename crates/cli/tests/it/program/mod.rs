@@ -1,0 +1,8 @@
+//! The program itself: first steps, flags, exit statuses, its own pages.
+
+mod flags;
+mod guide;
+mod help;
+mod readme;
+mod releases;
+mod tidy;

@@ -1,0 +1,3 @@
+//! Integers that are computed where the rows are.
+
+mod jobs;

@@ -1,0 +1,249 @@
+//! What a project file says, and the sentence and the place of everything in it that cannot be read.
+
+use super::*;
+use crate::budget::Limit;
+use crate::place::Origin;
+
+/// Four lines: what is written behind it begins in line 5.
+const TABLE: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n";
+
+fn read(text: &str) -> Result<Project> {
+    Project::parse(Path::new("scumble.toml"), text)
+}
+
+/// The text is refused by a sentence that begins like this, its place included.
+fn check(text: &str, expect: &str) {
+    let error = read(text).err().unwrap_or_else(|| panic!("read: {text}"));
+    assert!(matches!(error, Error::Input { .. }), "{text}: {error}");
+    let said = error.to_string();
+    assert!(said.starts_with(expect), "{text}\n  said: {said}\n  not:  {expect}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// The same of what stands behind the table.
+fn check_more(more: &str, expect: &str) {
+    check(&format!("{TABLE}{more}\n"), expect);
+}
+
+#[test]
+fn the_file_and_its_sections() {
+    check("", "scumble.toml:1:1: the file needs 'dataset'");
+    check("dataset = 3\n", "scumble.toml:1:11: this must be a table in { } or under a [heading]");
+    check("[dataset.people\n", "scumble.toml:1:16: this is not TOML (");
+    check_more("[budgt]", "scumble.toml:5:2: unknown key 'budgt' in the file (did you mean 'budget'?)");
+    check_more(
+        "release = 1",
+        "scumble.toml:5:1: unknown key 'release' in 'columns' in 'people' in 'dataset' in the file",
+    );
+    check(&format!("release = 1\n{TABLE}"), "scumble.toml:1:11: this must be a list in [ ]");
+    check(&format!("ledger = 1\n{TABLE}"), "scumble.toml:1:10: this must be a text in quotation marks");
+    check(&format!("ledger = \":memory:\"\n{TABLE}"), "scumble.toml:1:10: a ledger is a file");
+}
+
+#[test]
+fn budgets_and_whom_they_are_for() {
+    check_more("[budget]\nperson = { epsilon = 1, rho = 1 }", "scumble.toml:6:10: a budget has epsilon (pure, or with");
+    check_more("[budget]\nperson = { omega = 3 }", "scumble.toml:6:10: a budget has epsilon");
+    check_more("[budget]\nperson = { epsilon = -1 }", "scumble.toml:6:22: epsilon must be a number in [0, ∞), not -1");
+    check_more("[budget]\nperson = { epsilon = inf }", "scumble.toml:6:22: this must be a finite number");
+    check_more("[budget]\nperson = { epsilon = 1, delta = 2 }", "scumble.toml:6:33: delta must be");
+    check_more("[budget]\nperson = 1", "scumble.toml:6:10: this must be a table in { } or under a [heading]");
+    check_more(
+        "[budget]\nattributes = { agee = { epsilon = 1 } }",
+        "scumble.toml:6:14: the budget speaks of 'agee', which is no declared column (did you mean 'age'?)",
+    );
+    check_more("[analyst.Ada]\nperson = { epsilon = 1 }", "scumble.toml:5:10: an analyst is called by 1 to 63 of a-z");
+    check_more("[analyst.ada]", "scumble.toml:5:10: [analyst.ada] needs a limit, such as person");
+    check_more(
+        "[analyst.ada]\nattributes = { agee = { epsilon = 1 } }",
+        "scumble.toml:5:10: the budget of ada speaks of 'agee', which is no declared column (did you mean 'age'?)",
+    );
+}
+
+#[test]
+fn attackers() {
+    check_more("[attacker]\nknown_rows = 1.5", "scumble.toml:6:14: known_rows must be a number in [0, 1]");
+    check_more("[attacker]\nuncertainty = 0.6", "scumble.toml:6:15: uncertainty must be a number in [0, 0.5]");
+    check_more("[attacker]\nmode = \"lazy\"", "scumble.toml:6:8: mode must be 'active' or 'passive', not 'lazy'");
+    check_more(
+        "[attacker]\nknows = 1",
+        "scumble.toml:6:1: unknown key 'knows' in 'attacker' in the file (known are: known_rows",
+    );
+}
+
+#[test]
+fn costs_of_releases() {
+    let release = |cost: &str| {
+        format!("[[release]]\nname = \"r\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\ncost = {{ {cost} }}")
+    };
+    for (cost, expect) in [
+        ("epsilon = 1, rho = 1", "scumble.toml:8:8: a cost has exactly one of epsilon, rho and accuracy"),
+        ("", "scumble.toml:8:8: a cost has exactly one of epsilon, rho and accuracy"),
+        ("epsilon = 0", "scumble.toml:8:20: a release that may cost nothing can publish nothing: give more than 0"),
+        ("epsilon = \"much\"", "scumble.toml:8:20: this must be a number"),
+        (
+            "epsilon = 1, scope = \"everything\"",
+            "scumble.toml:8:31: the scope of a cost is 'person', 'presence' or 'attribute'",
+        ),
+        ("accuracy = { within = 0, confidence = 0.9 }", "scumble.toml:8:32: this must be a number above 0"),
+        ("accuracy = { within = 3, confidence = 1 }", "scumble.toml:8:48: confidence must be a number in (0, 1)"),
+        ("accuracy = { within = 3 }", "scumble.toml:8:21: 'accuracy' in 'cost' in "),
+    ] {
+        check_more(&release(cost), expect);
+    }
+}
+
+#[test]
+fn tables_and_their_owners() {
+    let table = |lines: &str| TABLE.replace("[dataset.people.columns]", &format!("{lines}\n[dataset.people.columns]"));
+    for (lines, expect) in [
+        ("owner = \"id\"", "scumble.toml:1:1: table 'people' has an owner, so it needs max_rows_per_owner"),
+        ("max_rows_per_owner = 2", "scumble.toml:1:1: table 'people' has no owner: each row is one person"),
+        ("max_rows_per_owner = 0", "scumble.toml:3:22: this must be a whole number of at least 1"),
+        ("max_rows_per_owner = 1.5", "scumble.toml:3:22: this must be a whole number"),
+        (
+            "max_rows_per_owner = 99999999999999999999",
+            "scumble.toml:3:22: this must be a whole number that fits 64 bits",
+        ),
+        (
+            "max_rows_per_owner = 1000001",
+            "scumble.toml:1:1: a contribution bound of more than a million protects nobody",
+        ),
+        ("owner = \"age\"\nmax_rows_per_owner = 1", "scumble.toml:5:1: 'age' is the owner of the rows"),
+        (
+            "owner = \"id\"\nmax_rows_per_owner = 1\npublic = true",
+            "scumble.toml:1:1: table 'people' is public and has an owner; it can only be one of both",
+        ),
+        ("public = 1", "scumble.toml:3:10: this must be true or false"),
+        ("separator = \"tab\"", "scumble.toml:3:13: this must be one sign"),
+        ("decimal = \";\"", "scumble.toml:3:11: decimal must be \".\" or \",\""),
+        ("header = []", "scumble.toml:3:10: header must name each column of the file"),
+        ("null = [\"NA\", \"NA\"]", "scumble.toml:3:15: 'NA' is listed twice"),
+        ("encoding = \"klingon\"", "scumble.toml:3:12: this is no encoding"),
+        ("password_file = \"secret\"", "scumble.toml:2:10: password_file is for a table of PostgreSQL"),
+    ] {
+        check(&table(lines), expect);
+    }
+    let column = |declared: &str| TABLE.replace("{ type = \"int\", lower = 0, upper = 120 }", declared);
+    for (declared, expect) in [
+        ("{ type = \"number\" }", "scumble.toml:4:16: unknown type 'number' of column 'age'"),
+        ("{ lower = 0 }", "scumble.toml:4:7: 'age' in 'columns' in 'people' in 'dataset' in the file needs 'type'"),
+        (
+            "{ type = \"int\", lower = 9, upper = 0 }",
+            "scumble.toml:4:31: the bounds are inverted: lower is 9 and upper is 0",
+        ),
+        ("{ type = \"category\", values = [] }", "scumble.toml:4:38: a public domain has at least one value"),
+        ("{ type = \"category\", values = [\"a\", \"a\"] }", "scumble.toml:4:44: the value 'a' is listed twice"),
+    ] {
+        check(&column(declared), expect);
+    }
+}
+
+/// An address with a password would be handed around with the file.
+#[test]
+fn addresses_of_servers() {
+    let source = |address: &str| TABLE.replace("people.csv", address);
+    for (address, words) in [
+        ("mysql://ada@here/db?table=t", "a source is a file, a folder of files, or a table of PostgreSQL"),
+        ("postgres://here/db?table=t", "the address says no user"),
+        ("postgres://ada:secret@here/db?table=t", "no password stands in a project file"),
+        ("postgres://ada@here:port/db?table=t", "the port is no number"),
+        ("postgres://ada@here/db", "the address says no table"),
+        ("postgres://ada@/db?table=t", "the address says no host"),
+        ("postgres://ada@here?table=t", "the address says no database"),
+        ("postgres://ada@here/db?table=t&sslmode=disable", "sslmode is verify-full"),
+        ("postgres://ada@here/db?table=t&sslmode=require", "sslmode is verify-full"),
+        ("postgres://ada@here/db?table=t&timeout=0", "the timeout is no number of seconds from 1 to 86400"),
+        ("postgres://ada@here/db?tabel=t", "the address has 'tabel', and knows table, host, port"),
+        ("postgres://a%zz@here/db?table=t", "a % in the address is not followed by two hexadecimal digits"),
+    ] {
+        check(&source(address), &format!("scumble.toml:2:10: {words}"));
+    }
+    let server = |address: &str| read(&source(address)).unwrap().tables["people"].server.clone().unwrap();
+    let full = server("postgresql://a%40b@[::1]:5433/db?table=s.t%20u&timeout=60&sslmode=verify-full");
+    let parts = (full.user.as_str(), full.host.as_str(), full.port, full.database.as_str(), full.timeout);
+    assert_eq!(parts, ("a@b", "::1", 5433, "db", 60));
+    assert_eq!((full.named().as_str(), full.is_verified, full.is_here()), ("\"s\".\"t u\"", true, true));
+    // Elsewhere a certificate is verified without a word; here nothing is seen by others. Nobody's name is in what is shown.
+    let (away, here) = (server("postgres://ada@away/db?table=t"), server("postgres://ada@/db?table=t&host=/run/pg"));
+    assert!(away.is_verified && !here.is_verified && here.is_socket());
+    assert_eq!((away.to_string().as_str(), away.timeout), ("postgres://away:5432/db?table=t", 3600));
+    assert!(!away.is_beside(&here) && away.is_beside(&server("postgres://ada@away/db?table=other")));
+    assert!(read(TABLE).unwrap().tables["people"].server.is_none());
+}
+
+#[test]
+fn addresses_of_clusters() {
+    let engine = |lines: &str| format!("[engine]\n{lines}");
+    for (lines, expect) in [
+        (
+            "cluster = \"spark://here\"",
+            "scumble.toml:6:11: a cluster is one of Apache Ballista; write it as ballista://",
+        ),
+        ("cluster = \"ballista://here:port\"", "scumble.toml:6:11: the port is no number"),
+        ("cluster = \"ballista://\"", "scumble.toml:6:11: the address has no host, or more than a host and a port"),
+        ("cluster = \"ballista://a/b\"", "scumble.toml:6:11: the address has no host, or more than a host and a port"),
+        (
+            "cluster = \"ballista://a\"\ntimeout = 86401",
+            "scumble.toml:7:11: a statement's timeout is at most 86400 seconds",
+        ),
+    ] {
+        check_more(&engine(lines), expect);
+    }
+    let cluster = |address: &str| {
+        let text = format!("{TABLE}{}\n", engine(&format!("cluster = \"ballista://{address}\"")));
+        read(&text).unwrap().cluster.unwrap()
+    };
+    let usual = cluster("here");
+    assert_eq!((usual.host.as_str(), usual.port, usual.timeout), ("here", 50050, 3600));
+    assert_eq!(cluster("[::1]:6000").to_string(), "ballista://[::1]:6000");
+    assert_eq!(cluster("[::1]").port, 50050);
+}
+
+/// A tenth is a tenth, and not the nearest f64.
+#[test]
+fn numbers_are_those_that_are_written() {
+    let text = format!(
+        "{TABLE}[budget]\nperson = {{ epsilon = 0.1, delta = 1e-9 }}\nattributes = {{ \"*\" = {{ rho = 0.3 }} }}\n"
+    );
+    let budget = read(&text).unwrap().budget;
+    let exact = |text: &str| text.parse::<Exact>().unwrap();
+    assert_eq!(budget.person, Some(Limit::Approximate { epsilon: exact("0.1"), delta: exact("1e-9") }));
+    assert_eq!(budget.every_attribute, Some(Limit::Zcdp { rho: exact("0.3"), delta: Exact::zero() }));
+    assert_ne!(exact("0.1"), Exact::from_f64(0.1).unwrap());
+}
+
+/// Whoever says nothing about the attacker gets the strongest one.
+#[test]
+fn what_is_not_said_makes_no_attacker_weaker() {
+    let attacker = |lines: &str| read(&format!("{TABLE}[attacker]\n{lines}\n")).unwrap().attacker.unwrap();
+    let silent = attacker("");
+    assert!(silent.active && !silent.independent && silent.delta.is_none());
+    assert_eq!((silent.known_rows, silent.uncertainty), (0.0, 0.0));
+    let weak =
+        attacker("mode = \"passive\"\nindependence = \"declared\"\nuncertainty = 0.5\nknown_rows = 0.25\ndelta = 1e-9");
+    assert!(!weak.active && weak.independent && weak.delta.is_some());
+    assert_eq!((weak.known_rows, weak.uncertainty), (0.25, 0.5));
+}
+
+/// Whether two sections say the same does not depend on the order of keys or on how a number is written.
+#[test]
+fn sections_that_say_the_same_are_the_same() {
+    let json = |text: &str| parse(Origin::File("scumble.toml".to_string()), text).unwrap().json();
+    assert_eq!(
+        json("a = 1.50\nb = [1, \"x\"]\n[c]\nd = true\n"),
+        json("b = [1.0, \"x\"]\na = 1.5\nc = { d = true }\n")
+    );
+    assert_ne!(json("a = 1.5\n"), json("a = \"one\"\n"));
+    assert_ne!(json("a = 1.5\n"), json("a = 1.25\n"));
+}
+
+#[test]
+fn names_of_people_are_names_of_users_too() {
+    for name in ["ada", "a", "0x", "ada.b-c_d", &"a".repeat(63)] {
+        assert!(is_name(name), "{name}");
+    }
+    for name in ["", "Ada", "a b", "-a", ".a", "ä", "a\n", &"a".repeat(64)] {
+        assert!(!is_name(name), "{name:?}");
+    }
+}

@@ -1,0 +1,372 @@
+//! Queries that are refused.
+
+use super::Refusing;
+use scumble_engine::project::Request;
+use scumble_engine::release::Runner;
+use scumble_testing::projects::{CLINIC, CLINIC_VISITS, FLIGHTS, FLIGHTS_ROWS, MIXED, NAMED_PEOPLE, SPENDING, TOWNS};
+
+const PAGE: &str = include_str!("../../../../../docs/sql.md");
+
+/// The blocks of one language on the page.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let opening = format!("```{language}\n");
+    PAGE.split(&opening).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+/// The page's project.
+fn page() -> Refusing {
+    let [project] = blocks("toml")[..] else { panic!("the page has one project") };
+    Refusing::with(&[
+        ("scumble.toml", project),
+        ("visits.csv", "person,clinic,reason,cost,minutes,urgent\n0,north,flu,37.25,12,true\n"),
+        ("patients.csv", "id,age,sex\n0,30,f\n"),
+        ("wards.csv", "clinic,city\nnorth,Ulm\nsouth,Bonn\nwest,Ulm\n"),
+    ])
+}
+
+fn clinic() -> Refusing {
+    let wards = "clinic,city,beds\na,Ulm,1\nb,Bonn,2\n";
+    Refusing::with(&[("scumble.toml", CLINIC), ("visits.csv", CLINIC_VISITS), ("wards.csv", wards)])
+}
+
+fn people() -> Refusing {
+    let budget = "[budget]\nperson = { epsilon = 100, delta = 1e-9 }\n";
+    let project = format!("{NAMED_PEOPLE}{budget}");
+    Refusing::with(&[("scumble.toml", &project), ("people.csv", "age,sex,name\n30,f,ann\n40,m,ben\n")])
+}
+
+fn towns(releases: &str) -> Refusing {
+    Refusing::with(&[
+        ("scumble.toml", &format!("{TOWNS}{releases}")),
+        ("people.csv", "sex,city,town,age\nf,Ulm,a,30\n"),
+        ("visits.csv", "person,clinic\n0,north\n"),
+    ])
+}
+
+fn release(sql: &str, cost: &str) -> String {
+    format!("[[release]]\nname = \"r\"\nsql = \"{sql}\"\ncost = {{ {cost} }}\n")
+}
+
+#[test]
+fn refusals_are_in_the_words_of_sql() {
+    let folder = clinic();
+    for (sql, words) in [
+        ("SELECT CORR(cost, clinic) AS r FROM visits", "query:1:8: CORR does not take what it is given here"),
+        ("SELECT CORR(cost) AS r FROM visits", "another number of values is needed"),
+        ("SELECT SUM(SQRT(clinic)) AS r FROM visits", "query:1:12: SQRT does not take"),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic, city FROM wards)",
+            "takes a sub-query of one column",
+        ),
+        ("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY 5", "count those of the SELECT from 1 on"),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE day < DATE '2013-02-01' + INTERVAL '1 fortnight'",
+            "with years, months, weeks",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE day < DATE '2013-02-01' + minutes * INTERVAL '1 day'",
+            "an interval that is written out",
+        ),
+        (
+            "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic LIMIT -1",
+            "LIMIT and OFFSET take a whole number that is not negative",
+        ),
+        (
+            "SELECT AVG(r) AS a FROM (SELECT person, ROW_NUMBER() OVER () AS r FROM visits GROUP BY person)",
+            "query:1:54: a window function (OVER)",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic FROM wards WHERE wards.beds = visits.minutes)",
+            "a column outside of the sub-query",
+        ),
+        ("SELECT MIN(reason) AS n FROM visits", "needs numbers, not texts"),
+        (
+            "SELECT AVG(f) AS a FROM (SELECT person, MAX(day) - MIN(day) AS f FROM visits GROUP BY person)",
+            "day - DATE '2000-01-01'",
+        ),
+        ("SELECT COUNT(*) AS n FROM visits WHERE SUBSTR(clinic) = 'a'", "SUBSTR takes a text and a place"),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL '300 years' > DATE '2013-02-01'",
+            "visits.day + INTERVAL '3600 MONS' may be before 1678",
+        ),
+        ("SELECT SUM(MOD(minutes, 0)) AS n FROM visits", "divide by a number that is not 0"),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE day = 5",
+            "visits.day is a date or a time and is compared with a number: write DATE '2013-12-31'",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE minutes IN (SELECT clinic FROM wards)",
+            "visits.minutes holds whole numbers, and the sub-query behind IN gives texts",
+        ),
+        ("SELECT version() AS v, COUNT(*) AS n FROM visits", "version() says nothing about rows"),
+        (
+            "SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY TO_CHAR(day, 'YYYY-MM')",
+            "TO_CHAR takes a format with percent signs here",
+        ),
+        ("SELECT FLOOR(cost / 2) AS k, COUNT(*) AS n FROM visits GROUP BY FLOOR(cost / 2)", "CAST(FLOOR(x) AS BIGINT)"),
+        ("SELECT AVG(CAST(urgent AS INT)) AS a FROM visits", "of a truth value, write CASE WHEN … THEN 1 ELSE 0 END"),
+        ("SELECT COUNT(*) AS \"\" FROM visits", "a published column has no name; give it one behind AS"),
+        (
+            "SELECT COUNT(*) AS n FROM visits v, wards w WHERE v.minutes > w.beds",
+            "query:1:22: a join needs ON with equal columns of both tables",
+        ),
+    ] {
+        let said = folder.query(sql, "epsilon=0.1", words);
+        let raw = [
+            "Error during planning",
+            "Int64",
+            "Utf8",
+            "Float64",
+            "Date32",
+            "DataFusion",
+            "Arrow",
+            "IntervalMonth",
+            "scumble_",
+        ];
+        assert!(!raw.iter().any(|raw| said.contains(raw)), "{said}");
+    }
+    assert!(!folder.file("scumble.ledger").exists(), "something was charged");
+}
+
+/// Queries whose refusals were the planner's own, or that were answered with 0 at their full price.
+#[test]
+fn queries_are_refused_in_our_words() {
+    let folder = people();
+    let texts =
+        "name holds texts and is compared with a number: write the text in single quotes, or CAST(name AS BIGINT)";
+    for condition in ["name > 5", "5 = name", "name IN (5, 6)", "name BETWEEN 1 AND 6"] {
+        folder.in_our_words(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), texts);
+    }
+    for (sql, words) in [
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE sex = \"male\"",
+            "query:1:47: there is no declared column 'male' (did you mean 'age'?); if it is a text, write it in single quotes: 'male'",
+        ),
+        (
+            "SELECT SUM(COUNT(*)) AS n FROM people",
+            "query:1:8: an aggregate stands inside of another: leave one of them out",
+        ),
+        ("SELECT TOP 5 COUNT(*) AS n FROM people", "TOP is not answered; write ORDER BY … LIMIT …"),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE name SIMILAR TO 'a%'",
+            "SIMILAR TO is not answered on private rows; write LIKE",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE DATE '2020-13-45' > DATE '2020-01-01'",
+            "query:1:46: 2020-13-45 is no date or time from 1678 to 2261",
+        ),
+    ] {
+        folder.in_our_words(sql, words);
+    }
+    let cast = "SELECT COUNT(*) AS n FROM people WHERE CAST(name AS BIGINT) > 5";
+    people().answers(cast, "epsilon=0.1");
+    // Of types that do not go together.
+    let arithmetic = "a text, a truth value or a date stands where arithmetic needs a number";
+    let truth = "something that is no truth value stands where one is needed";
+    for (condition, words) in [
+        ("name + 1 > 5", arithmetic),
+        ("name * 2 = 4", arithmetic),
+        ("-name = 4", arithmetic),
+        ("age + 'x' > 5", arithmetic),
+        ("NOT age", truth),
+        ("age", truth),
+        ("age LIKE 5", "LIKE compares texts"),
+        ("ABS(name) > 1", "ABS does not take what it is given here"),
+    ] {
+        folder.in_our_words(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), words);
+    }
+}
+
+/// A name that was refused for standing beside a number did not say beside which.
+#[test]
+fn a_clash_of_names_says_of_which() {
+    let folder = people();
+    let words = "two published columns would be called 'n_error', because beside the noisy column 'n' stand its error, its interval and its rank error, called so; give one of them another name";
+    folder.in_our_words("SELECT COUNT(*) AS n, AVG(age) AS n_error FROM people", words);
+    folder.in_our_words("SELECT AVG(age) AS n_error, COUNT(*) AS n FROM people", words);
+}
+
+/// What is not answered is said with its reason, before anything is charged.
+#[test]
+fn refusals_of_dates() {
+    let folder = Refusing::with(&[("flights.csv", FLIGHTS_ROWS), ("scumble.toml", FLIGHTS)]);
+    for (sql, words) in [
+        (
+            "SELECT departs, COUNT(*) AS n FROM flights GROUP BY departs",
+            "a column of times has a group for nearly every row; group by DATE_TRUNC('month', …)",
+        ),
+        ("SELECT COUNT(*) AS n FROM flights WHERE departs - day IS NOT NULL", "is a duration, which is not answered"),
+        (
+            "SELECT COUNT(*) AS n FROM flights WHERE day + INTERVAL '300 years' > day",
+            "may be before 1678 or after 2261",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM flights WHERE day > '2013-13-01'",
+            "is no date or time from 1678 to 2261 as in '2013-12-31'",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM flights WHERE EXTRACT(CENTURY FROM day) = 21",
+            "know these parts of dates and times: year, isoyear, quarter, month",
+        ),
+        (
+            "SELECT DATE_TRUNC('decade', day) AS d, COUNT(*) AS n FROM flights GROUP BY 1",
+            "the unit of DATE_TRUNC must be written out, as one of second, minute, hour",
+        ),
+        ("SELECT MAX(day) - MIN(day) AS days FROM flights", "computes with dates after the aggregate"),
+        ("SELECT AVG(day) AS d FROM flights", "AVG does not take what it is given here"),
+    ] {
+        folder.query(sql, "epsilon=1", words);
+    }
+    assert!(!folder.file("scumble.ledger").exists(), "nothing is charged");
+}
+
+#[test]
+fn what_is_not_answered_is_refused() {
+    let folder = page();
+    let refusals = blocks("refused");
+    assert!(refusals.len() >= 6, "{}", refusals.len());
+    for sql in refusals {
+        folder.query(sql, "epsilon=1,delta=1e-8", "");
+    }
+    assert!(!folder.file("out").exists(), "nothing is written");
+}
+
+/// Who misspells a function sees what there is.
+#[test]
+fn unknown_functions_list_what_exists() {
+    let folder = page();
+    let query = |sql: &str, words: &str| folder.query(sql, "epsilon=1", words);
+    query("SELECT AVG(FOO(cost)) FROM visits", "there is no function");
+    query("SELECT AVG(FOO(cost)) FROM visits", "sqrt, starts_with");
+    query("SELECT SUM(SIN(cost)) FROM visits", "sin is not answered on private rows; these are: abs, ");
+    query("SELECT ARRAY_AGG(cost) FROM visits", "these are: COUNT, COUNT(DISTINCT …), SUM");
+    // The page lists the same functions as the refusal.
+    let said = query("SELECT SUM(SIN(cost)) FROM visits", "these are: ");
+    let listed = said.split("these are: ").nth(1).unwrap().split(", and MOD").next().unwrap();
+    for name in listed.split(", ") {
+        assert!(PAGE.contains(&format!("`{name}`")), "the page does not mention {name}");
+    }
+}
+
+#[test]
+fn groupings_that_are_not_answered_are_refused() {
+    let folder = towns("");
+    let query = |sql: &str, words: &str| {
+        folder.query(sql, "epsilon=1", words);
+    };
+    query("SELECT sex, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((sex), (sex))", "one grouping twice");
+    query(
+        "SELECT COUNT(*) AS n FROM people GROUP BY CUBE (age, age + 1, age + 2, age + 3, age + 4, age + 5, age + 6)",
+        "more than 64 groupings",
+    );
+}
+
+#[test]
+fn unions_that_are_not_answered_are_refused() {
+    let folder = towns("");
+    let query = |sql: &str, words: &str| {
+        folder.query(sql, "epsilon=1", words);
+    };
+    let count = "SELECT sex AS k, COUNT(*) AS n FROM people GROUP BY sex";
+    query(&format!("{count} UNION {count}"), "UNION compares rows and is not answered; write UNION ALL");
+    query(&format!("{count} INTERSECT {count}"), "INTERSECT is not answered");
+    query(&format!("{count} UNION ALL SELECT COUNT(*) FROM people"), "must have the same number of columns");
+    query(
+        &format!("{count} UNION ALL SELECT COUNT(*), city FROM people GROUP BY city"),
+        "column 1 of the UNION ALL ('k') is a text in one SELECT and a number in another",
+    );
+    query(&format!("{count} UNION ALL SELECT sex, age FROM people"), "the query has no aggregate");
+    query(&format!("{count} UNION ALL SELECT 'x', 1"), "the query has no aggregate");
+    query(
+        "SELECT COUNT(*) AS n FROM (SELECT sex FROM people UNION ALL SELECT sex FROM people)",
+        "UNION ALL below an aggregate is not answered; aggregate each part by itself",
+    );
+    query(&format!("SELECT SUM(n) AS n FROM ({count} UNION ALL {count})"), "UNION ALL below an aggregate");
+    query(
+        &format!("(({count}) UNION ALL ({count}) LIMIT 1) UNION ALL {count}"),
+        "over one UNION ALL inside of another are not answered; write them around the outer one",
+    );
+    query(&vec![count; 33].join(" UNION ALL "), "it reads more than 32 tables");
+    let cube = "SELECT 'x', COUNT(*) FROM people GROUP BY CUBE (sex, city, age, age + 1, age + 2, age + 3)";
+    query(
+        &format!("{count} UNION ALL {cube}"),
+        "the UNION ALL has 65 groupings in all of its branches, and at most 64 share a cost; list fewer",
+    );
+    query(
+        "SELECT COUNT(*) AS n FROM people WHERE city IN (SELECT city FROM people UNION ALL SELECT city FROM people)",
+        "UNION ALL below",
+    );
+    assert!(!folder.file("out").exists(), "nothing is written");
+    // What looks at one query alone.
+    let visits =
+        "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic UNION ALL SELECT 'all', COUNT(*) FROM visits";
+    let reported =
+        format!("{}bounding_report = {{ share = 0.5, max_rows_per_owner = 8 }}\n", release(visits, "epsilon = 1"));
+    towns(&reported).plan("this is a UNION ALL of several: release the one that you need it for by itself");
+    let words = "release 'r' is a UNION ALL of several queries: choose the bounds of each by itself";
+    towns(&release(visits, "epsilon = 1")).refused("suggested bounds", words, |project| {
+        Runner::new(project).plan(&Request::of_bounds("r", "epsilon=1", None)?).map(drop)
+    });
+}
+
+#[test]
+fn what_is_not_answered_of_each_owners_rows_is_said_in_one_sentence() {
+    let folder = Refusing::with(&[("scumble.toml", SPENDING), ("visits.csv", "person,clinic,cost\n1,north,10.25\n")]);
+    let query = |sql: &str, words: &str| {
+        folder.query(sql, "epsilon=1", words);
+    };
+    query(
+        "SELECT AVG(n) FROM (SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic)",
+        "where the inner one groups by the owner column 'person'",
+    );
+    query(
+        "SELECT AVG(m) FROM (SELECT person, MEDIAN(cost) AS m FROM visits GROUP BY person)",
+        "COUNT, SUM, AVG, MIN and MAX are",
+    );
+    query(
+        "SELECT AVG(total) FROM visits v JOIN (SELECT person, SUM(cost) AS total FROM visits GROUP BY person) t ON v.person = t.person",
+        "join the tables inside of the sub-query",
+    );
+}
+
+#[test]
+fn too_large_queries_are_refused_before_the_charge() {
+    // 5,000 ORs and 10,000 additions overflowed the stack; 4,000 sums of counts hung after the charge; 300,000 cells of five
+    // aggregates were aborted after it.
+    let people = "sex,state,age,y,b\nm,s0,0,0,true\n";
+    let files = [("scumble.toml", MIXED), ("people.csv", people), ("visits.csv", "id,clinic,cost\n1,a,5\n2,b,6\n")];
+    let folder = Refusing::with(&files);
+    let many = |one: &str, times: usize, between: &str| vec![one; times].join(between);
+    let queries = [
+        (format!("SELECT COUNT(*) FROM people WHERE {}", many("age=1", 5_000, " OR ")), "deep"),
+        (format!("SELECT COUNT(*) FROM people WHERE {} > 0", many("age", 10_000, "+")), "deep"),
+        (format!("SELECT {} FROM people", many("COUNT(*)", 4_000, "+")), "deep"),
+        (format!("SELECT {} FROM people", many("COUNT(*) FILTER (WHERE age=1)", 2_000, ",")), "release"),
+        (
+            "SELECT age, CAST(y*2 AS INT) AS a2, sex, b, COUNT(*), SUM(age), SUM(y), AVG(y), COUNT(y), COUNT(age), COUNT(b), COUNT(sex) FROM people GROUP BY 1, 2, 3, 4".to_string(),
+            "numbers",
+        ),
+    ];
+    for (sql, words) in queries {
+        folder.query(&sql, "epsilon=1", words);
+    }
+    assert!(!folder.file("scumble.ledger").exists());
+}
+
+/// The threshold of unknown keys left 64 bits where δ or ε is next to nothing: a panic, and without overflow checks a threshold below every
+/// count, which publishes all keys.
+#[test]
+fn a_threshold_beyond_all_counts_is_refused_before_the_charge() {
+    let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nk = { type = \"category\" }\n\
+                   [dataset.o]\nsource = \"o.csv\"\nowner = \"p\"\nmax_groups_per_owner = 2\nmax_rows_per_group = 1\n\
+                   [dataset.o.columns]\nk = { type = \"category\" }\n";
+    let folder = Refusing::with(&[("t.csv", "k\na\nb\n"), ("o.csv", "p,k\n1,a\n2,b\n"), ("scumble.toml", project)]);
+    for (table, cost) in
+        [("t", "epsilon=4e-18,delta=1e-30"), ("o", "epsilon=1,delta=2e-323"), ("t", "rho=1e-30,delta=1e-300")]
+    {
+        let sql = format!("SELECT k, COUNT(*) AS n FROM {table} GROUP BY k");
+        let words = "would need more owners than there can be";
+        folder.query(&sql, cost, words);
+    }
+    assert!(!folder.file("scumble.ledger").exists());
+}
