@@ -1,5 +1,6 @@
 //! Digests and their hexadecimal texts.
 
+pub(crate) use hex::encode as hex;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
@@ -50,14 +51,8 @@ impl<W: Write> Write for Digesting<W> {
     }
 }
 
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A hash that was written in hexadecimal.
 pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
-    let pair = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(pair).collect();
-    bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok())
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash).ok().map(|()| hash)
 }

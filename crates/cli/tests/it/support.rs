@@ -49,7 +49,7 @@ pub fn refused(output: &Output, status: i32, words: &str) -> String {
 
 /// SHA-256 in hexadecimal, as ledger and reports write it.
 pub fn digest(bytes: &[u8]) -> String {
-    digest_bytes(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest_bytes(bytes))
 }
 
 /// The same as bytes.

@@ -1,9 +1,9 @@
 //! Finite classes of rules, by the exponential mechanism over their mistakes.
 
-use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
+use super::{ALPHA, Asked, Learnt, Promise, equals, fitted, plan};
 use crate::error::{Error, Result};
 use crate::project::Request;
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::Analysed;
 use crate::release::plan::Priced;
 use crate::release::rows::fields::quoted;

@@ -1,9 +1,9 @@
 //! Conjunctions: one noisy count for each condition, of the owners with label 1 who do not meet it.
 
-use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
+use super::{ALPHA, Asked, Learnt, Promise, equals, fitted, plan};
 use crate::error::Result;
 use crate::project::{Cost, CostScope, Request};
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::Analysed;
 use crate::release::plan::Priced;
 use crate::release::price::noise::{Noise, described};

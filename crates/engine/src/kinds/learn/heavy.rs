@@ -3,10 +3,10 @@
 //! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares counts with the number of owners, which
 //! is not public here.) So the cost is that of the tree of heavy hitters, in every scope.
 
-use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, plan};
+use super::{ALPHA, Asked, Learnt, Promise, equals, plan};
 use crate::error::Result;
 use crate::kinds::heavy_hitters::{Wanted, fitted, found_from};
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::Analysed;
 use crate::release::plan::Priced;
 use crate::release::price::allowance::Exceptions;

@@ -1,9 +1,10 @@
 //! Parities of bool columns: a solution of the linear equations of a sample of the owners, or nothing.
 
-use super::{ALPHA, Asked, BETA, KIND, Learnt, Promise, plan};
+use super::{ALPHA, Asked, KIND, Learnt, Promise, plan};
 use crate::error::{Error, Result};
 use crate::kinds::mode::CHARGED;
 use crate::project::{CostScope, Goal, Request};
+use crate::release::output::BETA;
 use crate::release::plan::Analysed;
 use crate::release::plan::Priced;
 use crate::release::price::fitted::Fitting;

@@ -4,10 +4,11 @@
 //! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/learning.md has numbers).
 
 use super::class::{MOST_BOOLS, digits, weighted};
-use super::{ALPHA, Asked, BETA, FLIPS, KIND, Learnt, Promise, plan};
+use super::{ALPHA, Asked, FLIPS, KIND, Learnt, Promise, plan};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Request};
 use crate::release::Analysed;
+use crate::release::output::BETA;
 use crate::release::plan::Priced;
 use crate::release::price::allowance::Allowance;
 use crate::release::price::allowance::Exceptions;
