@@ -13,12 +13,11 @@ pub fn digest(bytes: &[u8]) -> String {
 
 /// Bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(bytes)
 }
 
 /// A hash that was written in hexadecimal.
 pub fn unhex(text: &str) -> Option<[u8; 32]> {
-    let pair = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(pair).collect();
-    bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok())
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash).ok().map(|()| hash)
 }

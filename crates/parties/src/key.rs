@@ -31,7 +31,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -91,11 +91,8 @@ impl Key {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut text = Zeroizing::new(format!("{FIRST_LINE}\n"));
-        for byte in self.private.iter() {
-            text.push_str(&format!("{byte:02x}"));
-        }
-        text.push('\n');
+        let digits = Zeroizing::new(hex::encode(&self.private));
+        let text = Zeroizing::new(format!("{FIRST_LINE}\n{}\n", *digits));
         let written = options.open(path).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
@@ -120,12 +117,7 @@ impl Key {
 }
 
 fn unhex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    let text = text.trim();
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.bytes().all(|letter| letter.is_ascii_hexdigit()) {
-        return None;
-    }
-    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)
+    hex::decode(text.trim()).ok().map(Zeroizing::new)
 }
 
 #[cfg(test)]

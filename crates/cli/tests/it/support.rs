@@ -26,7 +26,7 @@ pub fn scumble_on(arguments: &[&str], document: &str) -> Output {
 
 /// SHA-256 in hexadecimal, as ledger and reports write it.
 pub fn digest(bytes: &[u8]) -> String {
-    digest_bytes(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest_bytes(bytes))
 }
 
 /// The same as bytes.

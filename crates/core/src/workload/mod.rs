@@ -43,8 +43,8 @@ pub mod residual;
 pub mod small_table;
 pub mod wide;
 
-/// 95% of a normal law are within this many standard deviations.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
+/// 95% of a normal law are within this many standard deviations: half of a 95% interval in standard errors.
+pub const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 pub use domain::{Domain, Subset};
 pub use parities::{Bits, rank, sets};

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
 use crate::project::{Bounding, Cost, Domain, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
@@ -234,7 +234,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
     rule["noise"] = json!(described(noise));
     rule["levels"] = json!(cdf.levels());
     let errors = steps.standard_errors(&cdf);
-    let largest = cdf.error(0.05, steps.count())?;
+    let largest = cdf.error(BETA, steps.count())?;
     // They are about tables of any number of owners.
     let limits = match steps.public_owners {
         None => limits::of_thresholds(&events, noise, steps.count(), steps.rows, largest)?,

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::Listed;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, check_names};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, budget_delta};
 use crate::release::price::needs;
@@ -238,7 +238,7 @@ impl Stability {
 
     /// With which distance, in what is counted, something is published with probability 95%.
     fn needed(&self, stable: &StableValue) -> Result<u64> {
-        Ok(stable.published_from(0.05)?.saturating_sub(1).saturating_mul(self.per_owner()).saturating_add(1))
+        Ok(stable.published_from(BETA)?.saturating_sub(1).saturating_mul(self.per_owner()).saturating_add(1))
     }
 
     /// From where on something is published.

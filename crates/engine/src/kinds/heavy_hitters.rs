@@ -6,7 +6,7 @@ use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::field::{Field, Placed, Word};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use crate::release::price::noise::Noise;
@@ -122,7 +122,7 @@ pub(crate) fn fitted(
 
 /// How many of a million people must share a combination so that it is found with probability 95%.
 pub(crate) fn found_from(tree: &Tree) -> Result<u64> {
-    Ok(tree.found_from(MANY_PEOPLE, Beta::new(0.05)?))
+    Ok(tree.found_from(MANY_PEOPLE, Beta::new(BETA)?))
 }
 
 /// δ of the cost; where there is none and a domain is unknown, a hundredth of the smallest budget's, as for keys of a GROUP BY.
@@ -338,10 +338,10 @@ impl Listed<'_> {
     /// the clip are all alike, down to none.
     fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
         let passed = Passed::new(self.noise, self.threshold.saturating_add(1));
-        let (standard_error, half) = (self.noise.standard_deviation(), self.noise.quantile(0.05));
+        let (standard_error, half) = (self.noise.standard_deviation(), self.noise.quantile(BETA));
         let interval = |count: i64| {
             let count = count as f64;
-            let low = passed.as_ref().map_or(count - half, |passed| passed.low_at(count, 0.05));
+            let low = passed.as_ref().map_or(count - half, |passed| passed.low_at(count, BETA));
             let low = if low <= (self.threshold - self.clip).max(1) as f64 { 0.0 } else { low };
             Uncertainty { standard_error, low, high: count + half }
         };

@@ -6,12 +6,12 @@
 use super::counted::{CountedColumns, MAX_BYTES};
 use super::sql::passed::Passed;
 use super::sql::rows_without_a_key;
-use super::top::{BETA, SPURIOUS, texts};
+use super::top::{SPURIOUS, texts};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Noise, calibrate_runs, described};

@@ -7,6 +7,7 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, Placed};
+use crate::release::output::BETA;
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::Fitting;
 use crate::release::price::needs;
@@ -57,8 +58,6 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-/// The probability with which some answer is off by more than its error bar.
-const BETA: f64 = 0.05;
 /// This many questions are planned for where nothing is said.
 const USUAL_QUESTIONS: u64 = 1000;
 /// The names of the published columns.

@@ -103,8 +103,6 @@ pub(crate) static KIND: Kind = Kind {
 
 /// The names of the published columns.
 const PUBLISHED: [&str; 2] = ["rule", "is_published"];
-/// How likely the stated bounds are exceeded.
-const BETA: f64 = 0.05;
 /// The share of mistakes that the number of owners is said for.
 const ALPHA: f64 = 0.05;
 

@@ -4,7 +4,7 @@ use crate::attackers::Counted;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, budget_delta};
 use crate::release::rows::records;
@@ -75,7 +75,7 @@ impl Analysis for ModeAnalysis {
 
 fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
     // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
-    let lead = 2 * stable.published_from(0.05)?;
+    let lead = 2 * stable.published_from(BETA)?;
     let expected = Expected {
         column: attributes.names()[0].clone(),
         standard_error: None,

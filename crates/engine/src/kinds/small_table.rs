@@ -21,8 +21,8 @@ use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::sparse_vector::exceeded;
 use scumble::noise::DiscreteLaplace;
 use scumble::quantity::{Epsilon, Scale};
-use scumble::workload::Subset;
 use scumble::workload::small_table::{SmallTable, best_size};
+use scumble::workload::{NORMAL_95, Subset};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -63,8 +63,6 @@ const COUNTING: f64 = 0.1;
 const USUAL_PEOPLE: u64 = 1000;
 /// The core counts fewer people than this.
 const MOST_PEOPLE: u64 = 1 << 40;
-/// Half of a 95% interval in standard errors.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// What is asked.
 struct SmallTableRequest {

@@ -4,7 +4,7 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed, Word};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, Step, budget_delta};
 use crate::release::price::smooth_noise;
@@ -39,8 +39,6 @@ const COMMON_DEFAULT: u64 = 100;
 /// Which part of ε bounds the sensitivity, and which tests the proposed one.
 const BOUND_SHARE: f64 = 0.2;
 const TEST_SHARE: f64 = 0.5;
-/// Intervals hold with this probability, less than one.
-const BETA: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TriangleMethod {

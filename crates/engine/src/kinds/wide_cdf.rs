@@ -1,13 +1,13 @@
 //! How many rows are at most a value, of columns whose values are no 64-bit numbers: `keys` of the kind `cdf`. A tree of quantiles and a noisy number of rows; the values that are listed are the quantiles.
 
 use super::wide_keys::KeyedValues;
-use super::wide_quantiles::{BETA, tree};
+use super::wide_quantiles::tree;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Placed};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn, check_names};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Drawn, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::Noise;

@@ -8,7 +8,7 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::Cost;
 use crate::release::estimates::Estimates;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
@@ -20,8 +20,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Ranks hold except with this probability.
-pub(crate) const BETA: f64 = 0.05;
 /// A tree of more levels is not looked at: its quantiles would be 128ths.
 const MOST_LEVELS: u32 = 6;
 

@@ -20,7 +20,7 @@ pub use field::Listed;
 pub use floor::Floor;
 pub use kind::{Company, CostAbout, DigestOf, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
-pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, Long, UNBOUNDED, Uncertainty};
+pub use output::{AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, Drawn, Long, UNBOUNDED, Uncertainty};
 pub use plan::{AnalysedRequest, Assumed, Charged, Compute, Expected, Plan};
 pub use run::ask::{AnswerSource, InteractiveAnswer, InteractiveSession};
 pub use run::asker::Asker;

@@ -9,6 +9,10 @@ pub use long::Long;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// What is said of a published number holds except with this probability. All kinds share it, because intervals of
+/// different releases are read beside each other: 95%, as readers of statistics expect.
+pub const BETA: f64 = 0.05;
+
 /// A published table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers {

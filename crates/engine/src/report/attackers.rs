@@ -1,15 +1,15 @@
 //! The section on attackers who do not know everything.
 
 use super::Report;
-use super::format::escaped;
+use super::format::table;
 use crate::attackers::{Finding, answer};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
+use maud::{Markup, html};
 use scumble::attacker::{Guarantee, Verdict, brittleness};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
 pub(super) struct Against {
@@ -72,44 +72,46 @@ impl Against {
 }
 
 /// The section of the page; nothing if the project declares no attacker.
-pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<String> {
-    let Some(attacker) = &report.project.attacker else { return Ok(String::new()) };
-    let mut text = String::from("<section id=\"attackers\"><h2>What weaker attackers learn</h2>");
-    let _ = write!(text, "<p class=\"warning\">{}</p>", escaped(brittleness()));
-    let _ = write!(
-        text,
-        "<p>Everything above holds against somebody who knows all about everybody else. The project file also declares a weaker \
-         attacker: {}. If all of that is true, then each release, <em>taken alone</em>, tells such an attacker at most this:</p>",
-        escaped(&declared(attacker))
-    );
-    text.push_str(
-        "<div class=\"wide\"><table><thead><tr><th>release</th><th>without assumptions</th><th>this attacker</th><th>δ</th></tr></thead><tbody>",
-    );
-    for one in all {
-        let unassuming = one.unassuming.map_or("∞".to_string(), rounded_up);
-        let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
-            (Some(epsilon), Some(found)) => {
-                (format!("ε = {}", rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<Markup> {
+    let Some(attacker) = &report.project.attacker else { return Ok(Markup::default()) };
+    let delta = report.delta(&Scope::Person)?;
+    let rows = html! { @for one in all { (row(one)) } };
+    Ok(html! {
+        section #attackers {
+            h2 { "What weaker attackers learn" }
+            p.warning { (brittleness()) }
+            p {
+                "Everything above holds against somebody who knows all about everybody else. The project file also \
+                 declares a weaker attacker: "
+                (declared(attacker))
+                ". If all of that is true, then each release, " em { "taken alone" }
+                ", tells such an attacker at most this:"
             }
-            _ => ("nothing claimed".to_string(), "–".to_string()),
-        };
-        let _ = write!(
-            text,
-            "<tr><td>{}</td><td>ε = {unassuming}</td><td>{epsilon}</td><td>{delta}</td></tr>",
-            escaped(&one.release)
-        );
+            (table(&["release", "without assumptions", "this attacker", "δ"], &rows))
+            p.soft {
+                "Without assumptions: person, δ = " (shown_delta(&delta)) "."
+                (others(all.first().map_or(0, |one| one.others)))
+            }
+            @for one in all { (details(one)) }
+        }
+    })
+}
+
+fn row(one: &Against) -> Markup {
+    let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
+        (Some(epsilon), Some(found)) => {
+            (format!("ε = {}", rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+        }
+        _ => ("nothing claimed".to_string(), "–".to_string()),
+    };
+    html! {
+        tr {
+            td { (one.release) }
+            td { "ε = " (one.unassuming.map_or("∞".to_string(), rounded_up)) }
+            td { (epsilon) }
+            td { (delta) }
+        }
     }
-    let _ = write!(
-        text,
-        "</tbody></table></div><p class=\"soft\">Without assumptions: person, δ = {}.{}</p>",
-        shown_delta(&report.delta(&Scope::Person)?),
-        others(all.first().map_or(0, |one| one.others))
-    );
-    for one in all {
-        text.push_str(&details(one));
-    }
-    text.push_str("</section>");
-    Ok(text)
 }
 
 fn declared(attacker: &Attacker) -> String {
@@ -136,22 +138,28 @@ fn others(count: usize) -> String {
     }
 }
 
-fn details(one: &Against) -> String {
+fn details(one: &Against) -> Markup {
     let words = one.answer.words().replacen(brittleness(), "", 1);
-    let mut text =
-        format!("<details><summary>{}</summary><p class=\"soft\">{}</p>", escaped(&one.release), escaped(words.trim()));
-    if let Some(guarantee) = one.guarantee() {
-        text.push_str("<div class=\"wide\"><table><thead><tr><th>if assumptions fail</th><th>ε</th><th>δ</th></tr></thead><tbody>");
-        for row in &guarantee.degradation {
-            let (epsilon, delta) = match row.claim {
+    html! {
+        details {
+            summary { (one.release) }
+            p.soft { (words.trim()) }
+            @if let Some(guarantee) = one.guarantee() {
+                (table(&["if assumptions fail", "ε", "δ"], &degradation(guarantee)))
+            }
+        }
+    }
+}
+
+/// What is left of a guarantee, a line for each assumption that fails.
+fn degradation(guarantee: &Guarantee) -> Markup {
+    html! {
+        @for row in &guarantee.degradation {
+            @let (epsilon, delta) = match row.claim {
                 Some((epsilon, delta)) => (rounded_up(epsilon), scumble::attacker::rounded_up(delta)),
                 None => ("no guarantee".to_string(), "–".to_string()),
             };
-            let _ =
-                write!(text, "<tr><td>{}</td><td>{epsilon}</td><td>{delta}</td></tr>", escaped(&row.change.words()));
+            tr { td { (row.change.words()) } td { (epsilon) } td { (delta) } }
         }
-        text.push_str("</tbody></table></div>");
     }
-    text.push_str("</details>");
-    text
 }

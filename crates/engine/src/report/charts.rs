@@ -2,6 +2,7 @@
 
 use super::format::shown;
 use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Drawn};
+use maud::{Markup, PreEscaped, html};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.
@@ -10,18 +11,15 @@ const SHOWN_BARS: usize = 30;
 const SHOWN_CHARTS: usize = 4;
 
 /// Charts beside each other, where there are several; a single one is as wide as the page, or as a phone.
-pub(super) fn charts(answers: &Answers) -> String {
+pub(super) fn charts(answers: &Answers) -> Markup {
     let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
     let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(answers, column)).collect();
     drawings.extend(answers.details.curve.as_ref().map(banded));
     drawings.extend(answers.details.drawn.as_ref().and_then(|drawn| of_columns(answers, drawn)));
     match &drawings[..] {
-        [] => String::new(),
+        [] => Markup::default(),
         [one] => both_sizes(one),
-        many => {
-            let figures = many.iter().map(|one| format!("<figure>{}</figure>", one.to_svg(Size::Narrow)));
-            format!("<div class=\"charts\">{}</div>", figures.collect::<String>())
-        }
+        many => html! { div.charts { @for one in many { figure { (one.to_svg(Size::Narrow)) } } } },
     }
 }
 
@@ -32,21 +30,21 @@ pub(super) enum Drawing {
 }
 
 impl Drawing {
-    fn to_svg(&self, size: Size) -> String {
-        match self {
+    /// The chart's texts are escaped as XML wants it where it is drawn.
+    fn to_svg(&self, size: Size) -> Markup {
+        PreEscaped(match self {
             Self::Lines(chart) => chart.clone().size(size).to_svg(),
             Self::Bars(chart) => chart.clone().size(size).to_svg(),
-        }
+        })
     }
 }
 
 /// The chart for pages and for phones, of which the style shows one.
-pub(super) fn both_sizes(drawing: &Drawing) -> String {
-    format!(
-        "<figure class=\"on-page\">{}</figure><figure class=\"on-phone\">{}</figure>",
-        drawing.to_svg(Size::Wide),
-        drawing.to_svg(Size::Narrow)
-    )
+pub(super) fn both_sizes(drawing: &Drawing) -> Markup {
+    html! {
+        figure.on-page { (drawing.to_svg(Size::Wide)) }
+        figure.on-phone { (drawing.to_svg(Size::Narrow)) }
+    }
 }
 
 /// Bars with 95% intervals, or a line with its band where the labels are numbers in order.

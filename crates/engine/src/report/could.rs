@@ -1,9 +1,10 @@
 //! "Could somebody …?": which attack was tried against which release, and what it got. It reads the ledger's events alone: no table, and nothing is charged.
 
-use super::format::{escaped, grouped};
+use super::format::{grouped, table};
 use super::{Report, scope_name};
 use crate::budget::{Spent, one_attribute};
 use crate::error::Result;
+use maud::{Markup, html};
 use scumble::attack::coin::{Outcome, guess};
 use scumble::event::Event;
 use scumble::limits::neighbours::success_at_most;
@@ -11,7 +12,6 @@ use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// This many coins are tossed for each question, or fewer where each takes many numbers.
 const COINS: u32 = 10_000;
@@ -126,48 +126,59 @@ impl Tried {
 }
 
 /// The section of the page; nothing if nothing was published.
-pub(super) fn section(all: &[Tried]) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from(
-        "<section id=\"could-somebody\"><h2>Could somebody …?</h2><p>We tried, as somebody who knows everybody else's rows and how each release is made. A coin says \
-         which of two made-up tables is released, which differ in one person; the release's own noise is drawn, and the guess is the likelier table. Without looking, \
-         half of the coins are right. No row of the data was read for that, and nothing was charged.</p><div class=\"wide\"><table><thead><tr><th>release</th>\
-         <th>could somebody tell …</th><th>guessed right</th><th>so this attack can expect at least</th><th>nobody can expect more than</th></tr></thead><tbody>",
-    );
-    for one in all {
-        let _ = write!(text, "<tr><td>{}</td><td>{}</td>", escaped(&one.release), escaped(&one.question()));
-        // Bounds: one is rounded down, the other up.
-        let ceiling = format!("{:.1}%", (one.at_most * 1000.0).ceil() / 10.0);
-        let expected = one.expected().map_or_else(String::new, |(part, is_cut)| {
-            let shown = format!("{:.1}%", (part * 1000.0).floor() / 10.0);
-            if is_cut {
-                format!("{shown} (the tosses got more, as they do by chance one time in 10,000)")
-            } else {
-                shown
+pub(super) fn section(all: &[Tried]) -> Markup {
+    let head = [
+        "release",
+        "could somebody tell …",
+        "guessed right",
+        "so this attack can expect at least",
+        "nobody can expect more than",
+    ];
+    let rows = html! { @for one in all { (row(one)) } };
+    html! {
+        @if !all.is_empty() {
+            section #could-somebody {
+                h2 { "Could somebody …?" }
+                p {
+                    "We tried, as somebody who knows everybody else's rows and how each release is made. A coin says \
+                     which of two made-up tables is released, which differ in one person; the release's own noise is \
+                     drawn, and the guess is the likelier table. Without looking, half of the coins are right. No \
+                     row of the data was read for that, and nothing was charged."
+                }
+                (table(&head, &rows))
+                p.soft {
+                    "The last column follows from ε and δ of the release and holds for every attack. How many of "
+                    (grouped(&COINS.to_string()))
+                    " tosses are guessed right scatters by chance, so that a number of right guesses may be a little \
+                     above that; what it proves about this attack stands beside it, and is too much with probability \
+                     1 in 10,000 at most. Of the attributes, the one about which most can be guessed is listed."
+                }
             }
-        });
-        let _ = match (one.outcome, one.untried()) {
-            (Outcome::Guessed { right, coins }, _) => write!(
-                text,
-                "<td>{} of {} coins</td><td>{expected}</td><td>{ceiling}</td></tr>",
-                grouped(&right.to_string()),
-                grouped(&coins.to_string()),
-            ),
-            (_, why) => {
-                write!(text, "<td colspan=\"2\">{}</td><td>{ceiling}</td></tr>", escaped(&why.unwrap_or_default()))
-            }
-        };
+        }
     }
-    let _ = write!(
-        text,
-        "</tbody></table></div><p class=\"soft\">The last column follows from ε and δ of the release and holds for every attack. How many of {} tosses are guessed right scatters by chance, so \
-         that a number of right guesses may be a little above that; what it proves about this attack stands beside it, and is too much with probability 1 in 10,000 at most. Of the attributes, \
-         the one about which most can be guessed is listed.</p></section>",
-        grouped(&COINS.to_string())
-    );
-    text
+}
+
+fn row(one: &Tried) -> Markup {
+    // Bounds: one is rounded down, the other up.
+    let ceiling = format!("{:.1}%", (one.at_most * 1000.0).ceil() / 10.0);
+    html! {
+        tr {
+            td { (one.release) }
+            td { (one.question()) }
+            @if let (Outcome::Guessed { right, coins }, None) = (one.outcome, one.untried()) {
+                td { (grouped(&right.to_string())) " of " (grouped(&coins.to_string())) " coins" }
+                td {
+                    @if let Some((part, is_cut)) = one.expected() {
+                        (format!("{:.1}%", (part * 1000.0).floor() / 10.0))
+                        @if is_cut { " (the tosses got more, as they do by chance one time in 10,000)" }
+                    }
+                }
+            } @else {
+                td colspan="2" { (one.untried().unwrap_or_default()) }
+            }
+            td { (ceiling) }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -185,11 +196,11 @@ mod tests {
     fn what_is_expected_is_never_shown_above_what_anybody_can_expect() {
         let usual = tried(6_300, 0.6225);
         assert!(usual.json()["expected_at_least"].as_f64().unwrap() < 0.6125);
-        let page = section(&[usual]);
+        let page = section(&[usual]).into_string();
         assert!(page.contains("<td>6300 of 10\u{202f}000 coins</td><td>61.1%</td><td>62.3%</td>"), "{page}");
         let unlikely = tried(6_600, 0.6225);
         assert_eq!(unlikely.json()["expected_at_least"], json!(0.6225));
-        let page = section(&[unlikely]);
+        let page = section(&[unlikely]).into_string();
         assert!(
             page.contains(
                 "<td>62.2% (the tosses got more, as they do by chance one time in 10,000)</td><td>62.3%</td>"

@@ -1,7 +1,8 @@
-//! Numbers and texts as a report shows them.
+//! Numbers, texts and tables as a report shows them.
 
 use crate::release::Cell;
 use crate::release::output::six_digits;
+use maud::{Markup, html};
 
 /// A value as a reader wants it: large numbers in groups of three digits, few decimals.
 pub(super) fn shown(cell: &Cell) -> String {
@@ -38,7 +39,14 @@ pub fn digits(number: f64) -> String {
     }
 }
 
-/// Text inside HTML.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+/// A table that scrolls on its own where the page is narrow.
+pub(super) fn table(head: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead { tr { @for name in head { th { (name) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
 }

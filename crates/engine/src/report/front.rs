@@ -1,24 +1,27 @@
 //! What stands before everything else: when, from what, the verdict in plain words, what is left of the budget, and the contents.
 
-use super::format::escaped;
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, limit_words, rounded_down, rounded_up};
 use crate::error::Result;
+use crate::ledger::ChargeState;
+use maud::{Markup, html};
 use scumble::scope::Scope;
-use std::fmt::Write;
 
 /// The title, the date, the sources.
-pub(super) fn header(report: &Report<'_>) -> String {
-    let tables = report.project.tables.values();
-    let sources: Vec<String> =
-        tables.map(|table| format!("<code>{}</code>", escaped(&file_name(&table.source)))).collect();
-    format!(
-        "<header><p class=\"soft\">Scumble · differential privacy report</p><h1>What was published, and what it gives away</h1>\
-         <p class=\"soft\">{} · project <code>{}</code> · from {}</p></header>",
-        moment(&report.time),
-        escaped(&report.project.path.display().to_string()),
-        sources.join(", ")
-    )
+pub(super) fn header(report: &Report<'_>) -> Markup {
+    html! {
+        header {
+            p.soft { "Scumble · differential privacy report" }
+            h1 { "What was published, and what it gives away" }
+            p.soft {
+                (moment(&report.time)) " · project " code { (report.project.path.display().to_string()) } " · from "
+                @for (index, table) in report.project.tables.values().enumerate() {
+                    @if index > 0 { ", " }
+                    code { (file_name(&table.source)) }
+                }
+            }
+        }
+    }
 }
 
 fn file_name(path: &std::path::Path) -> String {
@@ -110,42 +113,50 @@ fn shares(report: &Report<'_>) -> Result<Vec<Share>> {
 }
 
 /// The limits with what is spent and left, each with a bar.
-pub(super) fn budget(report: &Report<'_>) -> Result<String> {
+pub(super) fn budget(report: &Report<'_>) -> Result<Markup> {
     let shares = shares(report)?;
-    if shares.is_empty() {
-        return Ok(String::new());
+    Ok(html! {
+        @if !shares.is_empty() {
+            h3 { "Budget" }
+            div.wide {
+                table {
+                    thead {
+                        tr { th { "who or what" } th { "limit" } th { "spent" } th { "left" } th.bar { "left of it" } }
+                    }
+                    tbody { @for share in &shares { (bar(share)) } }
+                }
+            }
+        }
+    })
+}
+
+/// A limit's line.
+fn bar(Share { name, limit, amount, spent, left }: &Share) -> Markup {
+    let width = (100.0 * (1.0 - spent)).max(0.0);
+    html! {
+        tr {
+            td { (name) }
+            td { (limit_words(limit)) }
+            td { (amount) }
+            td { (left) }
+            td.bar { span title=(format!("{width:.0}% left")) { i style=(format!("width:{width:.1}%")) {} } }
+        }
     }
-    let mut text = String::from(
-        "<h3>Budget</h3><div class=\"wide\"><table><thead><tr><th>who or what</th><th>limit</th><th>spent</th><th>left</th><th class=\"bar\">left of it</th></tr></thead><tbody>",
-    );
-    for Share { name, limit, amount, spent, left } in shares {
-        let width = (100.0 * (1.0 - spent)).max(0.0);
-        let _ = write!(
-            text,
-            "<tr><td>{}</td><td>{}</td><td>{amount}</td><td>{left}</td><td class=\"bar\"><span title=\"{width:.0}% left\"><i style=\"width:{width:.1}%\"></i></span></td></tr>",
-            escaped(&name),
-            escaped(&limit_words(&limit)),
-        );
-    }
-    text.push_str("</tbody></table></div>");
-    Ok(text)
 }
 
 /// The contents: a line for each release and each section that there is.
-pub(super) fn contents(report: &Report<'_>, sections: &[(&str, &str)]) -> String {
-    let mut text = String::from("<nav><ul>");
-    for one in report.published {
-        let _ = write!(
-            text,
-            "<li><a href=\"#entry-{}\">{}</a> <span class=\"soft\">{}</span></li>",
-            one.charge.sequence,
-            escaped(&one.charge.release),
-            moment(&one.charge.time)
-        );
+pub(super) fn contents(report: &Report<'_>, sections: &[(&str, &str)]) -> Markup {
+    html! {
+        nav {
+            ul {
+                @for charge in report.published.iter().map(|one| &one.charge) {
+                    li {
+                        a href={ "#entry-" (charge.sequence) } { (charge.release) } " "
+                        span.soft { (moment(&charge.time)) }
+                    }
+                }
+                @for (id, title) in sections { li { a href={ "#" (id) } { (title) } } }
+            }
+        }
     }
-    for (id, title) in sections {
-        let _ = write!(text, "<li><a href=\"#{id}\">{title}</a></li>");
-    }
-    text.push_str("</ul></nav>");
-    text
 }

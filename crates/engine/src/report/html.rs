@@ -3,17 +3,17 @@
 use super::attackers::{self, Against};
 use super::charts::{Drawing, both_sizes, charts};
 use super::could::{self, Tried};
-use super::format::{digits, escaped, grouped, shown};
+use super::format::{self, digits, grouped, shown};
 use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
-use crate::release::output::{Answers, UNBOUNDED};
+use crate::release::output::{AnswerColumn, Answers, UNBOUNDED};
 use crate::release::run::published::PublishedRelease;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
 use serde_json::Value;
-use std::fmt::Write;
 
 /// Rows of a release that the page shows; the CSV has them all.
 const SHOWN_ROWS: usize = 15;
@@ -33,303 +33,333 @@ pub(super) fn page(report: &Report<'_>, against: &[Against], tried: &[Tried]) ->
         ("attackers", "What weaker attackers learn", attackers::section(report, against)?),
         ("limits", "What an optimal mechanism could have done", limits::section(report)),
         ("assumptions", "What this rests on", assumptions(report)),
-        ("by-hand", "To check by hand", parameters(report)?),
+        ("by-hand", "To check by hand", parameters(report)),
     ];
     let sections: Vec<(&str, &str)> =
-        parts.iter().filter(|(.., text)| !text.is_empty()).map(|(id, title, _)| (*id, *title)).collect();
-    let mut body = front::header(report);
-    body.push_str(&summary(report, &sections)?);
-    report.published.iter().for_each(|one| body.push_str(&release(one)));
-    body.push_str(&unshown(report));
-    parts.iter().for_each(|(.., text)| body.push_str(text));
-    Ok(format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>Scumble report</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
-    ))
+        parts.iter().filter(|(.., part)| !part.0.is_empty()).map(|(id, title, _)| (*id, *title)).collect();
+    let summary = summary(report, &sections)?;
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                title { "Scumble report" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (front::header(report))
+                    (summary)
+                    @for one in report.published { (release(one)) }
+                    (unshown(report))
+                    @for (.., part) in &parts { (part) }
+                }
+            }
+        }
+        "\n"
+    };
+    Ok(page.into_string())
 }
 
-fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<String> {
-    let mut text = String::from("<section><h2>In short</h2>");
-    for sentence in front::verdict(report)? {
-        let _ = write!(text, "<p class=\"verdict\">{}</p>", escaped(&sentence));
-    }
-    text.push_str(
-        "<p>The numbers below bound what everything in the ledger together can give away, to somebody who knows everything else.</p><div class=\"big\">",
-    );
+fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<Markup> {
+    let together = together(report)?;
+    let is_unbounded = report.spent(&Scope::Presence)?.epsilon(&report.delta(&Scope::Presence)?).is_none();
+    let (verdict, budget) = (front::verdict(report)?, front::budget(report)?);
+    Ok(html! {
+        section {
+            h2 { "In short" }
+            @for sentence in &verdict { p.verdict { (sentence) } }
+            p {
+                "The numbers below bound what everything in the ledger together can give away, to somebody who knows \
+                 everything else."
+            }
+            (together)
+            @if is_unbounded {
+                p.warning {
+                    "ε = ∞: something was published without noise, and without assumptions about the attacker nothing \
+                     is promised."
+                }
+            }
+            p.soft {
+                "ε bounds how much the published numbers can change anybody's odds about a person: by a factor of at \
+                 most e"
+                sup { "ε" }
+                ", except with probability δ. Smaller is more private; 0 means that nothing was given away."
+            }
+            (budget)
+            (front::contents(report, sections))
+        }
+    })
+}
+
+/// What everything together gives away about a whole person, and about whether somebody is there.
+fn together(report: &Report<'_>) -> Result<Markup> {
+    let mut numbers = Vec::new();
     for (scope, words) in
         [(Scope::Person, "all of a person's values"), (Scope::Presence, "whether a person is in the data")]
     {
         let delta = report.delta(&scope)?;
-        let spent = report.spent(&scope)?;
-        let _ = write!(
-            text,
-            "<div><b>ε = {}</b>{} <span class=\"soft together\">({scope}, δ = {})</span></div>",
-            spent.epsilon(&delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up())),
-            words,
-            shown_delta(&delta)
-        );
+        numbers.push((epsilon(&report.spent(&scope)?, &delta), words, scope.to_string(), shown_delta(&delta)));
     }
-    text.push_str("</div>");
-    if report.spent(&Scope::Presence)?.epsilon(&report.delta(&Scope::Presence)?).is_none() {
-        text.push_str("<p class=\"warning\">ε = ∞: something was published without noise, and without assumptions about the attacker nothing is promised.</p>");
-    }
-    text.push_str(
-        "<p class=\"soft\">ε bounds how much the published numbers can change anybody's odds about a person: by a factor of at most \
-         e<sup>ε</sup>, except with probability δ. Smaller is more private; 0 means that nothing was given away.</p>",
-    );
-    text.push_str(&front::budget(report)?);
-    text.push_str(&front::contents(report, sections));
-    text.push_str("</section>");
-    Ok(text)
+    Ok(html! {
+        div.big {
+            @for (epsilon, words, scope, delta) in &numbers {
+                div {
+                    b { "ε = " (epsilon) }
+                    (words) " "
+                    span class="soft together" { "(" (scope) ", δ = " (delta) ")" }
+                }
+            }
+        }
+    })
 }
 
-fn release(one: &PublishedRelease) -> String {
+fn release(one: &PublishedRelease) -> Markup {
     let (answers, charge) = (&one.answers, &one.charge);
-    let mut text = format!(
-        "<section id=\"entry-{}\"><h2>{}</h2><p class=\"soft\">published {}, kind {}, entry {} of the ledger{}</p>",
-        charge.sequence,
-        escaped(&charge.release),
-        front::moment(&charge.time),
-        escaped(&charge.kind),
-        charge.sequence,
-        if one.is_replaced { "; paid for again since" } else { "" }
-    );
-    if let Some(sql) = charge.rule["sql"].as_str() {
-        let _ = write!(text, "<pre class=\"sql\">{}</pre>", escaped(sql.trim()));
-    }
     // What is not private says so before it says anything else.
     let exposed = answers.details.facts.get("differentially_private").is_some_and(|private| private == false);
-    if exposed {
-        text.push_str(&noted(answers, "warning"));
-    }
-    match one.is_synthetic() {
-        true => {
-            let (rows, file) = (one.rows, one.file.file_name().unwrap_or_default().to_string_lossy());
-            let _ =
-                write!(text, "<p>{} made-up rows, in <code>{}</code>.</p>", grouped(&rows.to_string()), escaped(&file));
+    let file = one.file.file_name().unwrap_or_default().to_string_lossy();
+    html! {
+        section id={ "entry-" (charge.sequence) } {
+            h2 { (charge.release) }
+            p.soft {
+                "published " (front::moment(&charge.time)) ", kind " (charge.kind) ", entry " (charge.sequence)
+                " of the ledger" @if one.is_replaced { "; paid for again since" }
+            }
+            @if let Some(sql) = charge.rule["sql"].as_str() { pre.sql { (sql.trim()) } }
+            @if exposed { (noted(answers, "warning")) }
+            @if one.is_synthetic() {
+                p { (grouped(&one.rows.to_string())) " made-up rows, in " code { (file) } "." }
+            } @else {
+                (charts(answers))
+                (table(answers, one.rows))
+            }
+            @if !exposed { (noted(answers, "soft")) }
         }
-        false => {
-            text.push_str(&charts(answers));
-            text.push_str(&table(answers, one.rows));
-        }
     }
-    if !exposed {
-        text.push_str(&noted(answers, "soft"));
-    }
-    text.push_str("</section>");
-    text
 }
 
 /// What was charged and cannot be shown, and why; nothing if all is there.
-fn unshown(report: &Report<'_>) -> String {
-    if report.unshown.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from(
-        "<section><h2>Also charged</h2><p>These are in the ledger and in all sums; their numbers are not shown here.</p><div class=\"wide\"><table><thead><tr><th>release</th><th>entry</th><th>charged</th><th>why</th></tr></thead><tbody>",
-    );
-    for one in report.unshown {
-        let _ = write!(
-            text,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escaped(&one.charge.release),
-            one.charge.sequence,
-            front::moment(&one.charge.time),
-            escaped(&one.why)
-        );
-    }
-    text.push_str("</tbody></table></div></section>");
-    text
-}
-
-fn noted(answers: &Answers, class: &str) -> String {
-    answers.notes.iter().map(|note| format!("<p class=\"{class}\">{}</p>", escaped(note))).collect()
-}
-
-fn table(answers: &Answers, rows: usize) -> String {
-    // Beside many noisy columns there is no room for standard errors: the intervals tell as much, and the CSV has them.
-    let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).count();
-    let class = if noisy > 2 { "wide many" } else { "wide" };
-    let mut text = format!("<div class=\"{class}\"><table><thead><tr>");
-    for column in &answers.columns {
-        let _ = write!(text, "<th>{}</th>", escaped(&column.name));
-        if column.uncertainty.is_some() {
-            text.push_str("<th class=\"beside\">± std. error</th><th>95% interval</th>");
-        }
-    }
-    text.push_str("</tr></thead><tbody>");
-    for row in 0..answers.rows().min(SHOWN_ROWS) {
-        text.push_str("<tr>");
-        for column in &answers.columns {
-            let _ = write!(text, "<td>{}</td>", escaped(&shown(&column.cells[row])));
-            if let Some(list) = &column.uncertainty {
-                let one = list[row];
-                let _ = write!(
-                    text,
-                    "<td class=\"beside\">{}</td><td>{} … {}</td>",
-                    end(one.standard_error),
-                    end(one.low),
-                    end(one.high)
-                );
+fn unshown(report: &Report<'_>) -> Markup {
+    let rows = html! {
+        @for one in report.unshown {
+            tr {
+                td { (one.charge.release) }
+                td { (one.charge.sequence) }
+                td { (front::moment(&one.charge.time)) }
+                td { (one.why) }
             }
         }
-        text.push_str("</tr>");
+    };
+    html! {
+        @if !report.unshown.is_empty() {
+            section {
+                h2 { "Also charged" }
+                p { "These are in the ledger and in all sums; their numbers are not shown here." }
+                (format::table(&["release", "entry", "charged", "why"], &rows))
+            }
+        }
     }
-    text.push_str("</tbody></table></div>");
-    if rows > SHOWN_ROWS {
-        let rows = grouped(&rows.to_string());
-        let _ = write!(text, "<p class=\"soft\">The first {SHOWN_ROWS} of {rows} rows; the CSV file has all.</p>");
-    }
-    if rows == 0 {
-        text.push_str("<p class=\"soft\">No row was published.</p>");
-    }
-    text
 }
 
-fn curves(report: &Report<'_>) -> Result<String> {
+fn noted(answers: &Answers, class: &str) -> Markup {
+    html! { @for note in &answers.notes { p class=(class) { (note) } } }
+}
+
+fn table(answers: &Answers, rows: usize) -> Markup {
+    // Beside many noisy columns there is no room for standard errors: the intervals tell as much, and the CSV has them.
+    let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).count();
+    html! {
+        div class=(if noisy > 2 { "wide many" } else { "wide" }) {
+            table {
+                thead {
+                    tr {
+                        @for column in &answers.columns {
+                            th { (column.name) }
+                            @if column.uncertainty.is_some() {
+                                th.beside { "± std. error" }
+                                th { "95% interval" }
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in 0..answers.rows().min(SHOWN_ROWS) {
+                        tr { @for column in &answers.columns { (cells(column, row)) } }
+                    }
+                }
+            }
+        }
+        @if rows > SHOWN_ROWS {
+            p.soft {
+                "The first " (SHOWN_ROWS) " of " (grouped(&rows.to_string())) " rows; the CSV file has all."
+            }
+        }
+        @if rows == 0 { p.soft { "No row was published." } }
+    }
+}
+
+/// A number with what stands beside it.
+fn cells(column: &AnswerColumn, row: usize) -> Markup {
+    html! {
+        td { (shown(&column.cells[row])) }
+        @if let Some(list) = &column.uncertainty {
+            td.beside { (end(list[row].standard_error)) }
+            td { (end(list[row].low)) " … " (end(list[row].high)) }
+        }
+    }
+}
+
+fn curves(report: &Report<'_>) -> Result<Markup> {
     let curves = report.curves()?;
     if curves.is_empty() {
-        return Ok(String::new());
+        return Ok(Markup::default());
     }
     let mut chart = Chart::new("Privacy curves").x(Axis::linear("ε")).y(Axis::log("δ"));
     for curve in curves.iter().take(SHOWN_CURVES) {
         chart = chart.line(Series::new(curve.name.clone(), curve.points.clone()));
     }
-    let more = if curves.len() > SHOWN_CURVES {
-        "<p class=\"soft\">The JSON report has the remaining curves.</p>"
-    } else {
-        ""
-    };
-    Ok(format!(
-        "<section id=\"curves\"><h2>Privacy curves</h2><p>For each scope, all releases together are (ε, δ)-private for every point on its curve. \
-         A vertical line is a pure guarantee, for which δ does not matter.</p>{}{more}</section>",
-        both_sizes(&Drawing::Lines(chart))
-    ))
-}
-
-fn matrix(report: &Report<'_>) -> Result<String> {
-    let scopes = report.scopes()?;
-    let mut text = String::from(
-        "<section id=\"who-pays\"><h2>Who pays for what</h2><p>ε of each release in each scope. A release that does not read an attribute costs it nothing.</p>\
-         <div class=\"wide\"><table><thead><tr><th>release</th>",
-    );
-    for scope in &scopes {
-        let _ = write!(text, "<th>{}</th>", escaped(&scope_name(scope)));
-    }
-    text.push_str("</tr></thead><tbody>");
-    if report.earlier() > 0 {
-        let _ = write!(
-            text,
-            "<tr><td colspan=\"{}\">{} earlier releases (<code>scumble ledger show</code> tells them all)</td></tr>",
-            scopes.len() + 1,
-            report.earlier()
-        );
-    }
-    for charge in report.charges {
-        let _ = write!(text, "<tr><td>{}</td>", escaped(&charge.release));
-        for scope in &scopes {
-            text.push_str(&cost_cell(&Spent::of(&charge.events, scope)?, &report.delta(scope)?));
+    Ok(html! {
+        section #curves {
+            h2 { "Privacy curves" }
+            p {
+                "For each scope, all releases together are (ε, δ)-private for every point on its curve. \
+                 A vertical line is a pure guarantee, for which δ does not matter."
+            }
+            (both_sizes(&Drawing::Lines(chart)))
+            @if curves.len() > SHOWN_CURVES { p.soft { "The JSON report has the remaining curves." } }
         }
-        text.push_str("</tr>");
-    }
-    text.push_str("<tr><td><b>together</b></td>");
-    for scope in &scopes {
-        text.push_str(&cost_cell(&report.spent(scope)?, &report.delta(scope)?));
-    }
-    text.push_str("</tr></tbody></table></div><p class=\"soft\">Each at the δ of its budget. Together can be less than the sum.</p></section>");
-    Ok(text)
+    })
 }
 
-fn cost_cell(spent: &Spent, delta: &Exact) -> String {
-    let shown = spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up()));
-    let class = if shown == "0" { " class=\"zero\"" } else { "" };
-    format!("<td{class}>{shown}</td>")
+fn matrix(report: &Report<'_>) -> Result<Markup> {
+    let scopes = report.scopes()?;
+    let names: Vec<String> = scopes.iter().map(scope_name).collect();
+    let deltas = scopes.iter().map(|scope| report.delta(scope)).collect::<Result<Vec<Exact>>>()?;
+    let mut lines = Vec::new();
+    for charge in report.charges {
+        let spent = scopes.iter().map(|scope| Ok(Spent::of(&charge.events, scope)?)).collect::<Result<Vec<Spent>>>()?;
+        lines.push((charge.release.as_str(), spent));
+    }
+    let together = scopes.iter().map(|scope| report.spent(scope)).collect::<Result<Vec<Spent>>>()?;
+    let costs =
+        |spent: &[Spent]| html! { @for (spent, delta) in spent.iter().zip(&deltas) { (cost_cell(spent, delta)) } };
+    let head: Vec<&str> = std::iter::once("release").chain(names.iter().map(String::as_str)).collect();
+    let rows = html! {
+        @if report.earlier() > 0 {
+            tr {
+                td colspan=(scopes.len() + 1) {
+                    (report.earlier()) " earlier releases (" code { "scumble ledger show" } " tells them all)"
+                }
+            }
+        }
+        @for (name, spent) in &lines { tr { td { (name) } (costs(spent)) } }
+        tr { td { b { "together" } } (costs(&together)) }
+    };
+    Ok(html! {
+        section #who-pays {
+            h2 { "Who pays for what" }
+            p { "ε of each release in each scope. A release that does not read an attribute costs it nothing." }
+            (format::table(&head, &rows))
+            p.soft { "Each at the δ of its budget. Together can be less than the sum." }
+        }
+    })
 }
 
-fn pairs(report: &Report<'_>) -> Result<String> {
+/// ε as it is shown; ∞ where there is none.
+fn epsilon(spent: &Spent, delta: &Exact) -> String {
+    spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up()))
+}
+
+fn cost_cell(spent: &Spent, delta: &Exact) -> Markup {
+    let shown = epsilon(spent, delta);
+    html! { td class=[(shown == "0").then_some("zero")] { (shown) } }
+}
+
+fn pairs(report: &Report<'_>) -> Result<Markup> {
     let pairs = report.pairs()?;
     if pairs.is_empty() {
-        return Ok(String::new());
+        return Ok(Markup::default());
     }
-    let mut text = String::from(
-        "<section id=\"pairs\"><h2>Sensitive attributes together with others</h2><div class=\"wide\"><table><thead><tr><th>attributes</th><th>ε</th><th>δ</th></tr></thead><tbody>",
-    );
+    let mut lines = Vec::new();
     for pair in pairs {
         let scope = Scope::Attributes(pair);
-        let delta = report.delta(&scope)?;
-        let _ = write!(
-            text,
-            "<tr><td>{}</td>{}<td>{}</td></tr>",
-            escaped(&scope_name(&scope)),
-            cost_cell(&report.spent(&scope)?, &delta),
-            shown_delta(&delta)
-        );
+        lines.push((scope_name(&scope), report.spent(&scope)?, report.delta(&scope)?));
     }
-    text.push_str("</tbody></table></div></section>");
-    Ok(text)
-}
-
-fn readings(report: &Report<'_>) -> Result<String> {
-    let mut text = String::from(
-        "<section id=\"readings\"><h2>What that means</h2><p>Upper bounds that follow from the numbers above, for all releases together.</p>\
-         <div class=\"wide\"><table><thead><tr><th>about</th>",
-    );
-    for (name, _) in reading::FIELDS {
-        let _ = write!(text, "<th>{name}</th>");
-    }
-    text.push_str("</tr></thead><tbody>");
-    let rows = reading::rows(report)?;
-    let unbounded = rows.iter().any(|row| row.numbers.contains(&None));
-    for row in rows {
-        let _ = write!(text, "<tr><td>{}</td>", escaped(&row.name));
-        for number in row.numbers {
-            let _ = write!(text, "<td>{}</td>", number.map_or("–".to_string(), rounded_up));
+    let rows = html! {
+        @for (name, spent, delta) in &lines {
+            tr { td { (name) } (cost_cell(spent, delta)) td { (shown_delta(delta)) } }
         }
-        text.push_str("</tr>");
-    }
-    text.push_str("</tbody></table></div><ul class=\"soft\">");
-    for (name, meaning) in reading::FIELDS {
-        let _ = write!(text, "<li>{name}: {meaning}</li>");
-    }
-    for line in unbounded.then_some(reading::NO_BOUND).into_iter().chain(reading::CAVEAT_LINES) {
-        let _ = write!(text, "<li>{line}</li>");
-    }
-    text.push_str("</ul></section>");
-    Ok(text)
+    };
+    Ok(html! {
+        section #pairs {
+            h2 { "Sensitive attributes together with others" }
+            (format::table(&["attributes", "ε", "δ"], &rows))
+        }
+    })
 }
 
-fn assumptions(report: &Report<'_>) -> String {
-    let mut text = String::from("<section id=\"assumptions\"><h2>What this rests on</h2><ul>");
-    for line in text::assumptions(report.project) {
-        let _ = write!(text, "<li>{}</li>", escaped(&line));
-    }
-    text.push_str("</ul></section>");
-    text
+fn readings(report: &Report<'_>) -> Result<Markup> {
+    let lines = reading::rows(report)?;
+    let unbounded = lines.iter().any(|row| row.numbers.contains(&None));
+    let head: Vec<&str> = std::iter::once("about").chain(reading::FIELDS.map(|(name, _)| name)).collect();
+    let rows = html! {
+        @for row in &lines {
+            tr {
+                td { (row.name) }
+                @for number in row.numbers { td { (number.map_or("–".to_string(), rounded_up)) } }
+            }
+        }
+    };
+    Ok(html! {
+        section #readings {
+            h2 { "What that means" }
+            p { "Upper bounds that follow from the numbers above, for all releases together." }
+            (format::table(&head, &rows))
+            ul.soft {
+                @for (name, meaning) in reading::FIELDS { li { (name) ": " (meaning) } }
+                @for line in unbounded.then_some(reading::NO_BOUND).into_iter().chain(reading::CAVEAT_LINES) {
+                    li { (line) }
+                }
+            }
+        }
+    })
 }
 
-fn parameters(report: &Report<'_>) -> Result<String> {
-    let mut text = format!(
-        "<section id=\"by-hand\"><h2>To check by hand</h2><p>Costs add up by this rule: {}. Each release's noise and sensitivity are below; \
-         <code>scumble ledger verify --head HASH</code> checks that the ledger still holds this history.</p>\
-         <p class=\"hash\">Ledger head <code>{}</code> ({} entries)<br>Project file <code>{}</code><br>{}</p>",
-        escaped(crate::summary::RULE),
-        report.head.hex(),
-        report.head.entries,
-        report.project.digest,
-        escaped(crate::ENGINE)
-    );
-    for charge in report.charges {
-        let _ = write!(
-            text,
-            "<details><summary>{} (entry {})</summary><pre>{}</pre></details>",
-            escaped(&charge.release),
-            charge.sequence,
-            escaped(&by_lines(&charge.rule))
-        );
+fn assumptions(report: &Report<'_>) -> Markup {
+    html! {
+        section #assumptions {
+            h2 { "What this rests on" }
+            ul { @for line in text::assumptions(report.project) { li { (line) } } }
+        }
     }
-    text.push_str("</section>");
-    Ok(text)
+}
+
+fn parameters(report: &Report<'_>) -> Markup {
+    html! {
+        section #by-hand {
+            h2 { "To check by hand" }
+            p {
+                "Costs add up by this rule: " (crate::summary::RULE)
+                ". Each release's noise and sensitivity are below; "
+                code { "scumble ledger verify --head HASH" }
+                " checks that the ledger still holds this history."
+            }
+            p.hash {
+                "Ledger head " code { (report.head.hex()) } " (" (report.head.entries) " entries)" br;
+                "Project file " code { (report.project.digest) } br;
+                (crate::ENGINE)
+            }
+            @for charge in report.charges {
+                details {
+                    summary { (charge.release) " (entry " (charge.sequence) ")" }
+                    pre { (by_lines(&charge.rule)) }
+                }
+            }
+        }
+    }
 }
 
 /// A rule, a line for each of its fields.

@@ -1,10 +1,10 @@
 //! The section on what an optimal mechanism could have done.
 
 use super::Report;
-use super::format::{digits, escaped};
+use super::format::{digits, table};
 use crate::release::floor::Floor;
+use maud::{Markup, html};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// The limits of all releases as JSON.
 pub(super) fn json(report: &Report<'_>) -> Value {
@@ -19,34 +19,40 @@ pub(super) fn json(report: &Report<'_>) -> Value {
 }
 
 /// The section of the page; nothing if no limit is known for any release.
-pub(super) fn section(report: &Report<'_>) -> String {
-    if report.published.iter().all(|one| one.limits.is_empty()) {
-        return String::new();
-    }
-    let mut text = String::from(
-        "<section id=\"limits\"><h2>What an optimal mechanism could have done</h2><p>Noise is the price of privacy, and some of it cannot be \
-         avoided: no mechanism with the same guarantee can promise a smaller error than this for every table. Where nothing is \
-         listed, no bound with explicit numbers is known to us.</p><div class=\"wide\"><table><thead><tr><th>release</th><th>column</th>\
-         <th>expected error</th><th>nobody can promise less</th><th>times</th></tr></thead><tbody>",
-    );
-    for one in report.published {
-        // What says less than another about the same error is in the JSON alone.
-        for limit in one.limits.iter().filter(|limit| limit.is_strongest(&one.limits)) {
-            let expected =
-                if limit.expected.is_finite() { digits(limit.expected) } else { "depends on the data".to_string() };
-            let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
-            let _ = write!(
-                text,
-                "<tr class=\"over\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{factor}</td></tr><tr class=\"under\"><td colspan=\"5\">{}; {}</td></tr>",
-                escaped(&one.charge.release),
-                escaped(&limit.column),
-                expected,
-                digits(limit.least),
-                escaped(&limit.error),
-                escaped(&limit.about),
-            );
+pub(super) fn section(report: &Report<'_>) -> Markup {
+    // What says less than another about the same error is in the JSON alone.
+    let strongest = report.published.iter().flat_map(|one| {
+        let limits = one.limits.iter().filter(|limit| limit.is_strongest(&one.limits));
+        limits.map(|limit| (one.charge.release.as_str(), limit))
+    });
+    let rows = html! { @for (release, limit) in strongest { (row(release, limit)) } };
+    let head = ["release", "column", "expected error", "nobody can promise less", "times"];
+    html! {
+        @if report.published.iter().any(|one| !one.limits.is_empty()) {
+            section #limits {
+                h2 { "What an optimal mechanism could have done" }
+                p {
+                    "Noise is the price of privacy, and some of it cannot be avoided: no mechanism with the same \
+                     guarantee can promise a smaller error than this for every table. Where nothing is listed, no \
+                     bound with explicit numbers is known to us."
+                }
+                (table(&head, &rows))
+            }
         }
     }
-    text.push_str("</tbody></table></div></section>");
-    text
+}
+
+fn row(release: &str, limit: &Floor) -> Markup {
+    let expected = if limit.expected.is_finite() { digits(limit.expected) } else { "depends on the data".to_string() };
+    let factor = limit.factor().map_or("–".to_string(), |factor| format!("{factor:.2}"));
+    html! {
+        tr.over {
+            td { (release) }
+            td { (limit.column) }
+            td { (expected) }
+            td { (digits(limit.least)) }
+            td { (factor) }
+        }
+        tr.under { td colspan="5" { (limit.error) "; " (limit.about) } }
+    }
 }

@@ -76,7 +76,7 @@ impl Access {
             // The hash of no key that anybody could name.
             _ => Scram {
                 salt: known.map_or_else(|| self.salt(name), |entry| entry.scram.salt.clone()),
-                iterations: ITERATIONS,
+                iterations: ITERATIONS.get(),
                 stored_key: of("stored"),
                 server_key: of("server"),
             },

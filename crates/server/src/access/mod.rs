@@ -17,6 +17,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub(crate) use file::{Access, Entry, prepare};
+#[cfg(test)]
+pub(crate) use scram::salted;
 pub(crate) use scram::{ITERATIONS, hmac};
 
 /// The name under which whoever opens the link of a server's start asks; nobody else can have it.

@@ -1,7 +1,7 @@
 //! The door as a client without any library sees it, over a socket: who gets in, what is answered, what is refused and with which code.
 
 use super::*;
-use crate::access::{self, Role, hmac};
+use crate::access::{self, Role, hmac, salted};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use scumble_engine::project::Project;
@@ -285,17 +285,6 @@ impl Got {
             _ => {}
         }
     }
-}
-
-/// PBKDF2, one block.
-fn salted(password: &[u8], salt: &[u8], iterations: u32) -> [u8; 32] {
-    let mut last = hmac(password, &[salt, &[0, 0, 0, 1]].concat());
-    let mut sum = last;
-    for _ in 1..iterations {
-        last = hmac(password, &last);
-        sum.iter_mut().zip(last).for_each(|(byte, other)| *byte ^= other);
-    }
-    sum
 }
 
 #[test]

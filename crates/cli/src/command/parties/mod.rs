@@ -87,7 +87,7 @@ fn charge_of(plan: &Plan, role: &str) -> Result<ExternalCharge, Failure> {
     Ok(ExternalCharge {
         release: plan.name().to_string(),
         kind: "parties",
-        plan: hex(plan.digest()),
+        plan: hex::encode(plan.digest()),
         events: plan.events()?,
         rule: json!({
             "role": role, "coalition": trust.coalition(), "honest": trust.honest(), "parties": trust.parties(), "servers": trust.servers(),
@@ -100,8 +100,4 @@ fn listen(address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).map_err(|error| {
         Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

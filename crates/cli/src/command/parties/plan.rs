@@ -7,6 +7,7 @@ use crate::output::print;
 use clap::Args;
 use scumble::quantity::rounded_up;
 use scumble::{Loss, Scope};
+use scumble_engine::release::BETA;
 use scumble_parties::Plan;
 use scumble_parties::product::{ProductPlan, Role};
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
     let (first_cost, second_cost) = (product.epsilon_first(), product.epsilon_second().get());
     if as_json {
         let shown = json!({
-            "name": plan.name(), "plan": super::hex(plan.digest()), "owners": owners, "within": within, "beta": BETA,
+            "name": plan.name(), "plan": hex::encode(plan.digest()), "owners": owners, "within": within, "beta": BETA,
             "first": { "name": first, "epsilon": value(first_cost) }, "second": { "name": second, "epsilon": value(second_cost) },
         });
         return print(&format!("{shown:#}\n"));
@@ -64,7 +65,7 @@ fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
         within.ceil(),
         rounded_up(first_cost, DIGITS),
         rounded_up(second_cost, DIGITS),
-        super::hex(plan.digest())
+        hex::encode(plan.digest())
     ))
 }
 
@@ -83,9 +84,6 @@ fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
     ])
 }
 
-/// The probability that a total is further off than is said.
-const BETA: f64 = 0.05;
-
 /// What a sum of this many parties promises.
 pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
     let (sum, trust) = (plan.sum(), plan.sum().trust());
@@ -97,7 +95,7 @@ pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
         against.push(json!({ "colluding": colluding, "epsilon": epsilon.map(value) }));
     }
     Ok(json!({
-        "name": plan.name(), "plan": super::hex(plan.digest()), "epsilon": plan.epsilon().to_string(), "scope": plan.scope().to_string(),
+        "name": plan.name(), "plan": hex::encode(plan.digest()), "epsilon": plan.epsilon().to_string(), "scope": plan.scope().to_string(),
         "parties": trust.parties(), "servers": trust.servers(), "colluding": trust.colluding(), "silent": trust.silent(),
         "honest": trust.honest(), "least_answers": trust.least_answers(), "coalition": trust.coalition(),
         "cells": sum.cells(), "scale": sum.scale().get(), "within": sum.error(BETA, *answers.end())?, "beta": BETA,
@@ -119,7 +117,7 @@ fn in_words(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
         trust.least_answers()
     );
     text.push_str(&guarantee(plan, answers)?);
-    let _ = writeln!(text, "Everybody needs this plan, byte for byte: {}", super::hex(plan.digest()));
+    let _ = writeln!(text, "Everybody needs this plan, byte for byte: {}", hex::encode(plan.digest()));
     Ok(text)
 }
 

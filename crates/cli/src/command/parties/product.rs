@@ -1,6 +1,6 @@
 //! `scumble parties product`.
 
-use super::{PartArguments, hex, listen};
+use super::{PartArguments, listen};
 use crate::command::account::DIGITS;
 use crate::command::engine::head_line;
 use crate::failure::{Failure, say};
@@ -64,7 +64,7 @@ fn charge_of(plan: &ProductPlan, role: Role) -> Result<ExternalCharge, Failure> 
     Ok(ExternalCharge {
         release: plan.name().to_string(),
         kind: "product",
-        plan: hex(plan.digest()),
+        plan: hex::encode(plan.digest()),
         events: plan.events(role)?,
         rule: json!({
             "role": role_name, "owners": plan.owners(),

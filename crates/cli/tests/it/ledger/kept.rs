@@ -235,8 +235,7 @@ fn a_release_of_an_older_ledger_is_kept_too() {
         let text = body.to_string();
         let hash =
             crate::support::digest_bytes(&[&before[..], &(sequence as u64).to_be_bytes(), text.as_bytes()].concat());
-        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        links.insert(entry, serde_json::json!({ "entry": sequence, "hash": hex }));
+        links.insert(entry, serde_json::json!({ "entry": sequence, "hash": hex::encode(&hash) }));
         base.execute("UPDATE entry SET body = ?2, hash = ?3 WHERE sequence = ?1", (sequence, &text, &hash)).unwrap();
         base.execute("UPDATE head SET hash = ?1", [&hash]).unwrap();
         before = hash;

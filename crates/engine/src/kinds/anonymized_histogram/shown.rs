@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 /// Bands and bounds hold with this probability.
 const CONFIDENCE: f64 = 0.95;
 /// How likely they may fail for a layout that is large enough; that a private size makes it too small adds 0.0005 at most.
-const BETA: f64 = 0.0495;
+const BETA_OF_LAYOUT: f64 = 0.0495;
 /// The shares of the most frequent values are shown for these many of them.
 const TOPS: [u64; 3] = [1, 10, 100];
 /// This many points make a smooth curve.
@@ -43,7 +43,7 @@ pub(crate) fn elements(released: &Released) -> u64 {
 
 /// The answers of a layout. A function of `released` alone.
 pub(crate) fn answers(mechanism: &AnonymizedHistogram, released: &Released, limits: Vec<Floor>) -> Result<Answers> {
-    let beta = Beta::new(BETA)?;
+    let beta = Beta::new(BETA_OF_LAYOUT)?;
     Ok(HistogramAnswer {
         partition: &released.partition,
         band: released.band(beta),
@@ -61,7 +61,7 @@ pub(crate) fn answers(mechanism: &AnonymizedHistogram, released: &Released, limi
 
 /// The answers of few cells. A function of `noisy` alone.
 pub(crate) fn of_cells(counts: &ListedCounts, noisy: &NoisyCells) -> Result<Answers> {
-    let beta = Beta::new(BETA)?;
+    let beta = Beta::new(BETA_OF_LAYOUT)?;
     Ok(HistogramAnswer {
         partition: &noisy.partition,
         band: noisy.band(beta),

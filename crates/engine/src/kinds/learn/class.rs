@@ -1,9 +1,9 @@
 //! Finite classes of rules, by the exponential mechanism over their mistakes.
 
-use super::{ALPHA, BETA, LearnRequest, LearntRule, Promise, equals, fitted, plan};
+use super::{ALPHA, LearnRequest, LearntRule, Promise, equals, fitted, plan};
 use crate::error::{Error, Result};
 use crate::project::{Cost, Request};
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::rows::fields::quoted;
 use crate::release::rows::records;

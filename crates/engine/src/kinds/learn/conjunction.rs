@@ -1,9 +1,9 @@
 //! Conjunctions: one noisy count for each condition, of the owners with label 1 who do not meet it.
 
-use super::{ALPHA, BETA, LearnRequest, LearntRule, Promise, equals, fitted, plan};
+use super::{ALPHA, LearnRequest, LearntRule, Promise, equals, fitted, plan};
 use crate::error::Result;
 use crate::project::{Cost, CostScope, Request};
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::noise::{Noise, described};
 use crate::release::rows::fields::quoted;

@@ -5,11 +5,11 @@
 //! single attribute pays no more for than it would for a tree of heavy hitters.
 
 use super::class::digits;
-use super::{ALPHA, BETA, LABEL, POSITIVE};
+use super::{ALPHA, LABEL, POSITIVE};
 use crate::attackers::Counted;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;

@@ -3,11 +3,11 @@
 //! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares counts with the number of owners, which
 //! is not public here.) So the cost is that of the tree of heavy hitters, in every scope.
 
-use super::{ALPHA, BETA, LearnRequest, LearntRule, Promise, equals, plan};
+use super::{ALPHA, LearnRequest, LearntRule, Promise, equals, plan};
 use crate::error::Result;
 use crate::kinds::heavy_hitters::{HeavyHittersRequest, fitted, found_from};
 use crate::project::Cost;
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::Exceptions;
 use crate::release::price::noise::Noise;

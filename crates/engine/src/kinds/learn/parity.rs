@@ -1,9 +1,10 @@
 //! Parities of bool columns: a solution of the linear equations of a sample of the owners, or nothing.
 
-use super::{ALPHA, BETA, KIND, LearnRequest, LearntRule, Promise, plan};
+use super::{ALPHA, KIND, LearnRequest, LearntRule, Promise, plan};
 use crate::error::{Error, Result};
 use crate::kinds::mode::CHARGED;
 use crate::project::{Cost, CostScope, Goal, Request};
+use crate::release::output::BETA;
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::fitted::Fitting;
 use crate::release::rows::fields::quoted;

@@ -4,9 +4,10 @@
 //! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/learning.md has numbers).
 
 use super::class::{MOST_BOOLS, digits, weighted};
-use super::{ALPHA, BETA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};
+use super::{ALPHA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Request};
+use crate::release::output::BETA;
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::Allowance;
 use crate::release::price::allowance::Exceptions;

@@ -11,6 +11,7 @@ use super::{AnalysedQuery, PricedQuery, Private};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::field::{Field, Word};
+use crate::release::output::BETA;
 use crate::release::price::noise::Noise;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::analyse::sensitivity;
@@ -46,9 +47,6 @@ impl Word for Sharing {
         "noise must be 'each', 'joint' or 'auto'".to_string()
     }
 }
-
-/// Numbers hold except with this probability.
-const BETA: f64 = 0.05;
 
 /// One noise for all numbers of a cell.
 #[derive(Debug, Clone)]

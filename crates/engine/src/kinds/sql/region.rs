@@ -18,7 +18,7 @@
 //! probability 1 − 1e-9 is looked at too ([`FarReach`]): only what is the same there also is said to be certain. A number that was published for being large may be further down than noise reaches,
 //! and the box goes down to where it may be.
 
-use super::spread::{Cumulants, Law, NORMAL_3, NORMAL_4, SMALL};
+use super::spread::{Cumulants, Law, NORMAL_96, NORMAL_97, SMALL};
 use crate::release::output::Uncertainty;
 use crate::release::price::noise::Noise;
 use crate::sql::above::formula::{BoxedRow, Formula, Order, Span, bounds};
@@ -82,9 +82,9 @@ impl Reaches {
         let laws: Vec<Law> = noises.iter().map(|noise| Law::of(noise)).collect();
         let few = laws.iter().filter(|law| law.deviation < SMALL).count();
         let (share, normal) = match few {
-            0 => (BESIDE, NORMAL_4),
-            few if few == laws.len() => (BESIDE / few as f64, NORMAL_4),
-            few => (OF_SMALL / few as f64, NORMAL_3),
+            0 => (BESIDE, NORMAL_96),
+            few if few == laws.len() => (BESIDE / few as f64, NORMAL_96),
+            few => (OF_SMALL / few as f64, NORMAL_97),
         };
         let usual = noises.iter().zip(&laws).map(|(noise, law)| noise.quantile(0.05).max(1.0) / law.deviation);
         Self { near: of(each), small: of(share), normal, units: usual.fold(f64::INFINITY, f64::min), laws }

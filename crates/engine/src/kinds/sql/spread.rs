@@ -1,6 +1,7 @@
 //! How far a released number may be off, from the noises that it is a sum of.
 
 use crate::release::price::noise::Noise;
+use scumble::workload::NORMAL_95;
 
 /// A noise's deviation, its excess kurtosis, and how far it gets with probability 2.5%.
 #[derive(Debug, Clone, Copy)]
@@ -18,10 +19,9 @@ impl Law {
     }
 }
 
-/// What a normal law of deviation 1 exceeds in absolute value with probability 5%, 4% and 3%.
-pub(crate) const NORMAL_5: f64 = 1.959_963_984_540_054;
-pub(crate) const NORMAL_4: f64 = 2.053_748_910_631_823;
-pub(crate) const NORMAL_3: f64 = 2.170_090_377_584_56;
+/// As [`NORMAL_95`], for 96% and 97%.
+pub(crate) const NORMAL_96: f64 = 2.053_748_910_631_823;
+pub(crate) const NORMAL_97: f64 = 2.170_090_377_584_56;
 
 /// The second and the fourth cumulant of a sum of independent noises: what each does adds up in squares, and in fourth powers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +44,7 @@ impl Cumulants {
     /// The half width of a 95% interval, by the expansion of a quantile in cumulants (Cornish and Fisher 1938): for one Laplace noise
     /// 2.17 standard errors, which cover 95.3%, where the 1.96 of a normal law cover 93.7%.
     pub fn half_width(self) -> f64 {
-        self.half_width_at(NORMAL_5)
+        self.half_width_at(NORMAL_95)
     }
 
     /// The same of another interval, by the quantile that it has for a normal law.

@@ -41,8 +41,6 @@ const METHOD: Field<Option<TopMethod>> = Field::new(
 
 /// The most values that are given.
 const MOST: u64 = 1000;
-/// Numbers hold except with this probability.
-pub(crate) const BETA: f64 = 0.05;
 
 /// The kind `top`.
 pub(crate) static KIND: Kind = Kind {

@@ -1,9 +1,9 @@
 //! The ways to find the most frequent values: which noise on what, and what it takes to be found.
 
-use super::{BETA, Scores, TopMethod, TopValues, cell};
+use super::{Scores, TopMethod, TopValues, cell};
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal};
-use crate::release::output::Cell;
+use crate::release::output::{BETA, Cell};
 use crate::release::price::noise::{Noise, calibrate_runs, delta_of_keys};
 use datafusion::common::ScalarValue;
 use scumble::event::Event;

@@ -4,6 +4,7 @@ use super::noise::Noise;
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
 use crate::release::floor::Floor;
+use crate::release::output::BETA;
 use crate::sql::analyse::query::{Computation, GroupKey, Measure, What};
 use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -18,8 +19,6 @@ const LARGE_ORDER: f64 = 1e4;
 
 /// What the limits of many counts at once are about.
 const LARGEST: &str = "largest error of all counts, with probability 95%";
-/// How often that may fail.
-const BETA: f64 = 0.05;
 /// Up to so many values of a key are known to occur one by one (see [`crate::sql`]).
 const FEW_VALUES: usize = 1 << 18;
 

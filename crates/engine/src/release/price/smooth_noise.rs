@@ -4,6 +4,7 @@ use super::fitted::{Fitting, Step};
 use crate::error::Result;
 use crate::project::Request;
 use crate::release::field::{Field, Word};
+use crate::release::output::BETA;
 use scumble::calibrate::{Target, scale_for_pure};
 use scumble::event::{Event, Family, Word as EventWord};
 use scumble::mechanism::smooth::{ErrorBar, Smooth, Steps};
@@ -20,8 +21,6 @@ pub(crate) const FAMILY: Field<Option<Family>> = Field::new(
 
 /// Which part of ε buys the error bars: with a tenth of it intervals of cauchy4 noise would be about four times as wide.
 const LEVEL_SHARE: f64 = 0.2;
-/// Intervals hold with this probability, less than one.
-const BETA: f64 = 0.05;
 
 /// What stands below answers.
 pub(crate) const NOTE: &str =

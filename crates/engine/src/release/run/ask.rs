@@ -41,12 +41,10 @@ use crate::remote::backend_of;
 use crate::tables::Backend;
 use scumble::mechanism::sparse_vector::Round;
 use scumble::noise::BitSource;
+use scumble::workload::NORMAL_95;
 use scumble::workload::interactive::{Question, Reply, Weights};
 use state::{GivenAnswer, OpenRound, RoundState, StateFile};
 use std::path::{Path, PathBuf};
-
-/// Half of a 95% interval in standard errors.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// An answer, as it is shown.
 #[derive(Debug, Clone, PartialEq)]

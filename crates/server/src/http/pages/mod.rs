@@ -1,6 +1,5 @@
 //! What people look at: pages that the server writes, with a little script of our own ([`script`]) and nothing from elsewhere.
 
-mod html;
 mod views;
 
 use super::api::{on_files, sequence, typed};
@@ -11,7 +10,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, LOCATION};
 use axum::response::Response;
-use html::{Html, escaped};
+use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -30,33 +29,49 @@ const MENU: [(&str, &str, Role); 7] = [
     ("/report", "Report", Role::Viewer),
 ];
 
-/// What every page begins with. Nothing of it comes from elsewhere, the icon neither.
-fn head(title: &str) -> String {
-    format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title}</title><link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/script.js\" defer></script>\
-         <link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231f5f8b'/%3E%3C/svg%3E\"></head>"
-    )
+/// Nothing of a page comes from elsewhere, the icon neither.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
+                    %3Crect width='16' height='16' rx='4' fill='%231f5f8b'/%3E%3C/svg%3E";
+
+/// A whole page: `content` is its body.
+fn whole(title: &str, content: &Markup) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " · scumble" }
+                link rel="stylesheet" href="/style.css";
+                script src="/script.js" defer {}
+                link rel="icon" href=(ICON);
+            }
+            (content)
+        }
+        "\n"
+    };
+    typed(HTML, page.into_string())
 }
 
 /// A page for somebody.
-fn page(person: &Person, path: &str, title: &str, body: &Html) -> Response {
-    let mut menu = String::new();
-    for (to, name, _) in MENU.iter().filter(|(.., least)| person.role >= *least) {
-        let current = if *to == path { " aria-current=\"page\"" } else { "" };
-        menu.push_str(&format!("<a href=\"{to}\"{current}>{name}</a>"));
-    }
-    let who = format!("{}, {}", escaped(&person.name), person.role);
-    typed(
-        HTML,
-        format!(
-            "{}<body data-page=\"{path}\"><a class=\"skip\" href=\"#main\">Skip to the content</a><header><strong>scumble</strong><nav aria-label=\"Pages\">{menu}</nav>\
-         <p class=\"who\">{who} <button type=\"button\" id=\"leave\">Leave</button></p></header>\
-         <main id=\"main\" tabindex=\"-1\"><h1>{title}</h1>{}</main></body></html>\n",
-            head(&format!("{title} · scumble")),
-            body.text()
-        ),
-    )
+fn page(person: &Person, path: &str, title: &str, content: &Markup) -> Response {
+    let offered = MENU.iter().filter(|(.., least)| person.role >= *least);
+    let body = html! {
+        body data-page=(path) {
+            a.skip href="#main" { "Skip to the content" }
+            header {
+                strong { "scumble" }
+                nav aria-label="Pages" {
+                    @for (to, name, _) in offered {
+                        a href=(to) aria-current=[(*to == path).then_some("page")] { (name) }
+                    }
+                }
+                p.who { (person.name) ", " (person.role.to_string()) " " button type="button" id="leave" { "Leave" } }
+            }
+            main id="main" tabindex="-1" { h1 { (title) } (content) }
+        }
+    };
+    whole(title, &body)
 }
 
 /// A refusal as a page: whoever is not known goes to the page where one logs in.
@@ -68,31 +83,41 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
         return response;
     }
     let shown = problem::shown(refusal);
-    let title = escaped(shown["title"].as_str().unwrap_or_default());
-    let mut response = typed(
-        HTML,
-        format!(
-            "{}<body><main id=\"main\"><h1>{title}</h1><p>{}</p><p><a href=\"/\">Back to the overview</a></p></main></body></html>\n",
-            head(&format!("{title} · scumble")),
-            escaped(&refusal.to_string())
-        ),
-    );
+    let title = shown["title"].as_str().unwrap_or_default();
+    let body = html! {
+        body {
+            main #main {
+                h1 { (title) }
+                p { (refusal.to_string()) }
+                p { a href="/" { "Back to the overview" } }
+            }
+        }
+    };
+    let mut response = whole(title, &body);
     *response.status_mut() = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }
 
 pub(super) async fn enter() -> Reply {
-    Ok(typed(
-        HTML,
-        format!(
-            "{}<body data-page=\"/enter\"><main id=\"main\" class=\"door\"><h1>scumble</h1>\
-        <p>Private answers, within one budget.</p><form id=\"enter\"><label for=\"token\">Your token</label>\
-        <p class=\"line\"><input id=\"token\" type=\"password\" autocomplete=\"current-password\" required><button>Log in</button></p></form>\
-        <p id=\"said\" role=\"status\"></p><noscript><p>This page needs its script to log in.</p></noscript>\
-        <p class=\"soft\">A curator gives you one: <code>scumble access add NAME --role analyst</code></p></main></body></html>\n",
-            head("Log in · scumble")
-        ),
-    ))
+    let body = html! {
+        body data-page="/enter" {
+            main.door #main {
+                h1 { "scumble" }
+                p { "Private answers, within one budget." }
+                form #enter {
+                    label for="token" { "Your token" }
+                    p.line {
+                        input id="token" type="password" autocomplete="current-password" required;
+                        button { "Log in" }
+                    }
+                }
+                p #said role="status" {}
+                noscript { p { "This page needs its script to log in." } }
+                p.soft { "A curator gives you one: " code { "scumble access add NAME --role analyst" } }
+            }
+        }
+    };
+    Ok(whole("Log in", &body))
 }
 
 pub(super) async fn overview(app: Arc<App>, call: Call) -> Reply {

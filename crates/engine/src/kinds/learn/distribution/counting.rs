@@ -7,8 +7,9 @@
 use super::DistributionDomain;
 use crate::error::{Error, Result};
 use crate::kinds::heavy_hitters::{HeavyHittersRequest, fitted};
-use crate::kinds::learn::{BETA, KIND};
+use crate::kinds::learn::KIND;
 use crate::project::{Cost, CostScope, Goal};
+use crate::release::output::BETA;
 use crate::release::price::allowance::Exceptions;
 use crate::release::price::noise::{Aside, Demand, Noise, calibrate, described};
 use crate::release::rows::records::Records;
