@@ -3,7 +3,6 @@
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, limit_words, rounded_down, rounded_up};
 use crate::error::Result;
-use crate::ledger::ChargeState;
 use maud::{Markup, html};
 use scumble::scope::Scope;
 

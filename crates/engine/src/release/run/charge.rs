@@ -12,7 +12,7 @@ use super::waiting::ChargeLock;
 use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
-use crate::ledger::{Ledger, Pass, Proposal, Receipt};
+use crate::ledger::{self, Ledger, Pass, Proposal, Receipt};
 use crate::project::Request;
 use crate::release::output::Answers;
 use crate::release::plan::Charged;
@@ -211,7 +211,7 @@ pub(super) fn interrupted(name: &str) -> Error {
 }
 
 /// Nothing was seen yet, and the ledger cannot write down that it is about to be.
-fn unnoted(name: &str, error: &Error, is_own: bool) -> Error {
+fn unnoted(name: &str, error: &ledger::Error, is_own: bool) -> Error {
     let next = match is_own {
         true => "the same release goes on with that charge and pays nothing more, unless its files change",
         false => "release it under a new charge",

@@ -9,7 +9,7 @@
 //! of that very file, and it refuses what is written to it after it was moved away.
 
 use crate::error::{Error, Result};
-use crate::ledger::Ledger;
+use crate::ledger::{self, Ledger};
 use std::cell::{Ref, RefCell, RefMut};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ impl OpenLedger {
     }
 
     /// Opens the ledger if it is not open, or not the one at its path any more. Whoever is using it goes on with the one that they have.
-    fn refresh(&self, open: impl FnOnce(&Path) -> Result<Option<Ledger>>) -> Result<()> {
+    fn refresh(&self, open: impl FnOnce(&Path) -> ledger::Result<Option<Ledger>>) -> Result<()> {
         let Ok(mut held) = self.open.try_borrow_mut() else { return Ok(()) };
         if held.as_ref().is_some_and(|ledger| ledger.is_open_at(&self.path)) {
             return Ok(());

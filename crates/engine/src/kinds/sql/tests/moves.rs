@@ -332,7 +332,7 @@ y = { type = "int", lower = -1, upper = 1 }
 "#;
     let sql = "SELECT k, SUM(x) AS s, SUM(y) AS u FROM t GROUP BY k";
     let tiny = Tiny::new(project, sql);
-    let request = Request::of_query("test", sql, "epsilon=4").unwrap();
+    let request = Request::sql("test", sql, &"epsilon=4".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let together = crate::sql::analyse::sensitivity::together(&plan.cut.query).unwrap().unwrap();
     assert_eq!(together.bounds, [1.0, 1.0]);
