@@ -20,12 +20,20 @@ use std::path::{Path, PathBuf};
 pub(crate) struct OpenLedger {
     path: PathBuf,
     open: RefCell<Option<Ledger>>,
+    /// How often a file was opened, for tests.
+    #[cfg(test)]
+    pub(super) opened: std::cell::Cell<u32>,
 }
 
 impl OpenLedger {
     /// The ledger at a path; nothing is opened yet.
     pub fn at(path: PathBuf) -> Self {
-        Self { path, open: RefCell::new(None) }
+        Self {
+            path,
+            open: RefCell::new(None),
+            #[cfg(test)]
+            opened: Default::default(),
+        }
     }
 
     /// Where it is.
@@ -63,6 +71,8 @@ impl OpenLedger {
         }
         *held = None;
         *held = open(&self.path)?;
+        #[cfg(test)]
+        self.opened.set(self.opened.get() + u32::from(held.is_some()));
         Ok(())
     }
 }
