@@ -78,9 +78,11 @@ impl Proposal {
 /// How far a charge has come. In every state it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChargeState {
-    /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on with it.
+    /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on
+    /// with it.
     Reserved,
-    /// Something of it may have been seen, and nobody knows whether the outputs are in place. Charges of older versions, which do not say what was drawn, are here.
+    /// Something of it may have been seen, and nobody knows whether the outputs are in place. Charges of older
+    /// versions, which do not say what was drawn, are here.
     Drawn,
     /// The outputs are in place; their digests.
     Committed(Output),

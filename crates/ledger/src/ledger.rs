@@ -450,7 +450,8 @@ impl Ledger {
         if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }
 
-    /// Whether a path leads to the file that is open here, which may be believed: then nobody need open it again to see what others have written.
+    /// Whether a path leads to the file that is open here, which may be believed: then nobody need open it again to see
+    /// what others have written.
     pub fn is_open_at(&self, path: &Path) -> bool {
         let leads_here = path::resolved(path).is_ok_and(|path| path == self.path);
         leads_here && !self.doubtful && self.identity.is_some() && self.in_place().is_ok()

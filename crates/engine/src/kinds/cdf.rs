@@ -3,7 +3,7 @@
 //! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
 //! step; the mechanism of the core does the rest.
 
-use super::ordered::{FIELDS, Ordered, Unit, ordered};
+use super::ordered::{FIELDS, OrderedColumn, OrderedUnit, ordered};
 use crate::attackers::Counted;
 use crate::calendar::SECOND;
 use crate::error::Result;
@@ -33,13 +33,13 @@ const MOST_STEPS: f64 = 10_000.0;
 const FLOAT_STEPS: f64 = 1000.0;
 
 /// A column cut into steps, and how to count them.
-struct Steps {
+struct CdfSteps {
     /// How many rows there are of each.
     query: Rc<PrivateQuery>,
     table: String,
     column: String,
     cut: Cutting,
-    unit: Unit,
+    unit: OrderedUnit,
     /// The rows of one owner that count.
     rows: u64,
     has_owner: bool,
@@ -104,10 +104,10 @@ impl Cutting {
     }
 }
 
-impl Steps {
+impl CdfSteps {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let ordered = ordered(request, project)?;
-        let Ordered { table, name, domain } = ordered;
+        let OrderedColumn { table, name, domain } = ordered;
         let (cut, unit) = (Cutting::of(&ordered.numbers(), domain), ordered.unit());
         let expression = &cut.expression;
         let sql =
@@ -185,7 +185,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if let Some(points) = wide_cdf::POINTS.read(request)? {
         return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
     }
-    let steps = Steps::new(request, project)?;
+    let steps = CdfSteps::new(request, project)?;
     check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
@@ -202,7 +202,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 
 /// The distribution of a column.
 struct CdfAnalysis {
-    steps: Rc<Steps>,
+    steps: Rc<CdfSteps>,
     /// How the tree's counts move.
     moves: Moves,
 }
@@ -228,7 +228,7 @@ impl Analysis for CdfAnalysis {
     }
 }
 
-fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
+fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
     let cdf = Cdf::new(steps.count(), noise.clone())?;
     let mut rule = steps.rule();
     rule["noise"] = json!(described(noise));
@@ -274,7 +274,7 @@ fn expected(errors: &[f64]) -> Expected {
     }
 }
 
-fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
+fn answers(steps: &CdfSteps, below: &[f64], around: &[Spread]) -> Answers {
     let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
         standard_error: around.standard_error,
         low: count - around.half_width,

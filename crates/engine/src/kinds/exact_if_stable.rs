@@ -17,7 +17,7 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::Listed;
+use crate::release::field::ListedField;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, budget_delta};
@@ -35,7 +35,7 @@ use scumble::quantity::Exact;
 use serde_json::json;
 use std::rc::Rc;
 
-const FIELDS: [Listed; 9] = [
+const FIELDS: [ListedField; 9] = [
     TABLE.listed(),
     WHERE.listed(),
     SQL.listed(),

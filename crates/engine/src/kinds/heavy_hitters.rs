@@ -274,7 +274,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
                 records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));
             let finder = HeavyHitters::new(tree.clone(), domains.collect())?;
             let root = tree.root();
-            let listed = Listed { noise: &noise, threshold: root.threshold, clip: root.clip };
+            let listed = ListingRule { noise: &noise, threshold: root.threshold, clip: root.clip };
             // Codes of values that nobody knows beforehand depend on which there are.
             let (threshold, is_cut, columns) = tape::through_result(
                 charged.bits(),
@@ -327,13 +327,13 @@ fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
 }
 
 /// How counts come to be listed: `max(f, threshold − clip) + Z > threshold`.
-struct Listed<'a> {
+struct ListingRule<'a> {
     noise: &'a Noise,
     threshold: i64,
     clip: i64,
 }
 
-impl Listed<'_> {
+impl ListingRule<'_> {
     /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the count is too large. Counts below
     /// the clip are all alike, down to none.
     fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
@@ -350,7 +350,7 @@ impl Listed<'_> {
 }
 
 /// One column per attribute, then the counts, the largest first.
-fn columns(names: &[String], records: &Records, found: Found, listed: &Listed<'_>) -> Vec<AnswerColumn> {
+fn columns(names: &[String], records: &Records, found: Found, listed: &ListingRule<'_>) -> Vec<AnswerColumn> {
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));
@@ -378,7 +378,7 @@ mod tests {
     fn intervals_hold_for_what_is_listed() {
         for (scale, threshold, clip) in [(2.0, 13, 6), (2.0, 40, 40), (5.0, 30, 12), (0.7, 9, 3)] {
             let noise = Noise::laplace(Scale::new(scale).unwrap());
-            let listed = Listed { noise: &noise, threshold, clip };
+            let listed = ListingRule { noise: &noise, threshold, clip };
             let reach = (40.0 * scale) as i64 + threshold;
             let intervals = listed.intervals(threshold + 1..threshold + 3 * reach);
             for people in 0..threshold + 2 * reach / 3 {

@@ -1,6 +1,6 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
-use super::ordered::{FIELDS as ORDERED_FIELDS, Unit, ordered, shares};
+use super::ordered::{FIELDS as ORDERED_FIELDS, OrderedUnit, ordered, shares};
 use super::sql::{RANK_ERROR, analysed};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
     if method == Some(QuantileMethod::Smooth) {
-        if !matches!(unit, Unit::Plain) {
+        if !matches!(unit, OrderedUnit::Plain) {
             return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
         }
         return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
@@ -98,7 +98,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 struct QuantilesAnalysis {
     query: AnalysedRequest,
     fractions: Vec<f64>,
-    unit: Unit,
+    unit: OrderedUnit,
 }
 
 impl Analysis for QuantilesAnalysis {
@@ -116,7 +116,7 @@ impl Analysis for QuantilesAnalysis {
 }
 
 /// The query's plan in the words of this kind.
-fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: Unit) -> Plan {
+fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: OrderedUnit) -> Plan {
     plan.rule["fractions"] = json!(fractions);
     for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
         expected.column = format!("value at {fraction}");
@@ -136,7 +136,7 @@ fn column_of(index: usize) -> String {
 }
 
 /// The columns of the query's one row, one below the other.
-fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
+fn in_rows(answers: Answers, fractions: &[f64], unit: OrderedUnit) -> Result<Answers> {
     let found = |name: String| {
         let column = answers.columns.iter().find(|column| column.name == name);
         let value = column.and_then(|column| column.cells.first()).and_then(Cell::number);

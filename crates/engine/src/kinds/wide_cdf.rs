@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Placed};
-use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Drawn, check_names};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, IntervalChart, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::Noise;
@@ -139,7 +139,7 @@ fn answers(values: &KeyedValues, found: &Counts, (ranks, number): (f64, f64)) ->
             .to_string(),
     ];
     notes.extend(values.notes());
-    let drawn = Drawn {
+    let drawn = IntervalChart {
         label: values.column.clone(),
         column: COUNT.to_string(),
         ends: Some(ENDS.map(str::to_string)),

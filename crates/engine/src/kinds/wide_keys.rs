@@ -7,7 +7,7 @@ use super::sql::rows_without_a_key;
 use crate::calendar::shown_moment;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Request};
-use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::field::{Field, ListedField, Placed, Word};
 use crate::release::output::{Cell, is_shown_as_it_is};
 use crate::release::rows::fields::{bounding, column, private_table, quoted};
 use crate::sql::execute::integers::Integers;
@@ -30,7 +30,7 @@ const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
 );
 
 /// What both kinds have for such columns.
-pub(crate) const FIELDS: [Listed; 2] = [KEYS.listed(), MAX_BYTES.listed()];
+pub(crate) const FIELDS: [ListedField; 2] = [KEYS.listed(), MAX_BYTES.listed()];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyType {

@@ -5,7 +5,8 @@ use crate::error::Error;
 use scumble::quantity::Exact;
 use std::str::FromStr;
 
-/// What a release may cost, as a program or somebody at a terminal asks for it. Whether it is one is said where the request is made, as of a cost in a project file.
+/// What a release may cost, as a program or somebody at a terminal asks for it. Whether it is one is said where the
+/// request is made, as of a cost in a project file.
 ///
 /// ```
 /// use scumble_engine::project::RequestedCost;

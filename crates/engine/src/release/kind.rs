@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::project::{Project, Request};
-use crate::release::field::Listed;
+use crate::release::field::ListedField;
 use crate::release::plan::AnalysedRequest;
 use crate::sql::PrivateQuery;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub struct Kind {
     /// What it publishes, in one sentence.
     pub about: &'static str,
     /// Its fields, besides name, kind and cost.
-    pub fields: &'static [Listed],
+    pub fields: &'static [ListedField],
     /// Whom a cost may be about.
     pub cost_about: CostAbout,
     /// Reads and analyses a request, without touching data.

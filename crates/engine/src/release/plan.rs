@@ -17,7 +17,8 @@ use scumble::noise::BitSource;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// What a kind knows of a request that does not depend on its cost: it is read and analysed once, priced at as many costs as are looked at, and planned once.
+/// What a kind knows of a request that does not depend on its cost: it is read and analysed once, priced at as many
+/// costs as are looked at, and planned once.
 pub(crate) trait Analysis: 'static {
     /// What a cost decides: mechanisms with their noise.
     type Mechanism: 'static;

@@ -1,6 +1,7 @@
 //! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers, what is left.
 //!
-//! What is paid for is paid for one after the other (`charge_lock`), and each charge is one transaction of the ledger, which excludes other processes too: what
+//! What is paid for is paid for one after the other (`charge_lock`), and each charge is one transaction of the ledger,
+//! which excludes other processes too: what
 //! holds for one release at a terminal holds here, however many ask at once; so does the memory that the project file allows a release. All that is done with tables or with the ledger is done on threads that may wait.
 
 mod ask;
@@ -214,7 +215,8 @@ impl Service {
         self.holding.reserve(&person.name, bytes).await
     }
 
-    /// Does work that is paid for. It takes its [`charge_lock`](Self::charge_lock) itself, when it has planned what it will do.
+    /// Does work that is paid for. It takes its [`charge_lock`](Self::charge_lock) itself, when it has planned what it
+    /// will do.
     async fn paying<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,

@@ -38,7 +38,7 @@ use scumble::event::{Event, Moves};
 use scumble::quantity::Exact;
 use serde_json::{Value, json};
 use std::rc::Rc;
-use table::{LevelTable, Levels, Pair};
+use table::{BoundsPair, LevelTable, Levels};
 
 /// The word in project files and in the ledger.
 pub(crate) const NAME: &str = "bounds";
@@ -268,7 +268,7 @@ impl BoundsSearch {
     }
 
     /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.
-    fn rows_of_a_cell(&self, pairs: &[Pair], noises: &Noises) -> f64 {
+    fn rows_of_a_cell(&self, pairs: &[BoundsPair], noises: &Noises) -> f64 {
         let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept).max(0.0)
             + 2.0 * noises.cells.standard_deviation() * (self.levels.cells() as f64).sqrt();
         match self.query.cut.query.cells() {
@@ -279,7 +279,7 @@ impl BoundsSearch {
 
     /// The lines for the project file.
     fn suggested(&self, best: &Line) -> Value {
-        let Pair { groups, rows_per_group, cut, .. } = &best.pair;
+        let BoundsPair { groups, rows_per_group, cut, .. } = &best.pair;
         let grouped = !self.query.cut.query.keys.is_empty();
         let mut shown = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
         if grouped {
@@ -292,7 +292,7 @@ impl BoundsSearch {
 
 /// One pair of bounds: what it cuts off, the noise of a count under it, and both together.
 struct Line {
-    pair: Pair,
+    pair: BoundsPair,
     noise: Option<f64>,
     error: Option<f64>,
 }

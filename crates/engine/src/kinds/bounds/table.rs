@@ -41,7 +41,7 @@ pub(crate) struct LevelTable {
 
 /// What bounds of this many groups and rows would do.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pair {
+pub(crate) struct BoundsPair {
     pub groups: u64,
     pub rows_per_group: u64,
     pub cut: ShareCut,
@@ -96,7 +96,7 @@ impl LevelTable {
     }
 
     /// Each pair of bounds: the cells within it are kept, all others are cut off.
-    pub fn pairs(&self, noise: &Noise) -> Vec<Pair> {
+    pub fn pairs(&self, noise: &Noise) -> Vec<BoundsPair> {
         let rows = self.levels.rows.len();
         let mut pairs = Vec::new();
         for (group_level, groups) in self.levels.groups.iter().enumerate() {
@@ -112,7 +112,7 @@ impl LevelTable {
                 let cells_cut = self.cells.len() - cells_kept;
                 let (kept, cut) = (kept as f64, cut as f64);
                 let share = ShareCut::within(cut, width(noise, cells_cut), kept, width(noise, cells_kept));
-                pairs.push(Pair {
+                pairs.push(BoundsPair {
                     groups: *groups,
                     rows_per_group: *rows_per_group,
                     standard_error: standard_error(&share, noise, cells_cut, cells_kept),

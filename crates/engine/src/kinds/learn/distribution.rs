@@ -14,7 +14,7 @@ use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records::{Attributes, Records};
-use counting::{DistributionMechanism, NoisyDistribution, Places};
+use counting::{DistributionMechanism, KeyPlaces, NoisyDistribution};
 use scumble::event::Event;
 use scumble::learn::distribution::nearest;
 use scumble::quantity::rounded_up;
@@ -163,8 +163,8 @@ impl LearntDistribution {
     fn of(domain: &DistributionDomain, counting: &DistributionMechanism, noisy: &NoisyDistribution) -> Self {
         let (probabilities, other) = nearest(&noisy.counts, noisy.owners, domain.combinations);
         let codes = |place: usize| match &noisy.places {
-            Places::All => digits(&domain.sizes, place),
-            Places::Listed(listed) => listed[place].clone(),
+            KeyPlaces::All => digits(&domain.sizes, place),
+            KeyPlaces::Listed(listed) => listed[place].clone(),
         };
         let likely = probabilities.into_iter().enumerate().filter(|(_, probability)| *probability > 0.0);
         let mut listed: Vec<(Vec<usize>, f64)> =

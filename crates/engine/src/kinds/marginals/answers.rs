@@ -2,7 +2,7 @@
 
 use super::pairs;
 use super::published::{Bar, ESTIMATE, FITTED, Labels, MarginalsForm};
-use super::work::{Choice, FittedMarginals, MarginalsMethod};
+use super::work::{FittedMarginals, MarginalsMethod, MethodChoice};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Expected;
@@ -165,7 +165,7 @@ pub(crate) fn expected(
     work: &MarginalsMethod,
     tables: &[Subset],
     published: MarginalsForm,
-    choice: &Choice,
+    choice: &MethodChoice,
 ) -> Vec<Expected> {
     if let MarginalsMethod::Pairs(pairs) = work {
         return pairs::expected(pairs, published, choice);

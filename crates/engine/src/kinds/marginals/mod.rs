@@ -36,7 +36,7 @@ use scumble::workload::planner::{Limits, Promise};
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use std::rc::Rc;
-use work::{Choice, MarginalsMethod, MethodWish, Space, Wishes};
+use work::{MarginalsMethod, MethodChoice, MethodWish, Space, Wishes};
 
 const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
@@ -221,7 +221,7 @@ impl Marginals {
     }
 
     /// The method that this cost pays for, its events, and what each attribute pays of what it was granted.
-    fn within(&self, cost: &Cost) -> Result<(MarginalsMethod, Choice, Vec<Event>, Value)> {
+    fn within(&self, cost: &Cost) -> Result<(MarginalsMethod, MethodChoice, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
@@ -294,7 +294,7 @@ impl Marginals {
         Some(worst * (2.0 * (2.0 * cells / beta).ln()).sqrt())
     }
 
-    fn rule(&self, work: &MarginalsMethod, choice: &Choice, granted: Value) -> Value {
+    fn rule(&self, work: &MarginalsMethod, choice: &MethodChoice, granted: Value) -> Value {
         let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
             "records": self.attributes.rule(), "tables": work.tables().unwrap_or(self.tables.len() as u64), "method": choice.method.name(), "why": choice.why,
@@ -306,7 +306,7 @@ impl Marginals {
 
 impl Analysis for Marginals {
     /// The method, why it was chosen, and what each attribute was granted.
-    type Mechanism = (MarginalsMethod, Choice, Value);
+    type Mechanism = (MarginalsMethod, MethodChoice, Value);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         let (work, choice, events, granted) = self.within(cost)?;
@@ -319,7 +319,13 @@ impl Analysis for Marginals {
     }
 }
 
-fn plan(asked: Rc<Marginals>, work: MarginalsMethod, choice: &Choice, rule: Value, events: Vec<Event>) -> Result<Plan> {
+fn plan(
+    asked: Rc<Marginals>,
+    work: MarginalsMethod,
+    choice: &MethodChoice,
+    rule: Value,
+    events: Vec<Event>,
+) -> Result<Plan> {
     let limits = asked.limits(&work, &events)?;
     Ok(Plan {
         events,

@@ -3,7 +3,7 @@
 //! So many tables have a layout of their own: two columns and their values, and not a column for each attribute.
 
 use super::published::{ESTIMATE, FITTED, Labels, MarginalsForm};
-use super::work::Choice;
+use super::work::MethodChoice;
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Expected;
@@ -33,7 +33,7 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Marginal
 }
 
 /// What to expect of the tables.
-pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &Choice) -> Vec<Expected> {
+pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &MethodChoice) -> Vec<Expected> {
     let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
         column: column.to_string(),
         standard_error,
@@ -71,7 +71,7 @@ pub(crate) fn answers(
     let truths: Vec<Vec<bool>> = columns.iter().map(|column| column.iter().map(|code| *code == 1).collect()).collect();
     let measured = pairs.release(&Bits::new(&truths)?, bits)?;
     let projected = published.has_model().then(|| measured.projected()).transpose()?;
-    let mut table = Table::new(pairs, &measured, projected.as_ref(), labels, published);
+    let mut table = PairTable::new(pairs, &measured, projected.as_ref(), labels, published);
     for column in 0..labels.names.len() {
         [false, true].into_iter().for_each(|value| table.add((column, value), None));
     }
@@ -105,7 +105,7 @@ fn note(published: MarginalsForm, projected: Option<&ProjectedPairs>) -> String 
 }
 
 /// The cells of all tables, one after the other.
-struct Table<'a> {
+struct PairTable<'a> {
     pairs: &'a Pairs,
     measured: &'a MeasuredPairs,
     projected: Option<&'a ProjectedPairs>,
@@ -115,7 +115,7 @@ struct Table<'a> {
     fitted: Option<Vec<Cell>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> PairTable<'a> {
     fn new(
         pairs: &'a Pairs,
         measured: &'a MeasuredPairs,

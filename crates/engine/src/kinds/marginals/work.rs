@@ -38,7 +38,7 @@ pub(crate) struct Space<'a> {
 }
 
 /// Which method, and why.
-pub(crate) struct Choice {
+pub(crate) struct MethodChoice {
     pub method: Approach,
     pub why: String,
     /// What each method promises, best first; nothing where that was not asked.
@@ -115,8 +115,14 @@ impl Wishes {
 
 impl MarginalsMethod {
     /// Plans the method that is wished for, or the best.
-    pub fn choose(wishes: &Wishes, space: &Space<'_>, limits: &Limits, scope: CostScope) -> Result<(Self, Choice)> {
-        let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
+    pub fn choose(
+        wishes: &Wishes,
+        space: &Space<'_>,
+        limits: &Limits,
+        scope: CostScope,
+    ) -> Result<(Self, MethodChoice)> {
+        let asked =
+            |method| MethodChoice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
         let choice = match wishes.method {
             MethodWish::This(method) => asked(method),
             // 'chosen' never comes here.
@@ -287,14 +293,14 @@ impl MarginalsMethod {
 }
 
 /// The method that promises the smallest error.
-fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Choice> {
+fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<MethodChoice> {
     let Some(domain) = space.domain else {
         let why = "the columns have too many combinations of values for the other methods";
-        return Ok(Choice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
+        return Ok(MethodChoice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
     };
     let Some(people) = people else {
         let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
-        return Ok(Choice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
+        return Ok(MethodChoice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
     };
     let mut promises = planner::promises(domain, space.order, people, limits)?;
     if let Some(columns) = space.pairs {
@@ -309,5 +315,5 @@ fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Choic
     let method = promises.first().map_or(Approach::Residual, |promise| promise.method);
     let why =
         format!("it promises the smallest error of a count of {people} people (root mean square): {}", all.join(", "));
-    Ok(Choice { method, why, promises })
+    Ok(MethodChoice { method, why, promises })
 }

@@ -31,7 +31,7 @@ use crate::place::{Origin, Place};
 use crate::project::Bounding;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed};
+use crate::release::field::{Field, ListedField};
 use crate::release::output::{ENDS, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
@@ -45,7 +45,7 @@ use crate::sql::analyse::sets::Set;
 use crate::sql::{PrivateQuery, SqlQuery, above, text as window};
 use crate::tables::Backend;
 use crate::tables::bounding::{Bounds, Contribution};
-use answer::{Drawn, answers_of_rows, noised};
+use answer::{DrawnNoise, answers_of_rows, noised};
 use bounding::{BoundingLook, BoundingReport, Tally};
 use joint::{Joint, Sharing};
 use passed::Passed;
@@ -61,7 +61,7 @@ pub(crate) const SQL: Field<String> =
     Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
 
 /// The field `bounding_report`, for kinds that are a query of counts.
-pub(crate) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
+pub(crate) const BOUNDING_REPORT: ListedField = bounding::REPORT.listed();
 
 /// The kind `sql`.
 pub(crate) static KIND: Kind = Kind {
@@ -438,7 +438,7 @@ impl AnalysedQuery {
             events,
             compute: Box::new(move |charged| {
                 let Some(report) = &report else {
-                    let noisy = noised(&cut, charged.read(&cut)?, &private, &mut Drawn(charged.bits()));
+                    let noisy = noised(&cut, charged.read(&cut)?, &private, &mut DrawnNoise(charged.bits()));
                     return Ok(answers_of_rows(&cut, &noisy, &private)?.0);
                 };
                 let mut tally = Tally::default();
@@ -449,9 +449,9 @@ impl AnalysedQuery {
                     visit: |owner: Contribution<'_>| tally.add(owner, bounds, wide),
                 })?;
                 let looked = BoundingLook::new(report, tally, &integers, beside);
-                let noisy = noised(&cut, integers, &private, &mut Drawn(charged.bits()));
+                let noisy = noised(&cut, integers, &private, &mut DrawnNoise(charged.bits()));
                 let (mut answers, rows) = answers_of_rows(&cut, &noisy, &private)?;
-                let drawn = &mut Drawn(charged.bits());
+                let drawn = &mut DrawnNoise(charged.bits());
                 report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut)?;
                 Ok(answers)
             }),

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Bounding, Cost, Domain, Project, Request, Table};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::field::{Field, ListedField, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
@@ -52,7 +52,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-const FIELDS: [Listed; 9] = [
+const FIELDS: [ListedField; 9] = [
     TABLE.listed(),
     COLUMN.listed(),
     COLUMNS.listed(),

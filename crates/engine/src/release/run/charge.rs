@@ -1,8 +1,10 @@
 //! The life of a release's charge in one run: unpaid → reserved → drawn → committed.
 //!
 //! # Guarantee
-//! No row is read and no noise is drawn before the charge is durable, nothing leaves the process before the entry `drawn` is, and the commit comes last. Each step takes the proof that
-//! the one before it gave ([`Receipt`], [`Pass`]), so that no other order compiles. Whatever ends this early may lose an answer, and never a charge.
+//! No row is read and no noise is drawn before the charge is durable, nothing leaves the process before the entry
+//! `drawn` is, and the commit comes last. Each step takes the proof that
+//! the one before it gave ([`Receipt`], [`Pass`]), so that no other order compiles. Whatever ends this early may lose
+//! an answer, and never a charge.
 
 use super::exclusivity;
 use super::kept::request_digest;
@@ -49,7 +51,8 @@ struct ReleaseCharge<'a> {
     planned: &'a PlannedRelease,
     sources: &'a ReleaseSources<'a>,
     proposal: Proposal,
-    /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files that somebody has brought.
+    /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files
+    /// that somebody has brought.
     may_go_on: bool,
 }
 
@@ -196,7 +199,8 @@ fn overtaken(name: &str) -> Error {
     ))
 }
 
-/// The one sentence for everything that can fail after a charge and before anything leaves the process: it depends on no value and on no cause.
+/// The one sentence for everything that can fail after a charge and before anything leaves the process: it depends on
+/// no value and on no cause.
 pub(super) fn unseen(name: &str) -> Error {
     Error::machine(format!(
         "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change; why is not said, because that may depend on the data (look at the files with 'scumble check', and keep the query clear of values that do not fit)"

@@ -13,7 +13,9 @@ use crate::ledger::Charge;
 use crate::project::file_names;
 use crate::release::Publication;
 use crate::release::floor::Floor;
-use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, UNBOUNDED, Uncertainty};
+use crate::release::output::{
+    AnswerColumn, Answers, BandedCurve, Cell, Details, IntervalChart, UNBOUNDED, Uncertainty,
+};
 use crate::release::run::published::document::Document;
 use scumble::event::Event;
 use serde_json::{Map, Value, json};
@@ -107,7 +109,7 @@ pub(crate) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
         "bars": details.bars,
         "intervals": details.intervals,
         "curve": details.curve.as_ref().map(curve_json),
-        "drawn": details.drawn.as_ref().map(|Drawn { label, column, ends, title }| json!([label, column, title, ends])),
+        "drawn": details.drawn.as_ref().map(|IntervalChart { label, column, ends, title }| json!([label, column, title, ends])),
         "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
         "counted": counted.json(),
     })
@@ -249,10 +251,10 @@ fn curve_json(curve: &BandedCurve) -> Value {
     json!({ "title": curve.title, "x": curve.x, "y": curve.y, "promise": curve.promise, "points": curve.points })
 }
 
-fn of_drawn(shown: &Value) -> Option<Drawn> {
+fn of_drawn(shown: &Value) -> Option<IntervalChart> {
     let text = |place: usize| shown[place].as_str().map(str::to_string);
     let end = |place: usize| shown[3].get(place)?.as_str().map(str::to_string);
-    Some(Drawn {
+    Some(IntervalChart {
         label: text(0)?,
         column: text(1)?,
         title: text(2)?,

@@ -55,14 +55,14 @@ enum CountingMethod {
 pub(crate) struct NoisyDistribution {
     pub(crate) counts: Vec<i64>,
     /// Which combinations they are of.
-    pub(crate) places: Places,
+    pub(crate) places: KeyPlaces,
     /// At least one.
     pub(crate) owners: f64,
     /// Whether a list was cut, so that nothing is known of what is not listed.
     pub(crate) is_cut: bool,
 }
 
-pub(crate) enum Places {
+pub(crate) enum KeyPlaces {
     /// All in their order.
     All,
     /// These, by their codes.
@@ -193,21 +193,25 @@ impl DistributionMechanism {
                 let mut counts = vec![0i64; domain.combinations as usize];
                 (0..records.number()).for_each(|record| counts[domain.key(records, record) as usize] += 1);
                 noise.add_to_all(&mut counts, bits);
-                (counts, Places::All, false)
+                (counts, KeyPlaces::All, false)
             }
             CountingMethod::Listed(_, histogram) => {
                 let mut counts: HashMap<u128, i64> = HashMap::new();
                 (0..records.number()).for_each(|record| *counts.entry(domain.key(records, record)).or_default() += 1);
                 let found = histogram.release(&counts.into_iter().collect::<Vec<_>>(), bits)?;
                 let (keys, counts): (Vec<u128>, Vec<i64>) = found.into_iter().unzip();
-                (counts, Places::Listed(keys.into_iter().map(|key| wide_digits(&domain.sizes, key)).collect()), false)
+                (
+                    counts,
+                    KeyPlaces::Listed(keys.into_iter().map(|key| wide_digits(&domain.sizes, key)).collect()),
+                    false,
+                )
             }
             CountingMethod::Tree(finder) => {
                 let found = finder.release(&records.columns, bits)?;
                 let codes = |values: Vec<u32>| values.into_iter().map(|code| code as usize).collect();
                 let strings = found.strings.into_iter().map(|string| (codes(string.values), string.count));
                 let (places, counts): (Vec<Vec<usize>>, Vec<i64>) = strings.unzip();
-                (counts, Places::Listed(places), found.is_cut)
+                (counts, KeyPlaces::Listed(places), found.is_cut)
             }
         };
         let owners = match (&self.owners, domain.public_owners) {

@@ -62,8 +62,8 @@ fn published(
             let owners = domain.public_owners.map_or(exact.iter().sum::<i64>() + more, |owners| owners as i64);
             let listed = (0..2).filter(|place| listed_from.is_none_or(|from| noisy[*place] >= from));
             let places = match listed_from {
-                None => Places::All,
-                Some(_) => Places::Listed(listed.clone().map(|place| vec![place]).collect()),
+                None => KeyPlaces::All,
+                Some(_) => KeyPlaces::Listed(listed.clone().map(|place| vec![place]).collect()),
             };
             let counts = listed.map(|place| noisy[place]).collect();
             let noisy = NoisyDistribution { counts, places, owners: (owners as f64).max(1.0), is_cut: false };
@@ -200,7 +200,7 @@ fn nothing_is_promised_where_nothing_is_known() {
     let counting = DistributionMechanism::all(&cost, &domain).unwrap();
     let noisy = |is_cut: bool, owners: f64| NoisyDistribution {
         counts: vec![3000, 1000, 0, -4],
-        places: Places::All,
+        places: KeyPlaces::All,
         owners,
         is_cut,
     };

@@ -6,7 +6,7 @@ use super::neighbours::Neighbour;
 use super::query::RandomQuery;
 use super::windows;
 use super::world::{Rows, World};
-use crate::kinds::sql::answer::{Drawn, Part, answers, answers_of_parts, noised};
+use crate::kinds::sql::answer::{DrawnNoise, Part, answers, answers_of_parts, noised};
 use crate::kinds::sql::bounding::{Number, Tally};
 use crate::kinds::sql::sets::in_whole;
 use crate::kinds::sql::{PricedQuery, Private, SqlRequest, asked};
@@ -299,7 +299,7 @@ impl Trial<'_> {
         let mut bits = InsecureSeededSource::new(self.case.key.0);
         let answers = match &question {
             SqlRequest::One(query) => answered(&query.cut, bases, &priced, &mut bits),
-            SqlRequest::Union(union) => union.noised_and_answered(bases, &priced, &mut Drawn(&mut bits)),
+            SqlRequest::Union(union) => union.noised_and_answered(bases, &priced, &mut DrawnNoise(&mut bits)),
         };
         let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
@@ -318,7 +318,7 @@ fn answered(
     bits: &mut InsecureSeededSource,
 ) -> crate::Result<Answers> {
     let mut noise = |cut: &PrivateQuery, base: &Integers, private: &Private| {
-        noised(cut, base.clone(), private, &mut Drawn(&mut *bits))
+        noised(cut, base.clone(), private, &mut DrawnNoise(&mut *bits))
     };
     if cut.sets.is_empty() {
         return answers(cut, &noise(cut, &bases[0], &priced.private), &priced.private);

@@ -297,12 +297,12 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
                 .unwrap();
         for _ in 0..runs / 10 {
             let looked = BoundingLook::new(report, tally, &own, beside.clone());
-            let noisy = noised(&query.cut, own.clone(), &priced.private, &mut Drawn(&mut bits));
+            let noisy = noised(&query.cut, own.clone(), &priced.private, &mut DrawnNoise(&mut bits));
             let (mut answers, rows) = in_order(&query.cut, &noisy, &priced.private);
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().0 += share / f64::from(runs);
             }
-            let drawn = &mut Drawn(&mut bits);
+            let drawn = &mut DrawnNoise(&mut bits);
             report.say(&looked, (&mut answers, &rows), (&noisy, &priced.private), drawn, &query.cut).unwrap();
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().1 += share / f64::from(runs);

@@ -1,7 +1,46 @@
 use super::*;
 use crate::budget::Budget;
 use crate::ledger::{About, Change, Proposal};
+use crate::release::Runner;
+use crate::support::Folder;
+use scumble::noise::SecureSource;
 use std::fs;
+
+const PROJECT: &str = r#"
+[dataset.visits]
+source = "visits.csv"
+[dataset.visits.columns]
+clinic = { type = "category", values = ["a", "b"] }
+[budget]
+person = { epsilon = 2 }
+[[release]]
+name = "by clinic"
+sql = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
+cost = { epsilon = 1 }
+[[release]]
+name = "all"
+sql = "SELECT COUNT(*) AS n FROM visits"
+cost = { epsilon = 1 }
+"#;
+
+/// A release opened the ledger at least seven times, and two of them twice as often.
+#[test]
+fn a_run_opens_its_ledger_once() {
+    let folder = Folder::with(&[("visits.csv", "clinic\na\nb\n")]);
+    let project = folder.project(PROJECT);
+    for run in 1..3 {
+        let runner = Runner::new(&project);
+        let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>>>().unwrap();
+        let kept = runner.kept(&planned, &folder.file("out"), &[]).unwrap();
+        assert!(kept.iter().all(|kept| kept.is_some() == (run > 1)));
+        if run == 1 {
+            let mut bits = SecureSource::new().unwrap();
+            runner.release(&planned, &folder.file("out"), &mut bits, |_| ()).unwrap();
+        }
+        assert_eq!(runner.charges().unwrap().len(), 2);
+        assert_eq!(runner.ledger.opened.get(), 1, "in run {run}");
+    }
+}
 
 fn charge(ledger: &mut Ledger, release: &str) -> Result<()> {
     let proposal = Proposal {
