@@ -20,6 +20,7 @@ use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{Question, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
+use scumble_wire::parse;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -75,7 +76,7 @@ struct Desk {
 enum Asked {
     /// One of the project file, by its name.
     Named(String),
-    /// One that is written as in a project file.
+    /// One of no project file: its fields, as JSON.
     Written(String),
 }
 
@@ -239,7 +240,9 @@ impl Asked {
                 })
             }
             Self::Written(text) => {
-                let request = Request::of_text(text)?;
+                let fields = parse(text)?;
+                let fields = fields.as_object().ok_or_else(|| Failure::input("a request is an object of fields"))?;
+                let request = Request::of_fields(fields)?;
                 match project.releases.iter().any(|other| other.name.trim() == request.name.trim()) {
                     false => Ok(request),
                     true => Err(Failure::input(format!(

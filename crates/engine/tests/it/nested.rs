@@ -332,7 +332,8 @@ fn child_that_plans_nested_texts() {
     for (index, text) in texts(seed.parse().unwrap()).iter().enumerate() {
         eprintln!("text {index}: {:.200}", text.replace('\n', " "));
         // As a query; and as a condition of a project file, which is parsed in another dialect.
-        let planned = Request::of_query("nested", text, "epsilon=0.1").and_then(|request| runner.plan(&request));
+        let planned =
+            Request::sql("nested", text, "epsilon=0.1".parse().unwrap()).and_then(|request| runner.plan(&request));
         if let Err(error) = planned {
             assert!(error.to_string().len() < 3_000, "{index}: a sentence of {} bytes", error.to_string().len());
         }

@@ -13,9 +13,12 @@ fn a_key_of_one_owner_with_many_rows_is_not_selected() {
     let mut rows: Vec<String> = (0..1000).map(|_| "1,secret,1".to_string()).collect();
     rows.extend((0..500).map(|owner| format!("{owner},open,1")));
     folder.write("visits.csv", &format!("person_id,clinic,cost\n{}\n", rows.join("\n")));
-    let request =
-        Request::of_query("test", "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic", "epsilon=2,delta=1e-6")
-            .unwrap();
+    let request = Request::sql(
+        "test",
+        "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic",
+        "epsilon=2,delta=1e-6".parse().unwrap(),
+    )
+    .unwrap();
     let runner = Runner::new(&project);
     for _ in 0..5 {
         let planned = [runner.plan(&request).unwrap()];
@@ -31,7 +34,7 @@ fn a_key_of_one_owner_with_many_rows_is_not_selected() {
 fn empty_groups_get_independent_noise_and_counts_may_be_negative() {
     let (folder, project) = sample();
     let sql = "SELECT sex, disease, COUNT(*) AS n FROM people WHERE state = 'nowhere' GROUP BY sex, disease";
-    let request = Request::of_query("test", sql, "epsilon=0.1").unwrap();
+    let request = Request::sql("test", sql, "epsilon=0.1".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let mut bits = InsecureSeededSource::new(3);
@@ -60,7 +63,7 @@ fn an_owner_brings_in_no_more_unknown_keys_than_it_may() {
 fn quantiles_of_empty_groups_are_independent_and_uniform() {
     let (folder, project) = sample();
     let sql = "SELECT sex, disease, MEDIAN(age) AS m FROM people WHERE state = 'nowhere' GROUP BY sex, disease";
-    let request = Request::of_query("test", sql, "epsilon=0.1").unwrap();
+    let request = Request::sql("test", sql, "epsilon=0.1".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let mut bits = InsecureSeededSource::new(3);
