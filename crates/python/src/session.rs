@@ -4,7 +4,7 @@
 //! could not cross threads.
 
 use crate::failure::Failure;
-use crate::plan::told;
+use crate::plan::{PlanShown, told};
 use crate::work::{charged, computed};
 use bytes::Bytes;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use scumble_engine::ledger::{Change, Ledger};
 use scumble_engine::project::{self, Request};
 use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::summary::{Question, document, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
 use scumble_wire::parse;
 use serde_json::{Value, json};
@@ -127,11 +127,11 @@ impl Project {
         computed(py, move || {
             let project = desk.project()?;
             let runner = desk.runner(&project);
-            let priced = || -> Result<Value> {
+            let priced = || -> Result<PlanShown> {
                 let planned = runner.plan(&asked.request(&project)?)?;
                 told(&runner, &project, &planned, delta.as_deref())
             };
-            Ok(priced().map_err(|failure| desk.said(failure))?.to_string())
+            Ok(document(&priced().map_err(|failure| desk.said(failure))?)?.to_string())
         })
     }
 
@@ -382,7 +382,7 @@ impl Desk {
         let in_force = ledger.as_ref().map(|ledger| ledger.standing(&[])).transpose()?;
         let budget = in_force.and_then(|(standing, _)| standing.budget()).unwrap_or_else(|| project.budget.clone());
         let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group };
-        let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
+        let mut shown = document(&summary(&charges, &sums_of(&charges, &sets)?, &question)?)?;
         let head = ledger.as_ref().map(Ledger::head).transpose()?;
         shown["head"] = json!(head.as_ref().map(|head| head.hex()));
         shown["entries"] = json!(head.map_or(0, |head| head.entries));

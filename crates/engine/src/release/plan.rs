@@ -19,7 +19,8 @@ use crate::tables::hash::Key;
 use scumble::event::Event;
 use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -178,13 +179,14 @@ impl<'a> Charged<'a> {
 }
 
 /// The error to expect of one published column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expected {
     /// The column.
     pub column: String,
     /// The standard error of each cell, or of the worst one where they differ; none where it depends on the data.
     pub standard_error: Option<f64>,
     /// The standard errors of all cells, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<f64>,
     /// Where it depends on the data: what it is if a cell is as assumed.
     pub assumed: Option<Assumed>,
@@ -193,7 +195,7 @@ pub struct Expected {
 }
 
 /// The standard error of a cell about which something is assumed, from public knowledge.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumed {
     /// How many rows it has.
     pub rows: u64,
@@ -211,21 +213,5 @@ impl Assumed {
         format!(
             "for a cell of {rows} rows with values spread evenly over their bounds ({least:.4} to {most:.4} otherwise); expected_rows says another number"
         )
-    }
-}
-
-impl Expected {
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        let assumed = self.assumed.as_ref().map(|assumed| {
-            json!({
-                "rows": assumed.rows, "standard_error": assumed.standard_error, "least": assumed.least, "most": assumed.most,
-            })
-        });
-        let mut shown = json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about });
-        if !self.cells.is_empty() {
-            shown["cells"] = json!(self.cells);
-        }
-        shown
     }
 }

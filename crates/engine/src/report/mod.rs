@@ -18,7 +18,7 @@ use crate::ledger::{Charge, Head, Standing};
 use crate::project::Project;
 use crate::release::run::publish::{free, sweep, written};
 use crate::release::run::published::{Published, Unshown};
-use crate::summary::{Question, delta_for, summary};
+use crate::summary::{LedgerSummary, Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ impl Report<'_> {
     }
 
     /// What the ledger adds up to.
-    pub(crate) fn summary(&self) -> Result<Value> {
+    pub(crate) fn summary(&self) -> Result<LedgerSummary> {
         summary(self.charges, self.standing.sums()?, &self.question(&self.project.attributes(), &self.pairs()?))
     }
 

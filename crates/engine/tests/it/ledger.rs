@@ -9,7 +9,7 @@ use scumble_engine::ledger::{
     About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Receipt, Remarked, Standing, State,
 };
 use scumble_engine::project::Project;
-use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::summary::{Question, document, summary, sums_of};
 use scumble_engine::{Error, Result};
 use serde_json::{Value, json};
 use std::fs;
@@ -503,6 +503,7 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
         group: Some(3.try_into().unwrap()),
     };
     let shown = summary(&charges, &sums_of(&charges, &sets).unwrap(), &question).unwrap();
+    let shown = document(&shown).unwrap();
     for part in ["attributes", "groups", "person", "presence", "releases", "remaining", "rule"] {
         same("", &under_the_old_name(&shown[part]), &truth[part]);
     }

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::{App, SESSION, cookie, openapi, problem, rest};
 use crate::access::{self, Role};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::service::{Form, Question};
+use crate::service::{Form, Question, TableShown};
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE, X_FRAME_OPTIONS,
@@ -13,6 +13,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::stream::unfold;
 use scumble_engine::kinds::registry::{KINDS, schema};
+use scumble_engine::summary::document;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,6 +22,60 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 type Reply = Result<Response, Refusal>;
+
+/// Somebody who may ask.
+#[derive(Serialize)]
+struct PersonBody<'a> {
+    name: &'a str,
+    role: String,
+}
+
+/// Somebody to whom access was given, with the token that is shown once.
+#[derive(Serialize)]
+struct TokenBody<'a> {
+    #[serde(flatten)]
+    person: PersonBody<'a>,
+    token: &'a str,
+}
+
+/// Somebody who has or had access, and since when.
+#[derive(Serialize)]
+struct AccessBody<'a> {
+    name: &'a str,
+    role: String,
+    added: &'a str,
+    revoked: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PeopleBody<'a> {
+    people: Vec<AccessBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct RevokedBody<'a> {
+    name: &'a str,
+    revoked: bool,
+}
+
+#[derive(Serialize)]
+struct TablesBody {
+    tables: Vec<TableShown>,
+}
+
+#[derive(Serialize)]
+struct HealthBody {
+    status: &'static str,
+}
+
+/// An event for somebody who waits.
+#[derive(Serialize)]
+struct ProgressBody {
+    seconds: u64,
+}
+
+#[derive(Serialize)]
+struct EmptyBody {}
 
 /// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -35,20 +91,20 @@ pub(super) fn typed(kind: &'static str, bytes: impl Into<Body>) -> Response {
     response
 }
 
-fn shown(value: &Value) -> Reply {
-    Ok(typed("application/json", format!("{value:#}\n")))
+fn shown(value: &impl Serialize) -> Reply {
+    Ok(typed("application/json", format!("{:#}\n", document(value)?)))
 }
 
 pub(super) async fn plan(app: Arc<App>, call: Call) -> Reply {
     let question = question(&call)?;
-    shown(&app.service.plan(call.person()?, &question).await?.json)
+    shown(&app.service.plan(call.person()?, &question).await?)
 }
 
 pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
     let question = question(&call)?;
     let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
-    let work = async move { service.ask(&person, &question).await.map(|answer| answer.json()) };
+    let work = async move { Ok(document(&service.ask(&person, &question).await?.document())?) };
     told(app, &call.headers, "answer", work).await
 }
 
@@ -86,7 +142,7 @@ async fn goes_on(sender: mpsc::Sender<String>, last: &'static str, work: impl Fu
     tokio::pin!(work);
     let mut seconds = 0u64;
     let done = loop {
-        let sent = sender.send(event("progress", &json!({ "seconds": seconds }))).await;
+        let sent = sender.send(event("progress", &json!(ProgressBody { seconds }))).await;
         if sent.is_err() {
             // Nobody listens any more: what waits costs nothing, what has begun comes to its end.
             return;
@@ -120,7 +176,7 @@ pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
     };
     let (person, only, again) = (call.person()?.clone(), names("only")?, names("again")?);
     let service = Arc::clone(&app.service);
-    let work = async move { service.release(&person, only, again).await };
+    let work = async move { Ok(document(&service.release(&person, only, again).await?)?) };
     told(app, &call.headers, "released", work).await
 }
 
@@ -177,12 +233,11 @@ pub(super) async fn budget(app: Arc<App>, call: Call) -> Reply {
 }
 
 pub(super) async fn kinds(_: Arc<App>, _: Call) -> Reply {
-    shown(&KINDS.iter().map(|kind| schema(kind)).collect())
+    shown(&KINDS.iter().map(|kind| schema(kind)).collect::<Vec<Value>>())
 }
 
 pub(super) async fn tables(app: Arc<App>, _: Call) -> Reply {
-    let tables: Vec<Value> = app.service.tables().iter().map(|table| table.json()).collect();
-    shown(&json!({ "tables": tables }))
+    shown(&TablesBody { tables: app.service.tables() })
 }
 
 pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
@@ -205,10 +260,13 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
     let people = on_files(&app, access::list).await?;
-    let people = people.iter().map(
-        |one| json!({ "name": one.name, "role": one.role.to_string(), "added": one.added, "revoked": one.revoked }),
-    );
-    shown(&json!({ "people": people.collect::<Vec<_>>() }))
+    let people = people.iter().map(|one| AccessBody {
+        name: &one.name,
+        role: one.role.to_string(),
+        added: &one.added,
+        revoked: one.revoked.as_deref(),
+    });
+    shown(&PeopleBody { people: people.collect() })
 }
 
 pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
@@ -219,7 +277,7 @@ pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
     let (name, role) = (text("name")?, text("role")?.parse::<Role>().map_err(Refusal::input)?);
     let own = name.clone();
     let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
-    shown(&json!({ "name": name, "role": role.to_string(), "token": token }))
+    shown(&TokenBody { person: PersonBody { name: &name, role: role.to_string() }, token: &token })
 }
 
 pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
@@ -227,7 +285,7 @@ pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
     let own = name.clone();
     on_files(&app, move |ledger| access::revoke(ledger, &own)).await?;
     app.sessions.close_all(&name);
-    shown(&json!({ "name": name, "revoked": true }))
+    shown(&RevokedBody { name: &name, revoked: true })
 }
 
 /// Work on the file of those who may ask.
@@ -242,7 +300,7 @@ pub(super) async fn on_files<T: Send + 'static>(
 
 pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    shown(&json!({ "name": person.name, "role": person.role.to_string() }))
+    shown(&PersonBody { name: &person.name, role: person.role.to_string() })
 }
 
 pub(super) async fn described() -> Reply {
@@ -251,7 +309,7 @@ pub(super) async fn described() -> Reply {
 
 pub(super) async fn health(app: Arc<App>) -> Reply {
     match app.service.is_healthy().await {
-        true => shown(&json!({ "status": "ok" })),
+        true => shown(&HealthBody { status: "ok" }),
         false => Err(Refusal::new(RefusalKind::Busy, "the ledger cannot be read: the server's log says why")),
     }
 }
@@ -267,7 +325,7 @@ pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
         None => app.service.bearer(token, call.peer).await?,
     };
     let person = &bearer.person;
-    let mut response = shown(&json!({ "name": person.name, "role": person.role.to_string() }))?;
+    let mut response = shown(&PersonBody { name: &person.name, role: person.role.to_string() })?;
     let session = app.sessions.open(bearer)?;
     set_cookie(&app, &mut response, &session, 12 * 3600)?;
     Ok(response)
@@ -275,7 +333,7 @@ pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn leave(app: Arc<App>, call: Call) -> Reply {
     cookie(&call.headers).into_iter().for_each(|cookie| app.sessions.close(cookie));
-    let mut response = shown(&json!({}))?;
+    let mut response = shown(&EmptyBody {})?;
     set_cookie(&app, &mut response, "", 0)?;
     Ok(response)
 }

@@ -16,6 +16,7 @@ use crate::release::floor::Floor;
 use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, UNBOUNDED, Uncertainty};
 use crate::release::run::published::document::Document;
 use scumble::event::Event;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ pub(crate) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Va
         "intervals": details.intervals,
         "curve": details.curve.as_ref().map(curve_json),
         "drawn": details.drawn.as_ref().map(|Drawn { label, column, ends, title }| json!([label, column, title, ends])),
-        "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
+        "limits": limits,
         "counted": counted.json(),
     })
 }
@@ -206,7 +207,8 @@ fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
         long: None,
         drawn: of_drawn(&report["drawn"]),
     };
-    let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
+    let limits =
+        report["limits"].as_array()?.iter().map(Floor::deserialize).collect::<std::result::Result<Vec<_>, _>>().ok()?;
     Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))
 }
 
