@@ -1,10 +1,14 @@
 //! What programs call.
 
+use super::bodies::{
+    AccessBody, AddBody, EmptyBody, EnterBody, HealthBody, PeopleBody, PersonBody, ProgressBody, QuestionBody,
+    ReleaseBody, RevokedBody, TablesBody, TokenBody,
+};
 use super::call::Call;
 use super::{App, SESSION, cookie, openapi, problem, rest};
-use crate::access::{self, Role};
+use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::service::{Form, Question, TableShown};
+use crate::service::{Form, Question};
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE, X_FRAME_OPTIONS,
@@ -22,60 +26,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 type Reply = Result<Response, Refusal>;
-
-/// Somebody who may ask.
-#[derive(Serialize)]
-struct PersonBody<'a> {
-    name: &'a str,
-    role: String,
-}
-
-/// Somebody to whom access was given, with the token that is shown once.
-#[derive(Serialize)]
-struct TokenBody<'a> {
-    #[serde(flatten)]
-    person: PersonBody<'a>,
-    token: &'a str,
-}
-
-/// Somebody who has or had access, and since when.
-#[derive(Serialize)]
-struct AccessBody<'a> {
-    name: &'a str,
-    role: String,
-    added: &'a str,
-    revoked: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct PeopleBody<'a> {
-    people: Vec<AccessBody<'a>>,
-}
-
-#[derive(Serialize)]
-struct RevokedBody<'a> {
-    name: &'a str,
-    revoked: bool,
-}
-
-#[derive(Serialize)]
-struct TablesBody {
-    tables: Vec<TableShown>,
-}
-
-#[derive(Serialize)]
-struct HealthBody {
-    status: &'static str,
-}
-
-/// An event for somebody who waits.
-#[derive(Serialize)]
-struct ProgressBody {
-    seconds: u64,
-}
-
-#[derive(Serialize)]
-struct EmptyBody {}
 
 /// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -165,16 +115,8 @@ fn event(name: &str, data: &Value) -> String {
 }
 
 pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
-    let body = call.object(&["only", "again"])?;
-    let names = |key: &str| -> Result<Vec<String>, Refusal> {
-        let wrong = || Refusal::input(format!("'{key}' must be a list of names of releases"));
-        match &body[key] {
-            Value::Null => Ok(Vec::new()),
-            Value::Array(list) => list.iter().map(|name| name.as_str().map(str::to_string).ok_or_else(wrong)).collect(),
-            _ => Err(wrong()),
-        }
-    };
-    let (person, only, again) = (call.person()?.clone(), names("only")?, names("again")?);
+    let [only, again] = call.body::<ReleaseBody>()?.names()?;
+    let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
     let work = async move { Ok(document(&service.release(&person, only, again).await?)?) };
     told(app, &call.headers, "released", work).await
@@ -270,11 +212,7 @@ pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
 }
 
 pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
-    let body = call.object(&["name", "role"])?;
-    let text = |key: &str| {
-        body[key].as_str().map(str::to_string).ok_or_else(|| Refusal::input(format!("'{key}' must be a text")))
-    };
-    let (name, role) = (text("name")?, text("role")?.parse::<Role>().map_err(Refusal::input)?);
+    let (name, role) = call.body::<AddBody>()?.person()?;
     let own = name.clone();
     let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
     shown(&TokenBody { person: PersonBody { name: &name, role: role.to_string() }, token: &token })
@@ -319,7 +257,8 @@ pub(super) async fn metrics(app: Arc<App>) -> Reply {
 }
 
 pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
-    let token = call.object(&["token"])?["token"].as_str().unwrap_or_default().trim();
+    let body = call.body::<EnterBody>()?;
+    let token = body.token();
     let bearer = match app.sessions.opened(token) {
         Some(bearer) => bearer,
         None => app.service.bearer(token, call.peer).await?,
@@ -351,13 +290,7 @@ fn set_cookie(app: &App, response: &mut Response, value: &str, seconds: u64) -> 
 
 /// The question in the body of a call.
 fn question(call: &Call) -> Result<Question, Refusal> {
-    let body = call.object(&["sql", "cost", "fresh"])?;
-    let sql = body["sql"].as_str().ok_or_else(|| Refusal::input("'sql' must be a text: the query"))?.to_string();
-    let fresh = match &body["fresh"] {
-        Value::Null => false,
-        Value::Bool(fresh) => *fresh,
-        _ => return Err(Refusal::input("'fresh' must be true or false")),
-    };
+    let body = call.body::<QuestionBody>()?;
     let key = match call.headers.get("idempotency-key") {
         None => None,
         Some(key) => Some(
@@ -366,30 +299,5 @@ fn question(call: &Call) -> Result<Question, Refusal> {
                 .to_string(),
         ),
     };
-    Ok(Question { sql, cost: cost(&body["cost"])?, fresh, key })
-}
-
-/// A cost as the engine reads it.
-fn cost(shown: &Value) -> Result<String, Refusal> {
-    let wrong = || {
-        Refusal::input("'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}")
-    };
-    let fields = shown.as_object().ok_or_else(wrong)?;
-    let mut parts = Vec::new();
-    for key in ["epsilon", "rho", "delta"] {
-        match &shown[key] {
-            Value::Null => {}
-            Value::Number(number) => parts.push(format!("{key}={number}")),
-            Value::String(number) => {
-                let is_number = !number.is_empty()
-                    && number.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
-                parts.push(if is_number { format!("{key}={number}") } else { return Err(wrong()) });
-            }
-            _ => return Err(wrong()),
-        }
-    }
-    match parts.len() == fields.len() && !parts.is_empty() {
-        true => Ok(parts.join(",")),
-        false => Err(wrong()),
-    }
+    body.question(key)
 }
