@@ -18,7 +18,7 @@ use crate::release::price::needs;
 use crate::release::run::asker::Asker;
 use crate::release::run::kept::request_digest;
 use crate::release::run::publish::Places;
-use crate::release::run::published::part;
+use crate::release::run::published::release_document;
 use crate::release::run::waiting::Work;
 use crate::remote::{IntegerSource, OWN_HASH, RemoteSource, backend_of};
 use crate::room::with_room;
@@ -552,13 +552,9 @@ fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String>
 
 /// The JSON document of answers, with the head of the ledger that lets them be seen.
 fn documented(planned: &Planned, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
-    let Request { name, kind, .. } = &planned.request;
     let known = std::mem::take(&mut answers.details.limits);
     let limits = if known.is_empty() { &planned.plan.limits } else { &known };
-    let document = serde_json::json!({
-        "release": name, "kind": kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
-        "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
-    });
+    let document = release_document(&planned.request, pass, &answers, limits, &planned.plan.counted);
     (answers, document)
 }
 

@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         let mut releases = Vec::new();
         for (planned, before) in planned.iter().zip(before) {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
-            releases.push(ReleaseShown {
+            releases.push(PlannedRelease {
                 forecast: forecast(planned, &project, &scopes, &delta)?,
                 published: before,
                 goes_on_with: runner.goes_on_with(planned)?,
@@ -125,7 +125,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 struct PlanShown {
     /// The δ at which it is shown.
     delta: f64,
-    releases: Vec<ReleaseShown>,
+    releases: Vec<PlannedRelease>,
     /// Whether what is not published yet fits the budget together.
     fits: bool,
     /// The same in words.
@@ -134,7 +134,7 @@ struct PlanShown {
 
 /// A release of it.
 #[derive(Serialize)]
-struct ReleaseShown {
+struct PlannedRelease {
     #[serde(flatten)]
     forecast: ReleaseForecast,
     published: Option<Before>,
